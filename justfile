@@ -1,0 +1,37 @@
+# The commands of this project; `just` lists them. Each is one line that can be typed without `just` as well.
+
+# List the commands.
+_default:
+    @just --list --unsorted
+
+# Start the server; everything it keeps is in ./platform-data. Flags follow: `just run --listen 127.0.0.1:0`.
+run *flags:
+    cargo run --release -- {{ flags }}
+
+# All tests, or those whose names contain the given words.
+test *words:
+    cargo test --workspace {{ words }}
+
+# Lints; a warning is an error.
+lint:
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Format everything.
+fmt:
+    cargo fmt --all
+
+# Files over 400 lines, which should be split by story; silent when there are none.
+sizes:
+    @git ls-files --cached --others --exclude-standard '*.rs' '*.sql' | xargs -r -d '\n' wc -l | awk '$1 > 400 && $2 != "total"'
+
+# The load test against a running server; a scenario may follow: `just load fleet --devices 1000`.
+load *scenario="fleet --devices 10000 --dashboards 50 --alarms-per-second 200 --seconds 30":
+    cargo run --release -p loadtest -- {{ scenario }}
+
+# Licences, advisories and sources of the dependencies (needs cargo-deny).
+deny:
+    cargo deny check
+
+# What CI runs: formatting, lints, tests.
+check:
+    .ci/run

@@ -1,0 +1,4 @@
+SELECT id, type, name, owner, created_at, updated_at, fragments
+FROM managed_objects
+WHERE tenant = $1
+    AND id = $2
