@@ -1,0 +1,190 @@
+//! Channels and the patterns a client may subscribe to (B-01, B-17).
+
+use std::fmt;
+
+use crate::model::id::ManagedObjectId;
+use crate::model::role;
+
+/// What a resource channel carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Resource {
+    /// Changes of managed objects.
+    ManagedObjects,
+    /// Measurements.
+    Measurements,
+    /// Events.
+    Events,
+    /// Alarms.
+    Alarms,
+    /// Operations of a device.
+    Operations,
+}
+
+impl Resource {
+    const WORDS: [(&'static str, Self); 5] = [
+        ("managedobjects", Self::ManagedObjects),
+        ("measurements", Self::Measurements),
+        ("events", Self::Events),
+        ("alarms", Self::Alarms),
+        ("operations", Self::Operations),
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::ManagedObjects => "managedobjects",
+            Self::Measurements => "measurements",
+            Self::Events => "events",
+            Self::Alarms => "alarms",
+            Self::Operations => "operations",
+        }
+    }
+
+    /// The role that may subscribe (B-01).
+    pub fn role(self) -> &'static str {
+        match self {
+            Self::ManagedObjects => role::INVENTORY_READ,
+            Self::Measurements => role::MEASUREMENT_READ,
+            Self::Events => role::EVENT_READ,
+            Self::Alarms => role::ALARM_READ,
+            Self::Operations => role::DEVICE_CONTROL_READ,
+        }
+    }
+}
+
+/// Where a notification is published; always concrete (B-02).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Channel {
+    /// The kind of object.
+    pub resource: Resource,
+    /// The managed object it concerns.
+    pub id: ManagedObjectId,
+}
+
+impl fmt::Display for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/{}", self.resource.word(), self.id)
+    }
+}
+
+/// The two endpoints; each serves channels of its own (B-01).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// `/notification/realtime`: resource and module channels.
+    Realtime,
+    /// `/notification/operations`: agent channels.
+    Operations,
+}
+
+/// What a session subscribes to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Pattern {
+    /// `/alarms/208`.
+    Exact(Channel),
+    /// `/alarms/*`.
+    All(Resource),
+    /// `/208` on the operations endpoint: new operations for an agent.
+    Agent(ManagedObjectId),
+    /// `/module/statement` or `/module/*`: output of an event-processing module.
+    Module {
+        /// Name of the module.
+        module: Box<str>,
+        /// Name of the statement; `None` for all.
+        statement: Option<Box<str>>,
+    },
+}
+
+/// Bytes of a channel name.
+const MAX_CHANNEL: usize = 1024;
+
+impl Pattern {
+    /// Reads a `subscription`; `None` when it names no channel of this endpoint.
+    ///
+    /// A resource word wins over a module of the same name (B-01); wildcards stand alone behind it (B-17).
+    pub fn parse(endpoint: Endpoint, text: &str) -> Option<Self> {
+        let rest = text.strip_prefix('/').filter(|rest| rest.len() <= MAX_CHANNEL)?;
+        match (endpoint, rest.split_once('/')) {
+            (Endpoint::Operations, None) => ManagedObjectId::parse(rest).ok().map(Self::Agent),
+            (Endpoint::Realtime, Some((first, second))) => Self::parse_pair(first, second),
+            _ => None,
+        }
+    }
+
+    fn parse_pair(first: &str, second: &str) -> Option<Self> {
+        let resource = Resource::WORDS.iter().find(|(word, _)| *word == first).map(|(_, resource)| *resource);
+        match (resource, second) {
+            (Some(resource), "*") => Some(Self::All(resource)),
+            (Some(resource), id) => {
+                let id = ManagedObjectId::parse(id).ok()?;
+                Some(Self::Exact(Channel { resource, id }))
+            }
+            (None, _) if first == "meta" || first == "service" => None,
+            (None, "*") => is_name(first).then(|| Self::Module { module: first.into(), statement: None }),
+            (None, name) => (is_name(first) && is_name(name))
+                .then(|| Self::Module { module: first.into(), statement: Some(name.into()) }),
+        }
+    }
+
+    /// The role that may subscribe (B-01).
+    pub fn role(&self) -> &'static str {
+        match self {
+            Self::Exact(channel) => channel.resource.role(),
+            Self::All(resource) => resource.role(),
+            Self::Agent(_) => role::DEVICE_CONTROL_READ,
+            Self::Module { .. } => role::NOTIFICATION_READ,
+        }
+    }
+
+    /// The object whose owner may subscribe without the role (B-01); `None` where only the role counts.
+    pub fn owned_object(&self) -> Option<ManagedObjectId> {
+        match self {
+            Self::Exact(channel) => Some(channel.id),
+            Self::Agent(id) => Some(*id),
+            Self::All(_) | Self::Module { .. } => None,
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['/', '*'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_of_each_endpoint_are_told_apart() {
+        use Endpoint::{Operations, Realtime};
+        let id = ManagedObjectId(208);
+        for (endpoint, text, pattern) in [
+            (Realtime, "/alarms/208", Some(Pattern::Exact(Channel { resource: Resource::Alarms, id }))),
+            (Realtime, "/alarms/*", Some(Pattern::All(Resource::Alarms))),
+            (
+                Realtime,
+                "/pumps/s1",
+                Some(Pattern::Module { module: "pumps".into(), statement: Some("s1".into()) }),
+            ),
+            (Realtime, "/pumps/*", Some(Pattern::Module { module: "pumps".into(), statement: None })),
+            (Operations, "/208", Some(Pattern::Agent(id))),
+            (Realtime, "/208", None),
+            (Operations, "/alarms/208", None),
+            (Realtime, "/alarms/**", None),
+            (Realtime, "/alarms/abc", None),
+            (Realtime, "/**", None),
+            (Realtime, "/*/*", None),
+            (Realtime, "/alarms/208/x", None),
+            (Realtime, "alarms/208", None),
+            (Realtime, "/meta/connect", None),
+            (Realtime, "", None),
+            (Operations, "/*", None),
+        ] {
+            assert_eq!(Pattern::parse(endpoint, text), pattern, "{endpoint:?} {text}");
+        }
+    }
+
+    #[test]
+    fn channel_is_shown_as_it_is_subscribed() {
+        let channel = Channel { resource: Resource::ManagedObjects, id: ManagedObjectId(7) };
+        assert_eq!(Pattern::parse(Endpoint::Realtime, &channel.to_string()), Some(Pattern::Exact(channel)));
+    }
+}

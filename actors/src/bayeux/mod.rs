@@ -1,0 +1,34 @@
+//! The Bayeux protocol as text: messages, replies, advice, error strings (document 1, Events; rulings section 8).
+//!
+//! Pure: nothing here knows a session, an actor or a socket.
+
+pub mod channel;
+pub mod reply;
+pub mod request;
+
+pub use channel::{Channel, Pattern, Resource};
+pub use reply::{Advice, Reconnect, Reply};
+pub use request::{Batch, RequestMessage};
+
+/// Error strings (B-14).
+pub mod error {
+    /// The clientId is unknown, expired or somebody else's.
+    pub const UNKNOWN_CLIENT: &str = "402::Unknown client";
+    /// No credentials, bad credentials, or too many sessions.
+    pub const HANDSHAKE_DENIED: &str = "403::Handshake denied";
+    /// The caller may not receive this channel, or has too many.
+    pub const SUBSCRIBE_DENIED: &str = "403::subscribe_denied";
+    /// The member `subscription` is absent.
+    pub const SUBSCRIPTION_MISSING: &str = "403::subscription_missing";
+    /// The member `subscription` names no channel of this endpoint.
+    pub const SUBSCRIPTION_INVALID: &str = "403::subscription_invalid";
+    /// The member `channel` is absent.
+    pub const CHANNEL_MISSING: &str = "400::channel missing";
+    /// Clients do not publish.
+    pub const PUBLISH_DENIED: &str = "403::publish denied";
+    /// No connection type in common (B-08).
+    pub const NO_CONNECTION_TYPE: &str = "403::no supported connection type";
+}
+
+/// The connection types this server speaks, in the order they are offered.
+pub const CONNECTION_TYPES: [&str; 2] = ["websocket", "long-polling"];

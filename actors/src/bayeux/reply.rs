@@ -1,0 +1,140 @@
+//! What the server answers: replies to meta messages, with advice (B-07, B-08, B-14, B-22).
+
+use std::time::Duration;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// Advice to a client: what to do next. Durations are milliseconds on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advice {
+    /// How long to wait before the next connect.
+    pub interval: Option<Duration>,
+    /// How long a connect is held.
+    pub timeout: Option<Duration>,
+    /// Whether to connect again, to handshake first, or to go away.
+    pub reconnect: Reconnect,
+}
+
+/// The member `reconnect` of advice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reconnect {
+    /// Connect again.
+    Retry,
+    /// Handshake, then subscribe again.
+    Handshake,
+    /// Do not come back.
+    None,
+}
+
+impl Advice {
+    /// For a client whose session is gone (B-14).
+    pub const HANDSHAKE: Self =
+        Self { interval: Some(Duration::ZERO), timeout: None, reconnect: Reconnect::Handshake };
+    /// For a client that is not wanted (B-14).
+    pub const NONE: Self = Self { interval: None, timeout: None, reconnect: Reconnect::None };
+
+    /// For a client that is welcome to connect.
+    pub fn retry(interval: Duration, timeout: Duration) -> Self {
+        Self { interval: Some(interval), timeout: Some(timeout), reconnect: Reconnect::Retry }
+    }
+}
+
+impl Serialize for Advice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in [("interval", self.interval), ("timeout", self.timeout)] {
+            if let Some(value) = value {
+                map.serialize_entry(name, &(value.as_millis() as u64))?;
+            }
+        }
+        map.serialize_entry("reconnect", &self.reconnect)?;
+        map.end()
+    }
+}
+
+/// One reply. Absent members are left out.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Reply<'a> {
+    /// Echo of the request's id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<&'a RawValue>,
+    /// Echo of the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<&'a str>,
+    /// Protocol version, in handshake replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<&'static str>,
+    /// Oldest protocol version, in handshake replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_version: Option<&'static str>,
+    /// Connection types in common, in handshake replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supported_connection_types: Option<&'a [&'static str]>,
+    /// The session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<&'a str>,
+    /// Echo of the subscription in the form it came (B-16).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscription: Option<&'a RawValue>,
+    /// Whether the message was accepted.
+    pub successful: bool,
+    /// Error string (B-14).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'static str>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
+    /// Acknowledgement extension (B-22).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ext: Option<Acknowledgement>,
+}
+
+/// The member `ext` of a reply under the acknowledgement extension (B-22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledgement {
+    /// Handshake reply: batches will be numbered.
+    Enabled,
+    /// Connect reply: the number of this batch.
+    Batch(i64),
+}
+
+impl Serialize for Acknowledgement {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        match self {
+            Self::Enabled => map.serialize_entry("ack", &true)?,
+            Self::Batch(number) => map.serialize_entry("ack", number)?,
+        }
+        map.end()
+    }
+}
+
+impl Reply<'_> {
+    /// Appends the reply to an answer.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        serde_json::to_writer(out, self).expect("writing to memory does not fail and all keys are strings");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reply_holds_only_what_was_set() {
+        let mut out = Vec::new();
+        let reply = Reply {
+            channel: Some("/meta/connect"),
+            error: Some(super::super::error::UNKNOWN_CLIENT),
+            advice: Some(Advice::HANDSHAKE),
+            ..Reply::default()
+        };
+        reply.write(&mut out);
+        let expected = r#"{"channel":"/meta/connect","successful":false,"error":"402::Unknown client","advice":{"interval":0,"reconnect":"handshake"}}"#;
+        assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
+    }
+}

@@ -1,0 +1,199 @@
+//! Alarms of one device.
+//!
+//! An alarm is *open* while ACTIVE or ACKNOWLEDGED. At most one alarm per type is open; sending it again counts.
+//! Order of handling is order of arrival.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::{DECISIONS, Device, DeviceActor};
+use crate::error::{Error, Noun, Result};
+use crate::hub::Event;
+use crate::model::alarm::{Alarm, AlarmPatch, NewAlarm};
+use crate::model::audit_record::{AttributeChange, NewAuditRecord};
+use crate::model::id::AlarmId;
+use crate::model::origin::Origin;
+use crate::model::timestamp::Timestamp;
+use crate::store;
+use crate::store::alarms::{AlarmUpdate, Repetition};
+use crate::writer::{Change, Written};
+
+/// Raises an alarm, or counts a repetition when this type is already open (document 2, Alarm states; ).
+///
+/// Sent by the edge for `POST /alarm/alarms`. Replies with the stored alarm; `count` is 1 exactly when it is new.
+/// Publishes CREATE or UPDATE. In mode TRANSIENT nothing is stored: the reply has no id, CREATE is published (M-02).
+///
+/// # Errors
+/// `Invalid` when the device does not exist, `Forbidden` for a caller who needs to be its owner and is not;
+/// `Unavailable` or `Database`: then nothing was published.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Arc<Alarm>>")]
+pub struct RaiseAlarm {
+    /// Body of the request.
+    pub alarm: Arc<NewAlarm>,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+/// Changes text, status, severity or fragments of an alarm and writes the audit record.
+///
+/// Sent by the edge for `PUT /alarm/alarms/<id>`. Replies with the alarm as it stands; a change that changes nothing
+/// writes nothing and publishes nothing. Publishes UPDATE.
+///
+/// # Errors
+/// `NotFound`, `Forbidden`, `Conflict` when it would open a second alarm of its type, `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Arc<Alarm>>")]
+pub struct UpdateAlarm {
+    /// The alarm as the edge found it.
+    pub alarm: Arc<Alarm>,
+    /// Body of the request.
+    pub patch: Arc<AlarmPatch>,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+impl Handler<RaiseAlarm> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<Arc<Alarm>>>;
+
+    fn handle(&mut self, message: RaiseAlarm, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.raise_alarm(message).await)
+    }
+}
+
+impl Handler<UpdateAlarm> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<Arc<Alarm>>>;
+
+    fn handle(&mut self, message: UpdateAlarm, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.update_alarm(message).await)
+    }
+}
+
+impl Device {
+    async fn raise_alarm(&mut self, RaiseAlarm { alarm: new, origin }: RaiseAlarm) -> Result<Arc<Alarm>> {
+        self.authorize(&origin).await.map_err(|error| self.unknown_source(error))?;
+        for _ in 0..DECISIONS {
+            let (id, tenant) = (AlarmId(self.context.ids.next()), self.context.tenant.clone());
+            let memory = self.memory().await?;
+            let open = memory.open_alarms.get(&*new.type_).copied();
+            if !origin.mode.stores() {
+                let alarm = Arc::new(new.raised(None, memory.name.as_deref()));
+                self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
+                return Ok(alarm);
+            }
+            let fresh = Arc::new(new.raised(Some(id), memory.name.as_deref()));
+            let change = match open {
+                Some(id) => Change::CountRepetition(tenant, Repetition { id, time: new.time }),
+                None => Change::InsertAlarm(tenant, fresh.clone()),
+            };
+
+            let written = self.context.writer.write(change).await;
+
+            match written.map_err(|error| self.unknown_source(error))? {
+                Written::Stored => {
+                    self.remember(&fresh);
+                    self.publish(Event::AlarmCreated(fresh.clone()), &origin.links);
+                    return Ok(fresh);
+                }
+                Written::Alarm(alarm) => {
+                    let alarm = self.named(*alarm);
+                    self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
+                    return Ok(alarm);
+                }
+                Written::ManagedObject(_) | Written::Stale => self.forget(),
+            }
+        }
+        Err(contended(new.type_.as_str()))
+    }
+
+    async fn update_alarm(&mut self, message: UpdateAlarm) -> Result<Arc<Alarm>> {
+        let UpdateAlarm { alarm: mut current, patch, origin } = message;
+        let id = current.id.ok_or_else(|| Error::not_found(Noun::Alarm, "null"))?;
+        self.authorize(&origin).await?;
+        for _ in 0..DECISIONS {
+            let mut alarm = Alarm::clone(&current);
+            let changes = patch.apply(&mut alarm);
+            if changes.is_empty() || !origin.mode.stores() {
+                return Ok(Arc::new(alarm));
+            }
+            let audit = audit_record(id, &alarm, changes, &origin);
+            let update = AlarmUpdate { alarm, audit_id: self.context.ids.next(), audit };
+            let change = Change::UpdateAlarm(self.context.tenant.clone(), Box::new(update));
+
+            let written = self.context.writer.write(change).await;
+
+            match written {
+                Ok(Written::Alarm(alarm)) => {
+                    self.remember(&alarm);
+                    let alarm = self.named(*alarm);
+                    self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
+                    return Ok(alarm);
+                }
+                Ok(_) => {
+                    self.forget();
+                    let tenant = &self.context.tenant;
+                    current = Arc::new(store::alarms::get_alarm(&self.context.database, tenant, id).await?);
+                }
+                Err(error) if error.is_unique_violation() => return Err(second_open(id, &current.type_)),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(contended(&id.to_string()))
+    }
+
+    /// Keeps the table of open alarms in step with what was written.
+    fn remember(&mut self, alarm: &Alarm) {
+        let Some((memory, id)) = self.memory.as_mut().zip(alarm.id) else { return };
+        if alarm.status.is_open() {
+            memory.open_alarms.insert(alarm.type_.as_str().into(), id);
+        } else if memory.open_alarms.get(&*alarm.type_) == Some(&id) {
+            memory.open_alarms.remove(&*alarm.type_);
+        }
+    }
+
+    fn named(&self, mut alarm: Alarm) -> Arc<Alarm> {
+        alarm.source_name = self.memory.as_ref().and_then(|memory| memory.name.clone());
+        Arc::new(alarm)
+    }
+
+    /// On POST a missing device is a wrong value of the body, not a missing page (E-01).
+    fn unknown_source(&mut self, error: Error) -> Error {
+        match error {
+            Error::NotFound { .. } => Error::unknown_source(self.id),
+            error if error.is_foreign_key_violation() => {
+                self.forget();
+                Error::unknown_source(self.id)
+            }
+            other => other,
+        }
+    }
+}
+
+fn audit_record(
+    id: AlarmId,
+    alarm: &Alarm,
+    changes: Vec<AttributeChange>,
+    origin: &Origin,
+) -> NewAuditRecord {
+    NewAuditRecord {
+        type_: "Alarm",
+        activity: "Alarm updated",
+        time: Timestamp::now(),
+        text: "Alarm updated".into(),
+        source: id.to_string(),
+        user: origin.user.to_string(),
+        severity: alarm.severity.as_str().to_lowercase(),
+        changes,
+    }
+}
+
+fn second_open(id: AlarmId, type_: &str) -> Error {
+    let message = format!("alarm '{id}' cannot be opened again: another alarm of type '{type_}' is open");
+    Error::Conflict { noun: Noun::Alarm, message }
+}
+
+fn contended(what: &str) -> Error {
+    let message = format!("alarm '{what}' is being changed by somebody else, try again");
+    Error::Conflict { noun: Noun::Alarm, message }
+}

@@ -1,0 +1,154 @@
+//! The managed object of a device: its creation, changes and end.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::{Context, Device, DeviceActor};
+use crate::error::{Error, Noun, Result};
+use crate::hub::{Event, Publish};
+use crate::model::id::ManagedObjectId;
+use crate::model::managed_object::{ManagedObject, ManagedObjectPatch, NewManagedObject};
+use crate::model::origin::Origin;
+use crate::model::timestamp::Timestamp;
+use crate::store;
+use crate::store::managed_objects::ManagedObjectUpdate;
+use crate::writer::{Change, Written};
+
+/// A managed object to create.
+#[derive(Debug, Clone)]
+pub struct NewObject {
+    /// Body of the request.
+    pub object: NewManagedObject,
+    /// Who asks; becomes the owner.
+    pub origin: Origin,
+}
+
+/// Changes what a PUT sent, and nothing else (document 1, Verbs; C-10).
+///
+/// Sent by the edge for `PUT /inventory/managedObjects/<id>`. Replies with the object as it stands. Publishes UPDATE;
+/// an empty PUT is a heartbeat, changes nothing and tells nobody (I-15).
+///
+/// # Errors
+/// `NotFound`, `Forbidden` for a caller who needs to be the owner and is not; `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Arc<ManagedObject>>")]
+pub struct UpdateManagedObject {
+    /// Body of the request.
+    pub patch: Arc<ManagedObjectPatch>,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+/// Deletes the object with its alarms (I-10). Replies when it is gone. Publishes DELETE.
+///
+/// # Errors
+/// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<()>")]
+pub struct DeleteManagedObject {
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+/// Creates a managed object and publishes CREATE. It has no history to keep in order, so no actor is started for it:
+/// an inventory of a million assets costs a million rows, not actors.
+///
+/// # Errors
+/// `Unavailable` or `Database`: then nothing was published.
+pub(crate) async fn create(
+    context: &Context,
+    id: ManagedObjectId,
+    new: NewObject,
+) -> Result<Arc<ManagedObject>> {
+    let NewObject { object, origin } = new;
+    let stores = origin.mode.stores();
+    let object = Arc::new(object.created(stores.then_some(id), &origin.user));
+    if stores {
+        context.writer.write(Change::InsertManagedObject(context.tenant.clone(), object.clone())).await?;
+    }
+    let event = Event::ManagedObjectCreated(object.clone());
+    context.hub.do_send(Publish { source: id, event, links: origin.links });
+    Ok(object)
+}
+
+impl Handler<UpdateManagedObject> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<Arc<ManagedObject>>>;
+
+    fn handle(&mut self, message: UpdateManagedObject, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.update_managed_object(message).await)
+    }
+}
+
+impl Handler<DeleteManagedObject> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<()>>;
+
+    fn handle(&mut self, message: DeleteManagedObject, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.delete_managed_object(message).await)
+    }
+}
+
+impl Device {
+    async fn update_managed_object(&mut self, message: UpdateManagedObject) -> Result<Arc<ManagedObject>> {
+        let UpdateManagedObject { patch, origin } = message;
+        self.authorize(&origin).await?;
+        if patch.is_empty() || !origin.mode.stores() {
+            return self.unchanged(&patch, &origin).await;
+        }
+        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now() };
+
+        let written =
+            self.context.writer.write(Change::UpdateManagedObject(self.context.tenant.clone(), update));
+
+        match written.await? {
+            Written::ManagedObject(object) => {
+                let object = Arc::new(*object);
+                if let Some(memory) = &mut self.memory {
+                    memory.name.clone_from(&object.name);
+                    memory.owner.clone_from(&object.owner);
+                }
+                self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
+                Ok(object)
+            }
+            _ => Err(self.gone()),
+        }
+    }
+
+    /// Answers a PUT that stores nothing: a heartbeat, or the object as it would be (M-02).
+    async fn unchanged(&mut self, patch: &ManagedObjectPatch, origin: &Origin) -> Result<Arc<ManagedObject>> {
+        let database = &self.context.database;
+        let mut object =
+            store::managed_objects::get_managed_object(database, &self.context.tenant, self.id).await?;
+        patch.apply(&mut object);
+        let object = Arc::new(object);
+        if !patch.is_empty() {
+            self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
+        }
+        Ok(object)
+    }
+
+    async fn delete_managed_object(&mut self, message: DeleteManagedObject) -> Result<()> {
+        let origin = message.origin;
+        self.authorize(&origin).await?;
+        if !origin.mode.stores() {
+            return Ok(());
+        }
+
+        let change = Change::DeleteManagedObject(self.context.tenant.clone(), self.id);
+        let written = self.context.writer.write(change).await?;
+
+        self.forget();
+        match written {
+            Written::Stored => {
+                self.publish(Event::ManagedObjectDeleted(self.id), &origin.links);
+                Ok(())
+            }
+            _ => Err(self.gone()),
+        }
+    }
+
+    fn gone(&mut self) -> Error {
+        self.forget();
+        Error::not_found(Noun::ManagedObject, self.id)
+    }
+}

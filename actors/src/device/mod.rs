@@ -1,0 +1,167 @@
+//! One actor per managed object that is written to: the order of its writes and the cache of what decides them.
+//!
+//! Memory is only a cache: it is loaded with the first message, dropped when a write's premise no longer holds, and
+//! loaded again. Two actors for one device, in two processes, stay correct, only slower.
+
+mod alarms;
+mod managed_object;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+
+pub use alarms::{RaiseAlarm, UpdateAlarm};
+pub(crate) use managed_object::create;
+pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
+
+use crate::error::{Error, Noun, Result};
+use crate::hub::{Event, NotificationHub, Publish};
+use crate::limits::Limits;
+use crate::model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::links::Links;
+use crate::model::origin::{Authority, Origin};
+use crate::registry::Registry;
+use crate::store::{self, Database};
+use crate::writer::WriterHandle;
+
+/// How often a write is decided anew after its premise turned out stale.
+const DECISIONS: usize = 5;
+/// An actor for an object that does not exist stops after this time.
+const MISSING_IDLE: Duration = Duration::from_secs(5);
+
+/// What a device works with; everything here outlives the actor.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) tenant: TenantId,
+    pub(crate) database: Database,
+    pub(crate) writer: WriterHandle,
+    pub(crate) hub: Addr<NotificationHub>,
+    pub(crate) ids: Arc<IdGenerator>,
+    pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
+    pub(crate) limits: Arc<Limits>,
+}
+
+/// Serialises the writes of one device.
+pub struct DeviceActor {
+    /// Absent while a handler works on it: handlers run one at a time.
+    device: Option<Device>,
+    devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
+    id: ManagedObjectId,
+    idle: Duration,
+    last_used: Instant,
+}
+
+/// The state of a device and its way to the rest of the world.
+pub(crate) struct Device {
+    id: ManagedObjectId,
+    context: Context,
+    memory: Option<Memory>,
+}
+
+/// What is known of the device; a cache of the store.
+struct Memory {
+    name: Option<String>,
+    owner: String,
+    open_alarms: HashMap<Box<str>, AlarmId>,
+}
+
+impl DeviceActor {
+    pub(crate) fn new(id: ManagedObjectId, context: Context) -> Self {
+        Self {
+            devices: context.devices.clone(),
+            idle: context.limits.device_idle,
+            id,
+            last_used: Instant::now(),
+            device: Some(Device { id, context, memory: None }),
+        }
+    }
+
+    /// Runs a handler to its end before the next message is looked at.
+    fn exclusively<R, F>(&mut self, work: F) -> AtomicResponse<Self, R>
+    where
+        R: 'static,
+        F: AsyncFnOnce(&mut Device) -> R + 'static,
+    {
+        self.last_used = Instant::now();
+        let mut device = self.device.take().expect("AtomicResponse runs one handler at a time");
+        let work = async move {
+            let reply = work(&mut device).await;
+            (device, reply)
+        };
+        AtomicResponse::new(Box::pin(work.into_actor(self).map(|(device, reply), actor, _| {
+            actor.device = Some(device);
+            reply
+        })))
+    }
+
+    /// Stops an actor that nobody needed for a while; the next message starts a new one.
+    fn stop_when_idle(&mut self, ctx: &mut actix::Context<Self>) {
+        let missing = self.device.as_ref().is_some_and(|device| device.memory.is_none());
+        let idle = if missing { MISSING_IDLE.min(self.idle) } else { self.idle };
+        let rest = idle.saturating_sub(self.last_used.elapsed());
+        match rest.is_zero() {
+            true => ctx.stop(),
+            false => drop(ctx.run_later(rest, Self::stop_when_idle)),
+        }
+    }
+}
+
+impl Actor for DeviceActor {
+    type Context = actix::Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        metrics::gauge!(crate::metrics::DEVICE_ACTORS).increment(1);
+        ctx.set_mailbox_capacity(256);
+        ctx.run_later(MISSING_IDLE.min(self.idle), Self::stop_when_idle);
+    }
+
+    fn stopped(&mut self, ctx: &mut Self::Context) {
+        self.devices.leave(&self.id, &ctx.address());
+    }
+}
+
+impl Drop for DeviceActor {
+    fn drop(&mut self) {
+        metrics::gauge!(crate::metrics::DEVICE_ACTORS).decrement(1);
+    }
+}
+
+impl Device {
+    /// What is known of the device, loaded when it is not.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such managed object, `Unavailable` or `Database`.
+    async fn memory(&mut self) -> Result<&mut Memory> {
+        if self.memory.is_none() {
+            let client = self.context.database.loader().await?;
+            let tenant = &self.context.tenant;
+            let (source, open_alarms) = tokio::join!(
+                store::managed_objects::find_source(&client, tenant, self.id),
+                store::alarms::open_alarms(&client, tenant, self.id),
+            );
+            let (name, owner) = source?.ok_or_else(|| Error::not_found(Noun::ManagedObject, self.id))?;
+            self.memory = Some(Memory { name, owner, open_alarms: open_alarms? });
+        }
+        Ok(self.memory.as_mut().expect("loaded above"))
+    }
+
+    /// Drops what is known: somebody else has changed it.
+    fn forget(&mut self) {
+        self.memory = None;
+    }
+
+    /// Refuses a caller who may only write to what is theirs (I-06).
+    async fn authorize(&mut self, origin: &Origin) -> Result<()> {
+        let owner = &*self.memory().await?.owner;
+        match origin.authority == Authority::Role || owner == &*origin.user {
+            true => Ok(()),
+            false => Err(Error::Forbidden),
+        }
+    }
+
+    fn publish(&self, event: Event, links: &Links) {
+        self.context.hub.do_send(Publish { source: self.id, event, links: links.clone() });
+    }
+}

@@ -1,0 +1,173 @@
+//! What is wrong, by kind. Never a status code: `platform`'s `http/error.rs` alone turns kinds into answers.
+
+use std::fmt;
+use std::sync::Arc;
+
+use deadpool_postgres::PoolError;
+use tokio_postgres::error::SqlState;
+
+/// Shorthand for this crate's results.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The kinds of things the platform stores; used to name what is missing or doubled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Noun {
+    /// A tenant.
+    Tenant,
+    /// A user of a tenant.
+    User,
+    /// A managed object of the inventory.
+    ManagedObject,
+    /// An alarm.
+    Alarm,
+}
+
+impl fmt::Display for Noun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tenant => "tenant",
+            Self::User => "user",
+            Self::ManagedObject => "managed object",
+            Self::Alarm => "alarm",
+        })
+    }
+}
+
+/// Why a request of the edge, or a message, was not carried out.
+///
+/// Cloneable, because one failed group commit answers many senders.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The named thing does not exist in this tenant.
+    #[error("no {noun} with id '{id}'")]
+    NotFound {
+        /// What was looked for.
+        noun: Noun,
+        /// The id as it was given.
+        id: String,
+    },
+    /// A thing with this key exists already.
+    #[error("a {noun} with key '{key}' exists already")]
+    Duplicate {
+        /// What would be doubled.
+        noun: Noun,
+        /// The key that is taken.
+        key: String,
+    },
+    /// Somebody else changed the thing, or its state forbids the change.
+    #[error("{message}")]
+    Conflict {
+        /// What could not be changed.
+        noun: Noun,
+        /// What is wrong and where.
+        message: String,
+    },
+    /// The text of a body is not what its format demands.
+    #[error("{0}")]
+    Malformed(String),
+    /// A value is missing or not allowed; the text names the member, the value and what is allowed.
+    #[error("{0}")]
+    Invalid(String),
+    /// The caller is known but may not do this.
+    #[error("Access is denied")]
+    Forbidden,
+    /// A query ran into its time limit.
+    #[error("the query was stopped by its time limit; narrow it by source or time range")]
+    Timeout,
+    /// PostgreSQL or an actor is away or overloaded; worth trying again.
+    #[error("temporarily unavailable: {0}")]
+    Unavailable(Arc<str>),
+    /// PostgreSQL refused something this crate believed to be right.
+    #[error("database error: {0}")]
+    Database(Arc<tokio_postgres::Error>),
+}
+
+impl Error {
+    /// The named thing does not exist in this tenant.
+    pub fn not_found(noun: Noun, id: impl fmt::Display) -> Self {
+        Self::NotFound { noun, id: id.to_string() }
+    }
+
+    /// A value that is not allowed: names member, value and what is allowed.
+    pub fn invalid_value(member: &str, given: impl fmt::Display, allowed: &str) -> Self {
+        let given: String = given.to_string().chars().take(100).collect();
+        Self::Invalid(format!("Invalid value of '{member}': {given}; allowed: {allowed}"))
+    }
+
+    /// A source that does not exist (E-01: 422, names the id).
+    pub fn unknown_source(id: impl fmt::Display) -> Self {
+        Self::Invalid(format!("Invalid value of 'source': no managed object with id '{id}'"))
+    }
+
+    /// Temporarily away, with the reason for the log.
+    pub fn unavailable(reason: impl fmt::Display) -> Self {
+        Self::Unavailable(reason.to_string().into())
+    }
+
+    /// Whether only this row is to blame, so that its neighbours in a group commit may go on.
+    pub(crate) fn blames_row(&self) -> bool {
+        !matches!(self, Self::Unavailable(_))
+    }
+
+    /// Whether a unique or exclusion constraint refused the row.
+    pub(crate) fn is_unique_violation(&self) -> bool {
+        self.sql_state() == Some(&SqlState::UNIQUE_VIOLATION)
+    }
+
+    /// Whether a foreign key refused the row: what it refers to is gone.
+    pub(crate) fn is_foreign_key_violation(&self) -> bool {
+        self.sql_state() == Some(&SqlState::FOREIGN_KEY_VIOLATION)
+    }
+
+    fn sql_state(&self) -> Option<&SqlState> {
+        match self {
+            Self::Database(error) => error.code(),
+            _ => None,
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(state) = error.code() else {
+            // Without a code the server did not speak: the connection is gone.
+            return match error.is_closed()
+                || std::error::Error::source(&error).is_some_and(|e| e.is::<std::io::Error>())
+            {
+                true => Self::unavailable(error),
+                false => Self::Database(Arc::new(error)),
+            };
+        };
+        match state.code() {
+            "57014" => Self::Timeout,
+            // Connection trouble, shutdown and start-up, too many connections, lost deadlock or serialisation.
+            code if code.starts_with("08")
+                || code.starts_with("57P")
+                || code.starts_with("53")
+                || code.starts_with("40") =>
+            {
+                Self::unavailable(error)
+            }
+            // Data exceptions: a value PostgreSQL cannot hold, whatever the edge thought of it.
+            code if code.starts_with("22") || code == "54000" => Self::Invalid(
+                error.as_db_error().map_or_else(|| error.to_string(), |e| e.message().to_owned()),
+            ),
+            _ => Self::Database(Arc::new(error)),
+        }
+    }
+}
+
+impl From<PoolError> for Error {
+    fn from(error: PoolError) -> Self {
+        match error {
+            PoolError::Backend(error) if error.code().is_some() => error.into(),
+            other => Self::unavailable(other),
+        }
+    }
+}
+
+impl From<actix::MailboxError> for Error {
+    fn from(error: actix::MailboxError) -> Self {
+        Self::unavailable(error)
+    }
+}

@@ -1,0 +1,43 @@
+//! State, rules and storage of the platform. This crate knows no HTTP.
+//!
+//! # The tree
+//!
+//! ```text
+//! Platform                     found by the edge; not an actor
+//! └── TenantActor              which children live
+//!     ├── NotificationHub      who listens to what
+//!     ├── DeviceActor          order of a device's writes
+//!     └── SessionActor         subscriptions, queue, parked connect
+//! Writer                       one per actor thread: group commit
+//! ```
+//!
+//! # Reading order
+//!
+//! [`model`] (what there is), [`device`] (what is written), [`hub`] and [`session`] (what is told), then the parts
+//! they stand on: `writer`, [`store`], [`bayeux`].
+//!
+//! # Message rules
+//!
+//! - Look-up is a table read ([`registry`]), birth is a message to the tenant.
+//! - Handlers that write return `AtomicResponse`: one message of a device is handled after the other.
+//! - `send` towards actors that write; `do_send` only towards actors that never await (hub, session).
+//! - A crash means forget and reload: memory is a cache, PostgreSQL is the truth.
+//! - Every write carries its premise in SQL. When it no longer holds, the actor reloads and decides once more.
+
+pub mod bayeux;
+pub mod device;
+pub mod error;
+pub mod hub;
+pub mod limits;
+pub mod metrics;
+pub mod model;
+pub mod naming;
+pub mod platform;
+pub mod registry;
+pub mod session;
+pub mod store;
+pub mod tenant;
+mod writer;
+
+pub use error::{Error, Noun, Result};
+pub use platform::{NewSession, Platform, Tenant};

@@ -1,0 +1,79 @@
+//! Every number of the specification, with the sentence it comes from.
+//!
+//! What an operator may tune, or a test must shorten, is a field of [`Limits`]; what is part of the protocol is
+//! a constant.
+
+use std::time::Duration;
+
+/// Default page size (document 1, Limits).
+pub const DEFAULT_PAGE_SIZE: u32 = 5;
+/// Maximum page size; larger requests are reduced to it (document 1, Limits; P-04).
+pub const MAX_PAGE_SIZE: u32 = 2000;
+/// `totalPages` is exact up to this many matching records, beyond it says "at least" (P-03).
+pub const EXACT_COUNT: i64 = 1_000_000;
+/// Nesting depth of a request body (I-16).
+pub const MAX_JSON_DEPTH: usize = 100;
+/// Characters of one number in a request body; longer ones are refused, no client means them.
+pub const MAX_NUMBER_LENGTH: usize = 400;
+/// Longest `advice.timeout` and `advice.interval` a client may ask for (B-10).
+pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
+/// A WebSocket that brought neither a handshake nor a live clientId is closed after this time (B-19).
+pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// The limits in force in one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// A connect is held this long when the client asks for nothing else: 90 minutes (B-10).
+    pub connect_timeout: Duration,
+    /// A session without a held connect ends after this time: "queued notifications are buffered for 10 seconds"
+    /// (document 1) and a small grace, since some clients retry after exactly 10 (B-10).
+    pub session_interval: Duration,
+    /// "One space every 10 minutes on every held poll" (B-21).
+    pub keep_alive: Duration,
+    /// Notifications one session may have waiting (B-12).
+    pub queued_notifications: usize,
+    /// Bytes of notifications one session may have waiting (B-12).
+    pub queued_bytes: usize,
+    /// Channels one session may subscribe to (B-23).
+    pub subscriptions_per_session: usize,
+    /// Sessions one user may have; `None` is unlimited, for fleets may share a user (B-23).
+    pub sessions_per_user: Option<usize>,
+    /// Bytes of one REST request body: 16 MB (I-16).
+    pub body_bytes: usize,
+    /// Bytes of one Bayeux request body or WebSocket message.
+    pub bayeux_bytes: usize,
+    /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
+    pub socket_ping: Duration,
+    /// A query is stopped after this time and answered 413 (document 1, Errors).
+    pub statement_timeout: Duration,
+    /// A write that PostgreSQL has not answered within this time is answered 503.
+    pub write_timeout: Duration,
+    /// Writes that may wait for one group commit; what comes beyond is answered 503 at once.
+    pub queued_writes: usize,
+    /// Rows one group commit holds at most.
+    pub batch_rows: usize,
+    /// A device actor that was idle this long stops; the next message starts it again.
+    pub device_idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_millis(5_400_000),
+            session_interval: Duration::from_millis(10_500),
+            keep_alive: Duration::from_secs(600),
+            queued_notifications: 10_000,
+            queued_bytes: 8 << 20,
+            subscriptions_per_session: 1000,
+            sessions_per_user: None,
+            body_bytes: 16 << 20,
+            bayeux_bytes: 256 << 10,
+            socket_ping: Duration::from_secs(30),
+            statement_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(10),
+            queued_writes: 20_000,
+            batch_rows: 512,
+            device_idle: Duration::from_secs(600),
+        }
+    }
+}

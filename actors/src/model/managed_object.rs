@@ -1,0 +1,184 @@
+//! Managed objects: devices, assets and everything else in the inventory (document 2, Inventory; I-01 to I-16).
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::Result;
+use crate::model::body::{Body, MAX_SHORT_TEXT, text};
+use crate::model::fragments::Fragments;
+use crate::model::id::ManagedObjectId;
+use crate::model::links::Linked;
+use crate::model::timestamp::Timestamp;
+
+/// Members the server alone sets; ignored in bodies (I-01).
+const SERVER_MEMBERS: [&str; 11] = [
+    "id",
+    "self",
+    "creationTime",
+    "creationDate",
+    "lastUpdated",
+    "childDevices",
+    "childAssets",
+    "childAdditions",
+    "deviceParents",
+    "assetParents",
+    "additionParents",
+];
+
+/// The reference blocks of a managed object, in the order they are shown.
+const REFERENCE_BLOCKS: [&str; 6] =
+    ["childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents"];
+
+/// A managed object as it is stored and returned.
+#[derive(Debug, Clone)]
+pub struct ManagedObject {
+    /// `None` for one that was not stored (TRANSIENT, M-02).
+    pub id: Option<ManagedObjectId>,
+    /// Kind of device or asset.
+    pub type_: Option<String>,
+    /// Name for people.
+    pub name: Option<String>,
+    /// The user whose object it is; may write its alarms, events and measurements (I-06).
+    pub owner: String,
+    /// When it was created.
+    pub creation_time: Timestamp,
+    /// When a PUT last changed it.
+    pub last_updated: Timestamp,
+    /// Everything else.
+    pub fragments: Fragments,
+}
+
+impl Serialize for Linked<'_, ManagedObject> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct References {
+            references: [(); 0],
+            #[serde(rename = "self")]
+            link: String,
+        }
+        let Linked { value: object, links } = *self;
+        let link = links.managed_object(object.id);
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(id) = object.id {
+            map.serialize_entry("id", &id)?;
+        }
+        for (name, value) in [("name", &object.name), ("type", &object.type_)] {
+            if let Some(value) = value {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.serialize_entry("owner", &object.owner)?;
+        map.serialize_entry("creationTime", &object.creation_time)?;
+        map.serialize_entry("lastUpdated", &object.last_updated)?;
+        for block in REFERENCE_BLOCKS {
+            map.serialize_entry(block, &References { references: [], link: format!("{link}/{block}") })?;
+        }
+        map.serialize_entry("self", &link)?;
+        object.fragments.serialize_entries(&mut map)?;
+        map.end()
+    }
+}
+
+/// Body of `POST /inventory/managedObjects`; everything is optional.
+#[derive(Debug, Clone)]
+pub struct NewManagedObject {
+    /// See [`ManagedObject::type_`].
+    pub type_: Option<String>,
+    /// See [`ManagedObject::name`].
+    pub name: Option<String>,
+    /// Everything else.
+    pub fragments: Fragments,
+}
+
+impl NewManagedObject {
+    /// Reads the body of a POST.
+    ///
+    /// # Errors
+    /// `Invalid` names the wrong member.
+    pub fn parse(mut body: Body) -> Result<Self> {
+        let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
+        let name = body.take_text("name", MAX_SHORT_TEXT)?;
+        body.ignore(&SERVER_MEMBERS);
+        body.ignore(&["owner"]);
+        let mut fragments = body.into_fragments()?;
+        fragments.drop_nulls();
+        Ok(Self { type_, name, fragments })
+    }
+
+    /// The object this body makes for a user.
+    pub fn created(&self, id: Option<ManagedObjectId>, owner: &str) -> ManagedObject {
+        let now = Timestamp::now();
+        ManagedObject {
+            id,
+            type_: self.type_.clone(),
+            name: self.name.clone(),
+            owner: owner.to_owned(),
+            creation_time: now,
+            last_updated: now,
+            fragments: self.fragments.clone(),
+        }
+    }
+}
+
+/// Body of `PUT /inventory/managedObjects/<id>`: only what is sent changes; `null` removes (C-10).
+#[derive(Debug, Clone)]
+pub struct ManagedObjectPatch {
+    /// `Some(None)` removes the type.
+    pub type_: Option<Option<String>>,
+    /// `Some(None)` removes the name.
+    pub name: Option<Option<String>>,
+    /// The new owner; needs ROLE_INVENTORY_ADMIN (I-01).
+    pub owner: Option<String>,
+    /// Fragments to replace, or to remove by `null`.
+    pub fragments: Fragments,
+}
+
+impl ManagedObjectPatch {
+    /// Reads the body of a PUT.
+    ///
+    /// # Errors
+    /// `Invalid` names the wrong member.
+    pub fn parse(mut body: Body) -> Result<Self> {
+        let nullable = |name: &str, raw: Option<Box<RawValue>>| -> Result<Option<String>> {
+            raw.map(|raw| text(name, &raw, MAX_SHORT_TEXT)).transpose()
+        };
+        let type_ = body.take_nullable("type").map(|raw| nullable("type", raw)).transpose()?;
+        let name = body.take_nullable("name").map(|raw| nullable("name", raw)).transpose()?;
+        let owner = body.take_text("owner", MAX_SHORT_TEXT)?;
+        body.ignore(&SERVER_MEMBERS);
+        Ok(Self { type_, name, owner, fragments: body.into_fragments()? })
+    }
+
+    /// Whether the PUT names nothing: a heartbeat, `lastUpdated` stays and nobody is told (I-15).
+    pub fn is_empty(&self) -> bool {
+        self.type_.is_none() && self.name.is_none() && self.owner.is_none() && self.fragments.is_empty()
+    }
+
+    /// The object as this patch leaves it.
+    pub fn apply(&self, object: &mut ManagedObject) {
+        if let Some(type_) = &self.type_ {
+            object.type_.clone_from(type_);
+        }
+        if let Some(name) = &self.name {
+            object.name.clone_from(name);
+        }
+        if let Some(owner) = &self.owner {
+            object.owner.clone_from(owner);
+        }
+        object.fragments.merge(&self.fragments);
+    }
+}
+
+/// Query parameters of the inventory collection. Absent ones do not filter.
+#[derive(Debug, Clone, Default)]
+pub struct ManagedObjectFilter {
+    /// Exact type.
+    pub type_: Option<String>,
+    /// Has this top-level fragment.
+    pub fragment_type: Option<String>,
+    /// These objects, in this order; unknown ids are left out (I-07).
+    pub ids: Option<Vec<ManagedObjectId>>,
+    /// Only what this user owns, and what is global: for callers without ROLE_INVENTORY_READ (I-05).
+    pub visible_to: Option<String>,
+}

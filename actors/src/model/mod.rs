@@ -1,0 +1,18 @@
+//! The nouns of the API document: plain data and their rules. Serde and time only, no I/O.
+//!
+//! At most four types per noun, always with these names: `Alarm` (stored and returned), `NewAlarm` (POST body),
+//! `AlarmPatch` (PUT body), `AlarmFilter` (query parameters).
+
+pub mod alarm;
+pub mod audit_record;
+pub mod body;
+pub mod fragments;
+pub mod id;
+pub mod links;
+pub mod managed_object;
+pub mod origin;
+pub mod page;
+pub mod role;
+pub mod tenant;
+pub mod timestamp;
+pub mod user;

@@ -1,0 +1,82 @@
+//! Who asked, how, and by what address: what travels with every write from the edge to the actors.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::model::links::Links;
+
+/// The request behind a write.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// Name of the user; recorded as owner and in audit records.
+    pub user: Arc<str>,
+    /// What is stored and what is told.
+    pub mode: ProcessingMode,
+    /// Whether the caller's role allows the write, or only ownership of the source would.
+    pub authority: Authority,
+    /// Address of the request; links in the answer and in notifications start with it.
+    pub links: Links,
+}
+
+/// By what right a caller writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Authority {
+    /// A role grants the write on every object of the tenant.
+    Role,
+    /// Only the owner of the source object may write ("owner of source object", document 2; I-06).
+    Ownership,
+}
+
+/// The header `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-04).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProcessingMode {
+    /// Stored and sent to real-time processing.
+    #[default]
+    Persistent,
+    /// Real-time processing only.
+    Transient,
+    /// Stored, without notifications; measurements and events only.
+    Quiescent,
+    /// Modules only; measurements and events only.
+    Cep,
+}
+
+impl ProcessingMode {
+    /// Reads the header value, in any case (M-01).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and the four that are allowed.
+    pub fn parse(text: &str) -> Result<Self> {
+        for (word, mode) in [
+            ("PERSISTENT", Self::Persistent),
+            ("TRANSIENT", Self::Transient),
+            ("QUIESCENT", Self::Quiescent),
+            ("CEP", Self::Cep),
+        ] {
+            if word.eq_ignore_ascii_case(text.trim()) {
+                return Ok(mode);
+            }
+        }
+        Err(Error::invalid_value("Processing-Mode", text, "PERSISTENT, TRANSIENT, QUIESCENT, CEP"))
+    }
+
+    /// The mode for a resource that knows no notification-free writes: QUIESCENT counts as PERSISTENT, CEP is
+    /// refused (M-03).
+    ///
+    /// # Errors
+    /// `Invalid` for CEP.
+    pub fn with_notifications(self) -> Result<Self> {
+        match self {
+            Self::Quiescent => Ok(Self::Persistent),
+            Self::Cep => {
+                Err(Error::invalid_value("Processing-Mode", "CEP", "PERSISTENT, TRANSIENT on this resource"))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Whether a write in this mode reaches the database.
+    pub fn stores(self) -> bool {
+        matches!(self, Self::Persistent | Self::Quiescent)
+    }
+}

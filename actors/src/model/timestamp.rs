@@ -1,0 +1,190 @@
+//! Timestamps: `YYYY-MM-DDThh:mm:ss.SSS±hh:mm`, a zone is mandatory (document 1, Versioning 5; C-11, C-12).
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
+
+use crate::error::{Error, Result};
+
+/// An instant that remembers the offset it was given in.
+///
+/// Years 1970 to 9999 and offsets up to ±14:00 are accepted; instants compare in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(OffsetDateTime);
+
+const FORM: &str = "a timestamp YYYY-MM-DDThh:mm:ss[.SSS]±hh:mm of the years 1970 to 9999";
+
+impl Timestamp {
+    /// The server's clock, in UTC, cut to milliseconds as it will be stored and shown.
+    pub fn now() -> Self {
+        let now = OffsetDateTime::now_utc();
+        Self(now.replace_millisecond(now.millisecond()).unwrap_or(now))
+    }
+
+    /// Reads a member of a body or a query parameter; `member` is named in the error.
+    ///
+    /// Accepts `Z` or an offset (`+hh:mm`, `+hhmm`), 0 to 9 fraction digits, and a blank where a `+` was lost in
+    /// URL decoding.
+    ///
+    /// # Errors
+    /// `Invalid` names the member, the value and the form.
+    pub fn parse(member: &str, text: &str) -> Result<Self> {
+        parse_instant(text.as_bytes()).map(Self).ok_or_else(|| Error::invalid_value(member, text, FORM))
+    }
+
+    /// Like [`Timestamp::parse`], and a date alone is its first instant in UTC (C-12).
+    ///
+    /// # Errors
+    /// `Invalid` names the member, the value and the forms.
+    pub fn parse_bound(member: &str, text: &str) -> Result<Self> {
+        if text.len() == 10 {
+            let date = parse_date(text.as_bytes())
+                .ok_or_else(|| Error::invalid_value(member, text, "YYYY-MM-DD"))?;
+            return Ok(Self(PrimitiveDateTime::new(date, Time::MIDNIGHT).assume_utc()));
+        }
+        Self::parse(member, text)
+    }
+
+    /// The instant with its offset, for the store.
+    pub fn instant(self) -> OffsetDateTime {
+        self.0
+    }
+
+    /// Minutes east of UTC in which the sender gave it.
+    pub fn offset_minutes(self) -> i16 {
+        self.0.offset().whole_minutes()
+    }
+
+    /// Puts a stored instant back into the offset it was sent in.
+    pub fn stored(instant: OffsetDateTime, offset_minutes: i16) -> Self {
+        let offset = UtcOffset::from_whole_seconds(i32::from(offset_minutes) * 60).unwrap_or(UtcOffset::UTC);
+        Self(instant.checked_to_offset(offset).unwrap_or(instant))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let t = self.0;
+        let (year, month, day) = t.to_calendar_date();
+        let (hour, minute, second, milli) = t.to_hms_milli();
+        write!(f, "{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}", u8::from(month))?;
+        match t.offset().whole_minutes() {
+            0 => f.write_str("Z"),
+            minutes => {
+                let sign = if minutes < 0 { '-' } else { '+' };
+                write!(f, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
+            }
+        }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn parse_instant(text: &[u8]) -> Option<OffsetDateTime> {
+    let date = parse_date(text.get(..10)?)?;
+    if !matches!(text.get(10)?, b'T' | b't') || *text.get(13)? != b':' || *text.get(16)? != b':' {
+        return None;
+    }
+    let (hour, minute, second) = (number(&text[11..13])?, number(&text[14..16])?, number(text.get(17..19)?)?);
+    let mut rest = &text[19..];
+    let mut nanos = 0;
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
+        if !(1..=9).contains(&digits) {
+            return None;
+        }
+        nanos = number(&fraction[..digits])? * 10_u32.pow(9 - digits as u32);
+        rest = &fraction[digits..];
+    }
+    let time = Time::from_hms_nano(hour as u8, minute as u8, second as u8, nanos).ok()?;
+    let given = PrimitiveDateTime::new(date, time).assume_offset(parse_offset(rest)?);
+    let utc = given.checked_to_offset(UtcOffset::UTC)?;
+    (1970..=9999).contains(&utc.year()).then_some(given)
+}
+
+fn parse_date(text: &[u8]) -> Option<Date> {
+    if text.len() != 10 || text[4] != b'-' || text[7] != b'-' {
+        return None;
+    }
+    let month = Month::try_from(number(&text[5..7])? as u8).ok()?;
+    let date = Date::from_calendar_date(number(&text[..4])? as i32, month, number(&text[8..])? as u8).ok()?;
+    (1970..=9999).contains(&date.year()).then_some(date)
+}
+
+fn parse_offset(text: &[u8]) -> Option<UtcOffset> {
+    let (sign, digits) = match text.split_first()? {
+        (b'Z' | b'z', []) => return Some(UtcOffset::UTC),
+        (b'+' | b' ', digits) => (1, digits),
+        (b'-', digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = match digits.len() {
+        5 if digits[2] == b':' => (number(&digits[..2])?, number(&digits[3..])?),
+        4 => (number(&digits[..2])?, number(&digits[2..])?),
+        _ => return None,
+    };
+    let total = (hours * 60 + minutes) as i32;
+    (minutes < 60 && total <= 14 * 60).then(|| UtcOffset::from_whole_seconds(sign * total * 60).ok())?
+}
+
+fn number(digits: &[u8]) -> Option<u32> {
+    digits.iter().try_fold(0_u32, |n, b| b.is_ascii_digit().then(|| n * 10 + u32::from(b - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_forms_are_shown_with_milliseconds_and_their_offset() {
+        for (given, shown) in [
+            ("2024-03-10T02:30:00+01:00", "2024-03-10T02:30:00.000+01:00"),
+            ("2024-03-10T02:30:00.5Z", "2024-03-10T02:30:00.500Z"),
+            ("2024-03-10T02:30:00.123456789-0530", "2024-03-10T02:30:00.123-05:30"),
+            ("2024-03-10T02:30:00 01:00", "2024-03-10T02:30:00.000+01:00"),
+            ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
+        ] {
+            assert_eq!(Timestamp::parse("time", given).expect(given).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn refused_forms_name_the_member_and_the_value() {
+        for given in [
+            "",
+            "2024-03-10",
+            "2024-03-10T02:30:00",
+            "2024-13-10T02:30:00Z",
+            "2024-02-30T02:30:00Z",
+            "2024-03-10T24:00:00Z",
+            "2024-03-10T02:30:00.1234567890Z",
+            "2024-03-10T02:30:00+15:00",
+            "1969-12-31T23:59:59Z",
+            "9999-12-31T23:59:59-14:00",
+            "2024-03-10T02:30:00Zjunk",
+            "２024-03-10T02:30:00Z",
+        ] {
+            let error = Timestamp::parse("time", given).expect_err(given).to_string();
+            assert!(error.contains("'time'"), "{error}");
+        }
+    }
+
+    #[test]
+    fn date_alone_is_its_first_instant_in_utc() {
+        let bound = Timestamp::parse_bound("dateFrom", "2024-03-10").expect("a date");
+        assert_eq!(bound.to_string(), "2024-03-10T00:00:00.000Z");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed_or_refused_without_a_panic(text in ".{0,40}") {
+            let _ = Timestamp::parse("time", &text);
+            let _ = Timestamp::parse_bound("time", &text);
+        }
+    }
+}

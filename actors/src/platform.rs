@@ -1,0 +1,223 @@
+//! What the edge holds: finds or starts tenants, devices and sessions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use parking_lot::RwLock;
+use tokio::sync::mpsc;
+
+use crate::device::{self, DeviceActor, NewObject};
+use crate::error::{Error, Result};
+use crate::hub::NotificationHub;
+use crate::limits::Limits;
+use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
+use crate::model::managed_object::ManagedObject;
+use crate::registry::Registry;
+use crate::session::{ClientId, Home, Release, SessionActor};
+use crate::store::Database;
+use crate::store::watch::{self, Seen};
+use crate::tenant::{AcknowledgementExtension, EndSessions, StartDevice, StartSession, TenantActor, place};
+use crate::writer::{Writer, WriterHandle};
+
+/// The running platform of one server process.
+pub struct Platform {
+    database: Database,
+    limits: Arc<Limits>,
+    ids: Arc<IdGenerator>,
+    threads: Vec<ActorThread>,
+    tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
+}
+
+/// A thread that devices live on, with the writer they use.
+struct ActorThread {
+    arbiter: ArbiterHandle,
+    writer: WriterHandle,
+}
+
+/// A tenant as the edge sees it.
+pub struct Tenant {
+    address: Addr<TenantActor>,
+    devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
+    sessions: Arc<Registry<ClientId, SessionActor>>,
+    contexts: Vec<device::Context>,
+    ids: Arc<IdGenerator>,
+}
+
+/// What a handshake asks for.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Whose session it is.
+    pub user: Arc<str>,
+    /// How long it outlives a connect, when the client wishes.
+    pub interval: Option<Duration>,
+    /// Whether batches are numbered (B-22).
+    pub acknowledgement: AcknowledgementExtension,
+}
+
+impl Platform {
+    /// Starts `actor_threads` threads for devices and their writers. The schema must be up to date.
+    ///
+    /// # Errors
+    /// `Unavailable` when PostgreSQL is away.
+    pub async fn start(database: Database, limits: Limits, actor_threads: usize) -> Result<Arc<Self>> {
+        let ids = Arc::new(IdGenerator::new(database.draw_process_number().await?));
+        let threads = (0..actor_threads.max(1))
+            .map(|_| {
+                let arbiter = Arbiter::new().handle();
+                Ok(ActorThread { writer: Writer::start_in(&arbiter, &database, &limits)?, arbiter })
+            })
+            .collect::<Result<_>>()?;
+        Ok(Arc::new(Self { database, limits: Arc::new(limits), ids, threads, tenants: RwLock::default() }))
+    }
+
+    /// The database, for reads.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// A tenant, started on first use. One whose actor died starts afresh: its sessions are gone, its devices reload.
+    pub fn tenant(&self, id: &TenantId) -> Arc<Tenant> {
+        if let Some(tenant) = self.tenants.read().get(id).filter(|tenant| tenant.address.connected()) {
+            return tenant.clone();
+        }
+        let mut tenants = self.tenants.write();
+        if let Some(tenant) = tenants.get(id).filter(|tenant| tenant.address.connected()) {
+            return tenant.clone();
+        }
+        let tenant = Arc::new(self.start_tenant(id));
+        tenants.insert(id.clone(), tenant.clone());
+        tenant
+    }
+
+    fn start_tenant(&self, id: &TenantId) -> Tenant {
+        let seed = id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31) + i64::from(byte));
+        let arbiter = &self.threads[place(ManagedObjectId(seed), self.threads.len())].arbiter;
+        let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Registry<_, _>>::default());
+        let hub = NotificationHub::start_in_arbiter(arbiter, |_| NotificationHub::default());
+        let contexts: Vec<device::Context> =
+            self.threads.iter().map(|thread| self.device_context(id, thread, &hub, &devices)).collect();
+        let places: Vec<_> =
+            self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
+        let (shared, limits) = (sessions.clone(), self.limits.clone());
+        let address = TenantActor::start_in_arbiter(arbiter, move |ctx| {
+            let home = Home { hub, tenant: ctx.address(), sessions: shared, limits };
+            TenantActor::new(Arc::new(home), places)
+        });
+        Tenant { address, devices, sessions, contexts, ids: self.ids.clone() }
+    }
+
+    fn device_context(
+        &self,
+        tenant: &TenantId,
+        thread: &ActorThread,
+        hub: &Addr<NotificationHub>,
+        devices: &Arc<Registry<ManagedObjectId, DeviceActor>>,
+    ) -> device::Context {
+        device::Context {
+            tenant: tenant.clone(),
+            database: self.database.clone(),
+            writer: thread.writer.clone(),
+            hub: hub.clone(),
+            ids: self.ids.clone(),
+            devices: devices.clone(),
+            limits: self.limits.clone(),
+        }
+    }
+
+    /// Watches the database until the returned future is dropped: keeps [`Database::is_reachable`] true to life, ends
+    /// the sessions of users that changed, and tells `on_change` what a cache must drop (`None`: everything).
+    pub async fn watch(self: Arc<Self>, on_change: impl Fn(Option<(&TenantId, &str)>)) {
+        let (sender, mut seen) = mpsc::unbounded_channel();
+        let watching = tokio::spawn(watch::watch(self.database.clone(), sender));
+        while let Some(change) = seen.recv().await {
+            match change {
+                Seen::UserChanged { tenant, user } => {
+                    on_change(Some((&tenant, &user)));
+                    let living = self.tenants.read().get(&tenant).cloned();
+                    if let Some(living) = living {
+                        living.address.do_send(EndSessions { user });
+                    }
+                }
+                Seen::Gap => on_change(None),
+            }
+        }
+        watching.abort();
+    }
+
+    /// Ends the actor threads. Nothing acknowledged is lost by it: what is acknowledged is committed.
+    pub fn stop(&self) {
+        for thread in &self.threads {
+            thread.arbiter.stop();
+        }
+    }
+
+    /// The server is stopping: every held connect is answered empty, with the advice to come back after a time that is
+    /// spread over `spread`, so that a fleet does not return as one.
+    pub fn release_sessions(&self, spread: Duration) {
+        let tenants: Vec<Arc<Tenant>> = self.tenants.read().values().cloned().collect();
+        let sessions: Vec<_> = tenants.iter().flat_map(|tenant| tenant.sessions.all()).collect();
+        let count = sessions.len().max(1) as u32;
+        for (n, session) in sessions.into_iter().enumerate() {
+            // Shuffled by a stride, so that neighbours in the table do not return together.
+            let place = (n as u32).wrapping_mul(7919) % count;
+            session.do_send(Release { interval: spread * place / count });
+        }
+    }
+}
+
+impl Tenant {
+    /// Sends a message to the actor of a device, starting it when it does not live. An actor that stopped meanwhile,
+    /// or panicked, is started once more.
+    ///
+    /// # Errors
+    /// What the handler answers; `Unavailable` when the actor cannot be reached twice in a row.
+    pub async fn ask_device<M, T>(&self, id: ManagedObjectId, message: M) -> Result<T>
+    where
+        M: Message<Result = Result<T>> + Clone + Send + 'static,
+        T: Send + 'static,
+        DeviceActor: Handler<M>,
+    {
+        for _ in 0..2 {
+            let device = match self.devices.find(&id) {
+                Some(device) => device,
+                None => self.address.send(StartDevice { id }).await?,
+            };
+            match device.send(message.clone()).await {
+                Ok(reply) => return reply,
+                Err(MailboxError::Closed | MailboxError::Timeout) => {}
+            }
+        }
+        Err(Error::unavailable("the device's actor stopped twice"))
+    }
+
+    /// Creates a managed object; see [`device::create`].
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: then nothing was published.
+    pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
+        let id = ManagedObjectId(self.ids.next());
+        device::create(&self.contexts[place(id, self.contexts.len())], id, new).await
+    }
+
+    /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).
+    ///
+    /// # Errors
+    /// `Unavailable` when the tenant's actor died this moment.
+    pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
+        let NewSession { user, interval, acknowledgement } = new;
+        let arbiter = Arbiter::current();
+        Ok(self.address.send(StartSession { user, interval, acknowledgement, arbiter }).await?)
+    }
+
+    /// A living session.
+    pub fn session(&self, client: ClientId) -> Option<Addr<SessionActor>> {
+        self.sessions.find(&client)
+    }
+}

@@ -1,0 +1,192 @@
+//! The parked connect of a session (B-10 to B-13, B-22).
+//!
+//! A connect waits as a parked sender, never as a handler that stays open: when its transport drops the other end,
+//! the batch stays for the next connect.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use tokio::sync::oneshot;
+
+use super::{Delivery, SessionActor};
+use crate::bayeux::Advice;
+use crate::bayeux::request::ClientAdvice;
+
+/// What a connect is answered with.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The notifications; empty after a time-out or when a newer connect took over.
+    pub delivery: Delivery,
+    /// What the client should do next, when that needs to be said (B-08).
+    pub advice: Option<Advice>,
+    /// Error string; `None` is success.
+    pub error: Option<&'static str>,
+}
+
+/// Whether a connect waits for notifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    /// A long poll: parked until there is something.
+    Notifications,
+    /// A long poll among other messages: answered at once with what there is (B-15).
+    WhatIsThere,
+    /// A connect over a socket: only a heartbeat, notifications go as frames (B-19).
+    Heartbeat,
+}
+
+/// Waits for notifications.
+///
+/// Sent by the edge for `/meta/connect`. Answered once through `reply_to`; a connect parked before is answered empty
+/// (B-13). The number of the connect goes back at once, for [`Abandoned`].
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Connect {
+    /// Who asks; a foreign user is answered 402 (B-18).
+    pub user: Arc<str>,
+    /// What the client wishes.
+    pub advice: Option<ClientAdvice>,
+    /// The last batch the client has (B-22).
+    pub acknowledged: Option<i64>,
+    /// Whether it waits.
+    pub carries: Carries,
+    /// Whether the very first connect of a session is answered at once (compatibility switch, B-11).
+    pub first: FirstConnect,
+    /// Where the answer goes.
+    pub reply_to: oneshot::Sender<Answer>,
+}
+
+/// What becomes of the first connect of a session (ruling 1.2, B-11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstConnect {
+    /// Held like any other.
+    Held,
+    /// Answered at once.
+    AnsweredAtOnce,
+}
+
+/// The transport of a parked connect went away before it was answered, or before it could write the answer.
+///
+/// Sent by the transport; what it could not write comes back and stays for the next connect.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Abandoned {
+    /// What was taken from the session but not written.
+    pub unwritten: Option<Delivery>,
+}
+
+/// A connect that waits.
+#[derive(Debug)]
+pub(super) struct Parked {
+    reply_to: oneshot::Sender<Answer>,
+    carries: Carries,
+    /// When it is answered empty.
+    pub(super) until: Instant,
+    /// Advice for the answer, because the client sent some.
+    advice: Option<Advice>,
+}
+
+impl Handler<Connect> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, connect: Connect, ctx: &mut Self::Context) {
+        if !self.belongs_to(&connect.user) {
+            return drop(connect.reply_to.send(Answer::unknown_client()));
+        }
+        self.connects += 1;
+        self.answer_parked(Answer::default());
+        if let Some(interval) = connect.advice.and_then(|advice| advice.interval) {
+            self.interval = interval;
+        }
+        if let Some(batch) = connect.acknowledged {
+            self.queue.acknowledged(batch);
+        }
+        let hold = self.hold_time(&connect);
+        let advice = connect.advice.map(|_| Advice::retry(Duration::ZERO, hold));
+        self.parked = Some(Parked {
+            reply_to: connect.reply_to,
+            carries: connect.carries,
+            until: Instant::now() + hold,
+            advice,
+        });
+        metrics::gauge!(crate::metrics::PARKED).increment(1);
+        match hold.is_zero() {
+            true => self.connect_timed_out(),
+            false => self.answer_with_queue(ctx),
+        }
+        self.arm(ctx);
+    }
+}
+
+impl Handler<Abandoned> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, abandoned: Abandoned, ctx: &mut Self::Context) {
+        if let Some(delivery) = abandoned.unwritten {
+            self.queue.put_back(delivery);
+        }
+        // A newer connect may be parked by now; only one whose other end is gone is taken down.
+        if self.parked.as_ref().is_some_and(|parked| parked.reply_to.is_closed()) {
+            self.unpark();
+        }
+        self.touch(ctx);
+        match self.socket {
+            Some(_) => self.flush_socket(ctx),
+            None => self.answer_with_queue(ctx),
+        }
+    }
+}
+
+impl SessionActor {
+    fn hold_time(&self, connect: &Connect) -> Duration {
+        let first = self.connects == 1 && connect.first == FirstConnect::AnsweredAtOnce;
+        match connect.advice.and_then(|advice| advice.timeout) {
+            _ if connect.carries == Carries::WhatIsThere || first => Duration::ZERO,
+            Some(timeout) => timeout,
+            None => self.home.limits.connect_timeout,
+        }
+    }
+
+    /// Answers a parked long poll with everything that waits, if there is both.
+    pub(super) fn answer_with_queue(&mut self, ctx: &mut Context<Self>) {
+        let waits = self.parked.as_ref().is_some_and(|parked| parked.carries != Carries::Heartbeat);
+        if waits && !self.queue.is_empty() {
+            self.deliver_to_parked();
+            self.touch(ctx);
+        }
+    }
+
+    /// The hold time is over: the answer carries what there is, which is nothing on a long poll that waited.
+    pub(super) fn connect_timed_out(&mut self) {
+        match self.parked.as_ref().map(|parked| parked.carries) {
+            Some(Carries::Heartbeat) | None => self.answer_parked(Answer::default()),
+            Some(_) => self.deliver_to_parked(),
+        }
+        self.expires = Instant::now() + self.interval;
+    }
+
+    fn deliver_to_parked(&mut self) {
+        let Some(parked) = self.unpark() else { return };
+        let delivery = self.queue.take();
+        let count = delivery.notifications.len() as u64;
+        let answer = Answer { delivery, advice: parked.advice, error: None };
+        match parked.reply_to.send(answer) {
+            Ok(()) => metrics::counter!(crate::metrics::DELIVERED).increment(count),
+            Err(unsent) => self.queue.put_back(unsent.delivery),
+        }
+    }
+
+    /// Answers a parked connect without notifications.
+    pub(super) fn answer_parked(&mut self, answer: Answer) {
+        if let Some(parked) = self.unpark() {
+            // Nothing is lost when nobody listens any more: there is nothing in it.
+            drop(parked.reply_to.send(answer));
+        }
+    }
+
+    fn unpark(&mut self) -> Option<Parked> {
+        let parked = self.parked.take()?;
+        metrics::gauge!(crate::metrics::PARKED).decrement(1);
+        Some(parked)
+    }
+}

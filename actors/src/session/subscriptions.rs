@@ -1,0 +1,93 @@
+//! What a session listens to (B-16, B-23).
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::SessionActor;
+use crate::bayeux::Pattern;
+use crate::hub::{Join, Leave};
+
+/// Adds channels. Whether the caller may receive them was checked by the edge.
+///
+/// Sent by the edge for `/meta/subscribe`. The reply means: what is published from now on is delivered.
+#[derive(Debug, Message)]
+#[rtype(result = "Subscribed")]
+pub struct Subscribe {
+    /// Who asks.
+    pub user: Arc<str>,
+    /// The channels; those known already stay as they are.
+    pub patterns: Vec<Pattern>,
+}
+
+/// Takes channels out; unknown ones are no error (B-16).
+///
+/// Sent by the edge for `/meta/unsubscribe`.
+#[derive(Debug, Message)]
+#[rtype(result = "Subscribed")]
+pub struct Unsubscribe {
+    /// Who asks.
+    pub user: Arc<str>,
+    /// The channels.
+    pub patterns: Vec<Pattern>,
+}
+
+/// What became of a change of subscriptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, MessageResponse)]
+pub enum Subscribed {
+    /// In force.
+    Done,
+    /// The session belongs to somebody else.
+    UnknownClient,
+    /// The session has as many subscriptions as it may.
+    TooMany,
+}
+
+impl Handler<Subscribe> for SessionActor {
+    type Result = AtomicResponse<Self, Subscribed>;
+
+    fn handle(&mut self, subscribe: Subscribe, ctx: &mut Self::Context) -> Self::Result {
+        if !self.belongs_to(&subscribe.user) {
+            return reply(Subscribed::UnknownClient);
+        }
+        self.touch(ctx);
+        let mut new: Vec<Pattern> = Vec::new();
+        for pattern in subscribe.patterns {
+            if !self.patterns.contains(&pattern) && !new.contains(&pattern) {
+                new.push(pattern);
+            }
+        }
+        if self.patterns.len() + new.len() > self.home.limits.subscriptions_per_session {
+            return reply(Subscribed::TooMany);
+        }
+        self.patterns.extend(new.iter().cloned());
+        let join = Join { client: self.client, session: ctx.address(), patterns: new };
+        let joined = self.home.hub.send(join).into_actor(self);
+        AtomicResponse::new(Box::pin(joined.map(|joined, _, ctx| match joined {
+            Ok(()) => Subscribed::Done,
+            // Without its hub a session hears nothing; its client shall start over.
+            Err(_) => {
+                ctx.stop();
+                Subscribed::UnknownClient
+            }
+        })))
+    }
+}
+
+impl Handler<Unsubscribe> for SessionActor {
+    type Result = Subscribed;
+
+    fn handle(&mut self, unsubscribe: Unsubscribe, ctx: &mut Self::Context) -> Subscribed {
+        if !self.belongs_to(&unsubscribe.user) {
+            return Subscribed::UnknownClient;
+        }
+        self.touch(ctx);
+        self.patterns.retain(|pattern| !unsubscribe.patterns.contains(pattern));
+        self.home.hub.do_send(Leave { client: self.client, patterns: unsubscribe.patterns });
+        Subscribed::Done
+    }
+}
+
+fn reply(subscribed: Subscribed) -> AtomicResponse<SessionActor, Subscribed> {
+    AtomicResponse::new(Box::pin(actix::fut::ready(subscribed)))
+}

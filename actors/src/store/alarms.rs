@@ -1,0 +1,243 @@
+//! Alarms in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction.
+
+use std::collections::{HashMap, HashSet};
+
+use tokio_postgres::{Row, Statement};
+
+use super::filter::{Filtered, Order, page_of};
+use super::{Database, filter};
+use crate::error::{Error, Noun, Result};
+use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity, TimeOrder};
+use crate::model::audit_record::NewAuditRecord;
+use crate::model::fragments::Fragments;
+use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
+use crate::model::page::{Page, PageRequest, Position, TotalPages};
+use crate::model::timestamp::Timestamp;
+
+pub(crate) const INSERT: &str = include_str!("../../../sql/queries/alarms/insert.sql");
+pub(crate) const COUNT_REPETITIONS: &str = include_str!("../../../sql/queries/alarms/count_repetitions.sql");
+pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/alarms/update.sql");
+const FIND: &str = include_str!("../../../sql/queries/alarms/find.sql");
+const OPEN_OF_SOURCE: &str = include_str!("../../../sql/queries/alarms/open_of_source.sql");
+
+/// The columns of an alarm, in the order [`from_row`] reads them.
+const COLUMNS: &str = "a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count, \
+    a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, o.name";
+const FROM: &str = "alarms a JOIN managed_objects o ON o.tenant = a.tenant AND o.id = a.source";
+
+/// An alarm sent again while open.
+#[derive(Debug, Clone)]
+pub(crate) struct Repetition {
+    pub(crate) id: AlarmId,
+    pub(crate) time: Timestamp,
+}
+
+/// An alarm as a PUT leaves it, with the record that tells of it.
+#[derive(Debug, Clone)]
+pub(crate) struct AlarmUpdate {
+    /// The new state; its `revision` is the one it was read with: the premise.
+    pub(crate) alarm: Alarm,
+    pub(crate) audit_id: i64,
+    pub(crate) audit: NewAuditRecord,
+}
+
+/// Inserts alarms; gives the ids of those that were stored. Those left out are open already.
+pub(crate) async fn insert_alarms(
+    client: &tokio_postgres::Client,
+    statement: &Statement,
+    rows: &[(&TenantId, &Alarm)],
+) -> Result<HashSet<i64>> {
+    if rows.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let each = |f: fn(&Alarm) -> i64| rows.iter().map(|(_, alarm)| f(alarm)).collect::<Vec<_>>();
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let types: Vec<&str> = rows.iter().map(|(_, alarm)| &*alarm.type_).collect();
+    let times: Vec<_> = rows.iter().map(|(_, alarm)| alarm.time.instant()).collect();
+    let offsets: Vec<i16> = rows.iter().map(|(_, alarm)| alarm.time.offset_minutes()).collect();
+    let texts: Vec<&str> = rows.iter().map(|(_, alarm)| &*alarm.text).collect();
+    let statuses: Vec<&str> = rows.iter().map(|(_, alarm)| alarm.status.as_str()).collect();
+    let severities: Vec<&str> = rows.iter().map(|(_, alarm)| alarm.severity.as_str()).collect();
+    let created: Vec<_> = rows.iter().map(|(_, alarm)| alarm.creation_time.instant()).collect();
+    let fragments: Vec<String> = rows.iter().map(|(_, alarm)| alarm.fragments.to_json()).collect();
+    let ids = each(|alarm| alarm.id.map_or(0, |id| id.0));
+    let sources = each(|alarm| alarm.source.0);
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 11] = [
+        &tenants,
+        &ids,
+        &sources,
+        &types,
+        &times,
+        &offsets,
+        &texts,
+        &statuses,
+        &severities,
+        &created,
+        &fragments,
+    ];
+    let stored = client.query(statement, &parameters).await?;
+    Ok(stored.iter().map(|row| row.get(0)).collect())
+}
+
+/// Counts repetitions; gives the alarms as they stand now, by id. Those left out are no longer open.
+pub(crate) async fn count_repetitions(
+    client: &tokio_postgres::Client,
+    statement: &Statement,
+    rows: &[(&TenantId, &Repetition)],
+) -> Result<HashMap<i64, Alarm>> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let ids: Vec<i64> = rows.iter().map(|(_, again)| again.id.0).collect();
+    let times: Vec<_> = rows.iter().map(|(_, again)| again.time.instant()).collect();
+    let offsets: Vec<i16> = rows.iter().map(|(_, again)| again.time.offset_minutes()).collect();
+    by_id(client.query(statement, &[&tenants, &ids, &times, &offsets]).await?)
+}
+
+/// Updates alarms and inserts their audit records; gives the alarms as they stand now, by id. Those left out were
+/// changed by somebody else since they were read.
+pub(crate) async fn update_alarms(
+    client: &tokio_postgres::Client,
+    statement: &Statement,
+    rows: &[(&TenantId, &AlarmUpdate)],
+) -> Result<HashMap<i64, Alarm>> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let ids: Vec<i64> = rows.iter().map(|(_, update)| update.alarm.id.map_or(0, |id| id.0)).collect();
+    let revisions: Vec<i64> = rows.iter().map(|(_, update)| update.alarm.revision).collect();
+    let texts: Vec<&str> = rows.iter().map(|(_, update)| &*update.alarm.text).collect();
+    let statuses: Vec<&str> = rows.iter().map(|(_, update)| update.alarm.status.as_str()).collect();
+    let severities: Vec<&str> = rows.iter().map(|(_, update)| update.alarm.severity.as_str()).collect();
+    let fragments: Vec<String> = rows.iter().map(|(_, update)| update.alarm.fragments.to_json()).collect();
+    let audit_ids: Vec<i64> = rows.iter().map(|(_, update)| update.audit_id).collect();
+    let audit_times: Vec<_> = rows.iter().map(|(_, update)| update.audit.time.instant()).collect();
+    let audit_texts: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.text).collect();
+    let users: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.user).collect();
+    let audit_severities: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.severity).collect();
+    let changes: Vec<String> = rows
+        .iter()
+        .map(|(_, update)| {
+            serde_json::to_string(&update.audit.changes).expect("changes have string keys only")
+        })
+        .collect();
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 13] = [
+        &tenants,
+        &ids,
+        &revisions,
+        &texts,
+        &statuses,
+        &severities,
+        &fragments,
+        &audit_ids,
+        &audit_times,
+        &audit_texts,
+        &users,
+        &audit_severities,
+        &changes,
+    ];
+    by_id(client.query(statement, &parameters).await?)
+}
+
+/// One alarm, with the name of its source.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> Result<Alarm> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::Alarm, id))?)
+}
+
+/// The open alarms of a source, by type: what a device actor remembers.
+pub(crate) async fn open_alarms(
+    client: &deadpool_postgres::Client,
+    tenant: &TenantId,
+    source: ManagedObjectId,
+) -> Result<HashMap<Box<str>, AlarmId>> {
+    let statement = client.prepare_cached(OPEN_OF_SOURCE).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &source.0]).await?;
+    Ok(rows.iter().map(|row| (row.get::<_, &str>(0).into(), AlarmId(row.get(1)))).collect())
+}
+
+/// A page of alarms, newest first unless reverted (P-06).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_alarms(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &AlarmFilter,
+    page: &PageRequest,
+) -> Result<Page<Alarm>> {
+    let client = database.reader().await?;
+    let mut filtered = filtered(tenant, filter);
+    let count = match page.total {
+        TotalPages::Counted => {
+            let statement = client.prepare_cached(&filtered.count()).await?;
+            Some(client.query_one(&statement, &filtered.parameters()).await?.get(0))
+        }
+        TotalPages::Omitted => None,
+    };
+    let order = match filter.order {
+        TimeOrder::NewestFirst => Order::NewestFirst("a.time", "a.id"),
+        TimeOrder::OldestFirst => Order::OldestFirst("a.time", "a.id"),
+    };
+    let statement = client.prepare_cached(&filtered.page(COLUMNS, order, page)).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let alarms = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
+    Ok(Page { count, ..page_of(alarms, page, position) })
+}
+
+fn filtered(tenant: &TenantId, filter: &AlarmFilter) -> filter::Filtered {
+    let words = |words: Vec<&str>| {
+        (!words.is_empty()).then(|| words.into_iter().map(ToOwned::to_owned).collect::<Vec<String>>())
+    };
+    let mut filtered = Filtered::new(FROM, "a.tenant", tenant.as_str());
+    filtered.and_some("a.source = $", filter.source.map(|id| id.0));
+    filtered.and_some("a.status = ANY($)", words(filter.statuses.iter().map(|s| s.as_str()).collect()));
+    filtered.and_some("a.severity = ANY($)", words(filter.severities.iter().map(|s| s.as_str()).collect()));
+    filtered.and_some("a.type = ANY($)", words(filter.types.iter().map(|s| &**s).collect()));
+    filtered.and_some("a.time >= $", filter.date_from.map(Timestamp::instant));
+    filtered.and_some("a.time <= $", filter.date_to.map(Timestamp::instant));
+    filtered
+}
+
+fn position(alarm: &Alarm) -> Position {
+    let time_micros = (alarm.time.instant().unix_timestamp_nanos() / 1000) as i64;
+    Position { time_micros, id: alarm.id.map_or(0, |id| id.0) }
+}
+
+fn by_id(rows: Vec<Row>) -> Result<HashMap<i64, Alarm>> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
+}
+
+fn from_row(row: &Row) -> Result<Alarm> {
+    Ok(Alarm {
+        id: Some(AlarmId(row.get(0))),
+        source: ManagedObjectId(row.get(1)),
+        type_: row.get(2),
+        time: Timestamp::stored(row.get(3), row.get(4)),
+        text: row.get(5),
+        status: AlarmStatus::parse(row.get(6))?,
+        severity: Severity::parse(row.get(7))?,
+        count: row.get(8),
+        first_occurrence_time: Timestamp::stored(row.get(9), row.get(10)),
+        creation_time: Timestamp::stored(row.get(11), 0),
+        revision: row.get(12),
+        fragments: fragments(row, 13)?,
+        source_name: row.get(14),
+    })
+}
+
+/// Reads a `json` or `jsonb` column without building a tree.
+pub(super) fn fragments(row: &Row, column: usize) -> Result<Fragments> {
+    let json: tokio_postgres::types::Json<Fragments> = row.try_get(column)?;
+    Ok(json.0)
+}

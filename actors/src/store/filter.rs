@@ -1,0 +1,111 @@
+//! Statements with optional filters: column names are constants of ours, values are always parameters.
+
+use std::fmt::Write;
+
+use tokio_postgres::types::ToSql;
+
+use crate::limits::EXACT_COUNT;
+use crate::model::page::{Page, PageRequest, Position};
+
+/// The part of a statement behind `FROM`, growing with each filter that is set.
+pub(super) struct Filtered {
+    from: &'static str,
+    conditions: String,
+    parameters: Vec<Box<dyn ToSql + Sync + Send>>,
+}
+
+/// How a collection is sorted, and so how a page finds the next.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    /// By ascending id; the column.
+    Id(&'static str),
+    /// By a time and the id, both descending; the columns.
+    NewestFirst(&'static str, &'static str),
+    /// By a time and the id, both ascending; the columns.
+    OldestFirst(&'static str, &'static str),
+}
+
+impl Filtered {
+    /// Starts with the tenant, as every statement does. `tenant_column` is e.g. `a.tenant`.
+    pub(super) fn new(from: &'static str, tenant_column: &'static str, tenant: &str) -> Self {
+        let mut filtered = Self { from, conditions: String::from("true"), parameters: Vec::new() };
+        filtered.and(&format!("{tenant_column} = $"), tenant.to_owned());
+        filtered
+    }
+
+    /// Adds `<condition>$n`, e.g. `and("a.source = $", id)`; a `$` is replaced by the number of the parameter.
+    pub(super) fn and(&mut self, condition: &str, value: impl ToSql + Sync + Send + 'static) {
+        self.parameters.push(Box::new(value));
+        let number = format!("${}", self.parameters.len());
+        let _ = write!(self.conditions, " AND {}", condition.replace('$', &number));
+    }
+
+    /// Adds a condition when the filter is set.
+    pub(super) fn and_some<T: ToSql + Sync + Send + 'static>(&mut self, condition: &str, value: Option<T>) {
+        if let Some(value) = value {
+            self.and(condition, value);
+        }
+    }
+
+    /// The statement that counts, exact up to a million (P-03).
+    pub(super) fn count(&self) -> String {
+        let limit = EXACT_COUNT + 1;
+        format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {limit}) matching",
+            self.from, self.conditions
+        )
+    }
+
+    /// The statement that reads a page, and one row more to know whether there is a next page.
+    pub(super) fn page(&mut self, columns: &str, order: Order, page: &PageRequest) -> String {
+        if let Some(after) = page.after {
+            self.seek(order, after);
+        }
+        let sort = match order {
+            Order::Id(id) => id.to_owned(),
+            Order::NewestFirst(time, id) => format!("{time} DESC, {id} DESC"),
+            Order::OldestFirst(time, id) => format!("{time}, {id}"),
+        };
+        let offset = match page.after {
+            Some(_) => 0,
+            None => i64::from(page.current - 1) * i64::from(page.size),
+        };
+        // Numbers of pages are parameters too: the text of a statement is the key of the statement cache.
+        self.parameters.push(Box::new(i64::from(page.size) + 1));
+        self.parameters.push(Box::new(offset));
+        let (limit, offset) = (self.parameters.len() - 1, self.parameters.len());
+        let (from, conditions) = (self.from, &self.conditions);
+        format!(
+            "SELECT {columns} FROM {from} WHERE {conditions} ORDER BY {sort} LIMIT ${limit} OFFSET ${offset}"
+        )
+    }
+
+    fn seek(&mut self, order: Order, after: Position) {
+        let instant = "'epoch'::timestamptz + $ * interval '1 microsecond'";
+        let (time, id, than) = match order {
+            Order::Id(id) => return self.and(&format!("{id} > $"), after.id),
+            Order::NewestFirst(time, id) => (time, id, '<'),
+            Order::OldestFirst(time, id) => (time, id, '>'),
+        };
+        self.parameters.push(Box::new(after.time_micros as f64));
+        let instant = instant.replace('$', &format!("${}::float8", self.parameters.len()));
+        self.and(&format!("({time}, {id}) {than} ({instant}, $)"), after.id);
+    }
+
+    /// The parameters, in the form the driver takes them.
+    pub(super) fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
+        self.parameters.iter().map(|parameter| &**parameter as &(dyn ToSql + Sync)).collect()
+    }
+}
+
+/// Cuts the one row more off and says where the next page starts.
+pub(super) fn page_of<T>(
+    mut members: Vec<T>,
+    page: &PageRequest,
+    position: impl Fn(&T) -> Position,
+) -> Page<T> {
+    let more = members.len() > page.size as usize;
+    members.truncate(page.size as usize);
+    let next = if more { members.last().map(position) } else { None };
+    Page { members, next, count: None }
+}

@@ -1,0 +1,164 @@
+//! PostgreSQL: the truth. The only importer of `tokio-postgres`; one file per noun.
+//!
+//! One transaction is one function. Console reads and device actors have pools of their own, so that slow reads
+//! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
+
+pub mod alarms;
+mod filter;
+pub mod managed_objects;
+mod migrations;
+pub mod tenants;
+pub mod users;
+pub(crate) mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, Pool, PoolConfig, RecyclingMethod, Runtime, Timeouts,
+};
+use tokio_postgres::{Config, NoTls};
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// How many connections a server may use beside one per writer.
+#[derive(Debug, Clone, Copy)]
+pub struct Connections {
+    /// For reads of consoles and clients.
+    pub reads: usize,
+    /// For device actors that load.
+    pub devices: usize,
+}
+
+/// The database of a deployment.
+#[derive(Clone)]
+pub struct Database {
+    config: Config,
+    reads: Pool,
+    devices: Pool,
+    reachable: Arc<AtomicBool>,
+}
+
+/// How long a request waits for a connection before it is answered 503.
+const CONNECTION_WAIT: Duration = Duration::from_secs(5);
+/// How long making one connection may take.
+const CONNECT: Duration = Duration::from_secs(2);
+
+impl Database {
+    /// Prepares the pools; connects to nothing yet. `url` is `postgres://…` or `key=value …`.
+    ///
+    /// # Errors
+    /// `Invalid` when the address cannot be read.
+    pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
+        let mut config: Config =
+            url.parse().map_err(|e| Error::Invalid(format!("Invalid database URL: {e}")))?;
+        let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
+        let options = config.get_options().map_or(timeout.clone(), |given| format!("{given} {timeout}"));
+        config.options(options).connect_timeout(CONNECT).application_name("platform");
+        Ok(Self {
+            reads: pool(&config, connections.reads)?,
+            devices: pool(&config, connections.devices)?,
+            config,
+            reachable: Arc::new(AtomicBool::new(true)),
+        })
+    }
+
+    /// A pool of one connection, for a writer.
+    pub(crate) fn writer_pool(&self) -> Result<Pool> {
+        pool(&self.config, 1)
+    }
+
+    /// Whether PostgreSQL answered last time it was asked.
+    pub fn is_reachable(&self) -> bool {
+        self.reachable.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_reachable(&self, reachable: bool) {
+        if self.reachable.swap(reachable, Ordering::Relaxed) != reachable {
+            match reachable {
+                true => tracing::info!("database is reachable again"),
+                false => {
+                    tracing::error!("database is not reachable, writes are answered 503 until it is back")
+                }
+            }
+        }
+    }
+
+    /// A connection for a read.
+    pub(crate) async fn reader(&self) -> Result<Object> {
+        self.take(&self.reads).await
+    }
+
+    /// A connection for a device actor that loads.
+    pub(crate) async fn loader(&self) -> Result<Object> {
+        self.take(&self.devices).await
+    }
+
+    async fn take(&self, pool: &Pool) -> Result<Object> {
+        self.ensure_reachable()?;
+        let waiting = std::time::Instant::now();
+        let connection = pool.get().await;
+        metrics::histogram!(crate::metrics::POOL_WAIT).record(waiting.elapsed());
+        Ok(connection?)
+    }
+
+    /// # Errors
+    /// `Unavailable` at once while PostgreSQL is known to be away, so that nobody queues up for it.
+    pub(crate) fn ensure_reachable(&self) -> Result<()> {
+        match self.is_reachable() {
+            true => Ok(()),
+            false => Err(Error::unavailable("the database is not reachable")),
+        }
+    }
+
+    /// Brings the schema up to date (`sql/migrations`), behind an advisory lock.
+    ///
+    /// # Errors
+    /// `Unavailable` when PostgreSQL is away; `Conflict` when the schema is newer than this server.
+    pub async fn migrate(&self) -> Result<()> {
+        migrations::run(&self.config).await
+    }
+
+    /// Draws the number of this server process; it goes into the ids the process makes.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn draw_process_number(&self) -> Result<i64> {
+        let row = self.reader().await?.query_one("SELECT nextval('server_processes')", &[]).await?;
+        Ok(row.get(0))
+    }
+
+    /// Writes a fact every process of this deployment must agree on, unless it stands, and gives what stands.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
+        let client = self.reader().await?;
+        let insert = "INSERT INTO deployment (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        client.execute(insert, &[&name, &value]).await?;
+        Ok(client.query_one("SELECT value FROM deployment WHERE name = $1", &[&name]).await?.get(0))
+    }
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("reachable", &self.is_reachable()).finish_non_exhaustive()
+    }
+}
+
+fn pool(config: &Config, size: usize) -> Result<Pool> {
+    let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let mut pool = PoolConfig::new(size);
+    pool.timeouts = Timeouts {
+        wait: Some(CONNECTION_WAIT),
+        create: Some(CONNECT),
+        recycle: Some(Duration::from_secs(1)),
+    };
+    Pool::builder(Manager::from_config(config.clone(), NoTls, manager))
+        .config(pool)
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|e| Error::Invalid(format!("Invalid connection pool: {e}")))
+}

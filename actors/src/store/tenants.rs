@@ -1,0 +1,36 @@
+//! Tenants in PostgreSQL.
+
+use super::Database;
+use crate::error::{Error, Noun, Result};
+use crate::model::id::TenantId;
+use crate::model::tenant::Tenant;
+
+const INSERT: &str = include_str!("../../../sql/queries/tenants/insert.sql");
+const LIST_DOMAINS: &str = include_str!("../../../sql/queries/tenants/list_domains.sql");
+
+/// Creates a tenant. One transaction.
+///
+/// # Errors
+/// `Duplicate` when id or domain is taken.
+pub async fn insert_tenant(database: &Database, tenant: &Tenant) -> Result<()> {
+    let client = database.reader().await?;
+    let inserted = client
+        .execute(INSERT, &[&tenant.id.as_str(), &tenant.domain, &tenant.company, &tenant.status.as_str()])
+        .await;
+    match inserted.map_err(Error::from) {
+        Err(error) if error.is_unique_violation() => {
+            Err(Error::Duplicate { noun: Noun::Tenant, key: format!("{} ({})", tenant.id, tenant.domain) })
+        }
+        other => other.map(drop),
+    }
+}
+
+/// Every tenant's id and domain, for tenant resolution by host name.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String)>> {
+    let client = database.loader().await?;
+    let rows = client.query(LIST_DOMAINS, &[]).await?;
+    rows.iter().map(|row| Ok((TenantId::parse(row.get(0))?, row.get(1)))).collect()
+}

@@ -1,0 +1,72 @@
+//! Users in PostgreSQL. Each change is told to every server process, which drops what it remembers of the user.
+
+use super::{Database, watch};
+use crate::error::{Error, Noun, Result};
+use crate::model::id::TenantId;
+use crate::model::role::RoleSet;
+use crate::model::tenant::TenantStatus;
+use crate::model::user::User;
+
+const FIND: &str = include_str!("../../../sql/queries/users/find.sql");
+const INSERT: &str = include_str!("../../../sql/queries/users/insert.sql");
+const UPDATE_PASSWORD: &str = include_str!("../../../sql/queries/users/update_password.sql");
+
+/// A user and whether its tenant is served; `None` when tenant or user is unknown.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_user(
+    database: &Database,
+    tenant: &TenantId,
+    name: &str,
+) -> Result<Option<(User, TenantStatus)>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
+    Ok(row.map(|row| {
+        let user = User {
+            tenant: tenant.clone(),
+            name: row.get::<_, &str>(1).into(),
+            password_hash: row.get(2),
+            enabled: row.get(3),
+            roles: row.get::<_, Vec<String>>(4).into_iter().collect::<RoleSet>(),
+        };
+        let suspended = row.get::<_, &str>(5) == TenantStatus::Suspended.as_str();
+        (user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })
+    }))
+}
+
+/// Creates a user. One transaction.
+///
+/// # Errors
+/// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist.
+pub async fn insert_user(database: &Database, user: &User) -> Result<()> {
+    let client = database.reader().await?;
+    let roles: Vec<&str> = user.roles.names().collect();
+    let inserted = client
+        .execute(INSERT, &[&user.tenant.as_str(), &&*user.name, &user.password_hash, &user.enabled, &roles])
+        .await;
+    match inserted.map_err(Error::from) {
+        Err(error) if error.is_unique_violation() => {
+            Err(Error::Duplicate { noun: Noun::User, key: format!("{}/{}", user.tenant, user.name) })
+        }
+        Err(error) if error.is_foreign_key_violation() => Err(Error::not_found(Noun::Tenant, &user.tenant)),
+        other => other.map(drop),
+    }
+}
+
+/// Replaces a password hash and tells every server process. One transaction.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn update_password(database: &Database, tenant: &TenantId, name: &str, hash: &str) -> Result<()> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let changed = transaction.execute(UPDATE_PASSWORD, &[&tenant.as_str(), &name, &hash]).await?;
+    if changed == 0 {
+        return Err(Error::not_found(Noun::User, name));
+    }
+    let payload = format!("{tenant}/{name}");
+    transaction.execute("SELECT pg_notify($1, $2)", &[&watch::USERS, &payload]).await?;
+    Ok(transaction.commit().await?)
+}

@@ -1,0 +1,89 @@
+//! One connection per server process that listens: for changes of users, and for PostgreSQL being there at all.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{AsyncMessage, NoTls};
+
+use super::Database;
+use crate::error::{Error, Result};
+use crate::model::id::TenantId;
+
+/// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`.
+pub(crate) const USERS: &str = "platform_users";
+
+/// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
+const PING: Duration = Duration::from_millis(500);
+/// A PostgreSQL that needs longer than this for nothing counts as away.
+const PONG: Duration = Duration::from_secs(4);
+
+/// What the watch saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// A user changed: password, roles, or gone.
+    UserChanged {
+        /// Whose user.
+        tenant: TenantId,
+        /// The user's name.
+        user: String,
+    },
+    /// Changes may have been missed while the connection was away.
+    Gap,
+}
+
+/// Watches until the receiver is gone.
+pub(crate) async fn watch(database: Database, seen: mpsc::UnboundedSender<Seen>) {
+    while !seen.is_closed() {
+        let outcome = listen(&database, &seen).await;
+        if seen.is_closed() {
+            return;
+        }
+        database.set_reachable(false);
+        if let Err(error) = outcome {
+            tracing::debug!(%error, "database watch ended");
+        }
+        sleep(PING).await;
+    }
+}
+
+async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Seen>) -> Result<()> {
+    let connecting = timeout(PONG, database.config.connect(NoTls)).await;
+    let (client, mut connection) =
+        connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
+    let told = seen.clone();
+    let driver = tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+            if let AsyncMessage::Notification(notification) = message
+                && let Some(change) = parse(notification.payload())
+                && told.send(change).is_err()
+            {
+                return;
+            }
+        }
+    });
+    let outcome = async {
+        client.batch_execute(&format!("LISTEN {USERS}")).await?;
+        database.set_reachable(true);
+        if seen.send(Seen::Gap).is_err() {
+            return Ok(());
+        }
+        loop {
+            let pong = timeout(PONG, client.simple_query("")).await;
+            pong.map_err(|_| Error::unavailable("no answer to a ping"))??;
+            tokio::select! {
+                () = sleep(PING) => {}
+                () = seen.closed() => return Ok(()),
+            }
+        }
+    }
+    .await;
+    driver.abort();
+    outcome
+}
+
+fn parse(payload: &str) -> Option<Seen> {
+    let (tenant, user) = payload.split_once('/')?;
+    Some(Seen::UserChanged { tenant: TenantId::parse(tenant).ok()?, user: user.to_owned() })
+}

@@ -1,0 +1,144 @@
+//! One actor per tenant: it gives birth to devices and sessions and knows which of them live. It never proxies
+//! traffic: who needs a child reads the registry, and asks here only when it is missing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+
+use crate::device::{self, DeviceActor};
+use crate::model::id::ManagedObjectId;
+use crate::session::{ClientId, End, Home, SessionActor};
+
+/// Starts the actor of a device, unless it lives. Replies with its address.
+#[derive(Debug, Message)]
+#[rtype(result = "Addr<DeviceActor>")]
+pub(crate) struct StartDevice {
+    pub(crate) id: ManagedObjectId,
+}
+
+/// Starts a session on the thread of its first connection. Replies `None` when the user has as many as allowed.
+#[derive(Debug, Message)]
+#[rtype(result = "Option<ClientId>")]
+pub(crate) struct StartSession {
+    pub(crate) user: Arc<str>,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) acknowledgement: AcknowledgementExtension,
+    /// The thread of the connection.
+    pub(crate) arbiter: ArbiterHandle,
+}
+
+/// Whether a client asked for numbered batches at handshake (B-22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcknowledgementExtension {
+    /// `ext.ack` was true.
+    Requested,
+    /// It was not.
+    Absent,
+}
+
+/// A session is over. Sent by the session itself.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct SessionEnded {
+    pub(crate) client: ClientId,
+    pub(crate) user: Arc<str>,
+}
+
+/// Ends all sessions of a user, or, when changes may have been missed, of every user (U-16, B-18).
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct EndSessions {
+    pub(crate) user: String,
+}
+
+/// The parent of a tenant's actors.
+pub struct TenantActor {
+    home: Arc<Home>,
+    devices: Vec<(ArbiterHandle, device::Context)>,
+    sessions_of_user: HashMap<Arc<str>, HashSet<ClientId>>,
+}
+
+impl TenantActor {
+    /// `devices` holds, for each actor thread, where it is and what devices there work with.
+    pub(crate) fn new(home: Arc<Home>, devices: Vec<(ArbiterHandle, device::Context)>) -> Self {
+        Self { home, devices, sessions_of_user: HashMap::new() }
+    }
+}
+
+impl Actor for TenantActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(1024);
+    }
+}
+
+impl Handler<StartDevice> for TenantActor {
+    type Result = MessageResult<StartDevice>;
+
+    fn handle(&mut self, start: StartDevice, _: &mut Self::Context) -> Self::Result {
+        let (arbiter, context) = &self.devices[place(start.id, self.devices.len())];
+        let (id, context) = (start.id, context.clone());
+        let devices = context.devices.clone();
+        MessageResult(devices.find(&id).unwrap_or_else(|| {
+            let address = DeviceActor::start_in_arbiter(arbiter, move |_| DeviceActor::new(id, context));
+            devices.enter(id, address.clone());
+            address
+        }))
+    }
+}
+
+impl Handler<StartSession> for TenantActor {
+    type Result = MessageResult<StartSession>;
+
+    fn handle(&mut self, start: StartSession, _: &mut Self::Context) -> Self::Result {
+        let of_user = self.sessions_of_user.entry(start.user.clone()).or_default();
+        if self.home.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
+            return MessageResult(None);
+        }
+        let client = ClientId::draw();
+        of_user.insert(client);
+        let (home, user) = (self.home.clone(), start.user);
+        let address = SessionActor::start_in_arbiter(&start.arbiter, move |_| {
+            let session = SessionActor::new(home, client, user, start.interval);
+            match start.acknowledgement {
+                AcknowledgementExtension::Requested => session.acknowledging(),
+                AcknowledgementExtension::Absent => session,
+            }
+        });
+        self.home.sessions.enter(client, address);
+        MessageResult(Some(client))
+    }
+}
+
+impl Handler<SessionEnded> for TenantActor {
+    type Result = ();
+
+    fn handle(&mut self, ended: SessionEnded, _: &mut Self::Context) {
+        if let Some(of_user) = self.sessions_of_user.get_mut(&ended.user) {
+            of_user.remove(&ended.client);
+            if of_user.is_empty() {
+                self.sessions_of_user.remove(&ended.user);
+            }
+        }
+    }
+}
+
+impl Handler<EndSessions> for TenantActor {
+    type Result = ();
+
+    fn handle(&mut self, end: EndSessions, _: &mut Self::Context) {
+        for client in self.sessions_of_user.get(&*end.user).into_iter().flatten() {
+            if let Some(session) = self.home.sessions.find(client) {
+                session.do_send(End);
+            }
+        }
+    }
+}
+
+/// On which actor thread a device lives. Ids carry a time, so their bits are mixed first.
+pub(crate) fn place(id: ManagedObjectId, threads: usize) -> usize {
+    ((id.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % threads
+}

@@ -1,0 +1,324 @@
+//! Group commit: a write does not own a transaction, it joins one.
+//!
+//! While a transaction is under way, what arrives waits; then it becomes the next transaction as a whole: one
+//! statement per kind of write over arrays, all in one round trip. There is no timer to linger: an idle server
+//! commits a lone write at once, a busy one makes batches by itself.
+//!
+//! There is one writer per actor thread; a device writes through the one of its own thread and awaits each answer,
+//! so the order of one device's writes is kept whatever the order inside a batch.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix::prelude::*;
+use deadpool_postgres::{Object, Pool};
+use tokio::sync::oneshot;
+use tokio_postgres::Statement;
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::model::alarm::Alarm;
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::managed_object::ManagedObject;
+use crate::store::Database;
+use crate::store::alarms::{self, AlarmUpdate, Repetition};
+use crate::store::managed_objects::{self, ManagedObjectUpdate};
+
+/// One write of one tenant.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    InsertAlarm(TenantId, Arc<Alarm>),
+    CountRepetition(TenantId, Repetition),
+    UpdateAlarm(TenantId, Box<AlarmUpdate>),
+    InsertManagedObject(TenantId, Arc<ManagedObject>),
+    UpdateManagedObject(TenantId, ManagedObjectUpdate),
+    DeleteManagedObject(TenantId, ManagedObjectId),
+}
+
+/// What became of a write. It is committed, with fsync.
+#[derive(Debug)]
+pub(crate) enum Written {
+    /// Stored as given.
+    Stored,
+    /// The alarm as it stands now.
+    Alarm(Box<Alarm>),
+    /// The managed object as it stands now.
+    ManagedObject(Box<ManagedObject>),
+    /// The premise did not hold: nothing was written, the sender's memory is stale.
+    Stale,
+}
+
+/// Asks the writer to commit a change with the next transaction.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Write {
+    change: Change,
+    reply_to: oneshot::Sender<Result<Written>>,
+}
+
+/// Commits changes in batches.
+pub(crate) struct Writer {
+    database: Database,
+    pool: Pool,
+    limits: Limits,
+    waiting: VecDeque<Write>,
+    committing: bool,
+}
+
+/// The way to a writer.
+#[derive(Clone)]
+pub(crate) struct WriterHandle(Addr<Writer>);
+
+impl WriterHandle {
+    /// Commits one change; resolves after the commit.
+    ///
+    /// # Errors
+    /// `Unavailable` when the queue is full or the database away: then nothing is known to be stored. Otherwise
+    /// what is wrong with this very change; its neighbours in the batch are not concerned.
+    pub(crate) async fn write(&self, change: Change) -> Result<Written> {
+        let (reply_to, answer) = oneshot::channel();
+        // The writer bounds its own queue, so its mailbox need not.
+        self.0.do_send(Write { change, reply_to });
+        answer.await.unwrap_or_else(|_| Err(Error::unavailable("the writer stopped")))
+    }
+}
+
+impl Writer {
+    pub(crate) fn start_in(
+        arbiter: &ArbiterHandle,
+        database: &Database,
+        limits: &Limits,
+    ) -> Result<WriterHandle> {
+        let (database, pool, limits) = (database.clone(), database.writer_pool()?, limits.clone());
+        Ok(WriterHandle(Self::start_in_arbiter(arbiter, move |_| Self {
+            database,
+            pool,
+            limits,
+            waiting: VecDeque::new(),
+            committing: false,
+        })))
+    }
+
+    fn commit_next(&mut self, ctx: &mut Context<Self>) {
+        let rows = self.waiting.len().min(self.limits.batch_rows);
+        if rows == 0 {
+            return;
+        }
+        self.committing = true;
+        let (changes, senders): (Vec<_>, Vec<_>) =
+            self.waiting.drain(..rows).map(|write| (write.change, write.reply_to)).unzip();
+        let commit = commit(self.database.clone(), self.pool.clone(), self.limits.clone(), changes);
+        ctx.spawn(commit.into_actor(self).map(|outcomes, writer, ctx| {
+            writer.committing = false;
+            // A sender that no longer waits has given up on the answer, not on the write.
+            senders.into_iter().zip(outcomes).for_each(|(sender, outcome)| drop(sender.send(outcome)));
+            writer.commit_next(ctx);
+        }));
+    }
+}
+
+impl Actor for Writer {
+    type Context = Context<Self>;
+}
+
+impl Handler<Write> for Writer {
+    type Result = ();
+
+    fn handle(&mut self, write: Write, ctx: &mut Self::Context) {
+        let refusal = match self.waiting.len() < self.limits.queued_writes {
+            true => self.database.ensure_reachable().err(),
+            false => Some(Error::unavailable("too many writes are waiting")),
+        };
+        if let Some(error) = refusal {
+            metrics::counter!(crate::metrics::WRITES_REFUSED).increment(1);
+            drop(write.reply_to.send(Err(error)));
+            return;
+        }
+        self.waiting.push_back(write);
+        if !self.committing {
+            self.commit_next(ctx);
+        }
+    }
+}
+
+/// Commits a batch and gives one outcome per change, in order.
+async fn commit(
+    database: Database,
+    pool: Pool,
+    limits: Limits,
+    changes: Vec<Change>,
+) -> Vec<Result<Written>> {
+    let begun = Instant::now();
+    metrics::histogram!(crate::metrics::BATCH_ROWS).record(changes.len() as f64);
+    let connection = match pool.get().await {
+        Ok(connection) => connection,
+        Err(error) => {
+            database.set_reachable(false);
+            let error = Error::from(error);
+            return changes.iter().map(|_| Err(error.clone())).collect();
+        }
+    };
+    let outcomes = match within(&limits, connection, &changes).await {
+        (Some(connection), Err(error)) if changes.len() > 1 && error.blames_row() => {
+            one_by_one(&limits, connection, &pool, &changes).await
+        }
+        (_, Ok(written)) => written.into_iter().map(Ok).collect(),
+        (_, Err(error)) => changes.iter().map(|_| Err(error.clone())).collect(),
+    };
+    metrics::histogram!(crate::metrics::COMMIT).record(begun.elapsed());
+    outcomes
+}
+
+/// Runs one transaction within the time limit. The connection comes back unless it is in an unknown state.
+async fn within(
+    limits: &Limits,
+    connection: Object,
+    changes: &[Change],
+) -> (Option<Object>, Result<Vec<Written>>) {
+    match tokio::time::timeout(limits.write_timeout, Box::pin(transaction(&connection, changes))).await {
+        Ok(Err(error @ Error::Unavailable(_))) => {
+            drop(Object::take(connection));
+            (None, Err(error))
+        }
+        Ok(outcome) => (Some(connection), outcome),
+        Err(_) => {
+            drop(Object::take(connection));
+            (None, Err(Error::unavailable("the database did not answer in time")))
+        }
+    }
+}
+
+/// After a batch failed: every change in a transaction of its own, so that one bad row never fails its neighbours.
+async fn one_by_one(
+    limits: &Limits,
+    connection: Object,
+    pool: &Pool,
+    changes: &[Change],
+) -> Vec<Result<Written>> {
+    let mut connection = Some(connection);
+    let mut outcomes = Vec::with_capacity(changes.len());
+    for change in changes {
+        let current = match connection.take() {
+            Some(connection) => Ok(connection),
+            None => pool.get().await.map_err(Error::from),
+        };
+        let outcome = match current {
+            Ok(current) => {
+                let (kept, outcome) = within(limits, current, std::slice::from_ref(change)).await;
+                connection = kept;
+                outcome.map(|mut written| written.pop().unwrap_or(Written::Stale))
+            }
+            Err(error) => Err(error),
+        };
+        outcomes.push(outcome);
+    }
+    outcomes
+}
+
+/// The changes of one batch by kind.
+#[derive(Default)]
+struct ByKind<'a> {
+    new_alarms: Vec<(&'a TenantId, &'a Alarm)>,
+    repetitions: Vec<(&'a TenantId, &'a Repetition)>,
+    alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
+    new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
+    object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
+    gone_objects: Vec<(&'a TenantId, &'a ManagedObjectId)>,
+}
+
+impl<'a> ByKind<'a> {
+    fn sort(changes: &'a [Change]) -> Self {
+        let mut by = Self::default();
+        for change in changes {
+            match change {
+                Change::InsertAlarm(tenant, alarm) => by.new_alarms.push((tenant, alarm)),
+                Change::CountRepetition(tenant, again) => by.repetitions.push((tenant, again)),
+                Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
+                Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
+                Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
+                Change::DeleteManagedObject(tenant, id) => by.gone_objects.push((tenant, id)),
+            }
+        }
+        by
+    }
+
+    /// Whether one statement carries the whole batch: then it is a transaction by itself.
+    fn is_one_statement(&self) -> bool {
+        let used = [
+            !self.new_alarms.is_empty(),
+            !self.repetitions.is_empty(),
+            !self.alarm_updates.is_empty(),
+            !self.new_objects.is_empty(),
+            !self.object_updates.is_empty(),
+            !self.gone_objects.is_empty(),
+        ];
+        used.into_iter().filter(|used| *used).count() == 1
+    }
+}
+
+/// Runs the batch as one transaction in one round trip: everything is sent before the first answer is awaited.
+async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>> {
+    let statements = Statements::prepare(client).await?;
+    let by = ByKind::sort(changes);
+    let alone = by.is_one_statement();
+    let bracket = async |word: &str| match alone {
+        true => Ok(()),
+        false => client.batch_execute(word).await,
+    };
+    // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
+    let (begun, alarms, counted, updated, objects, changed, gone, committed) = tokio::join!(
+        biased;
+        bracket("BEGIN"),
+        alarms::insert_alarms(client, &statements.insert_alarms, &by.new_alarms),
+        alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
+        alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
+        managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
+        managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
+        managed_objects::delete_managed_objects(client, &statements.delete_objects, &by.gone_objects),
+        bracket("COMMIT"),
+    );
+    begun?;
+    let (alarms, mut counted, mut updated) = (alarms?, counted?, updated?);
+    objects?;
+    let (mut changed, gone) = (changed?, gone?);
+    committed?;
+
+    let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
+    let alarm = |found: Option<Alarm>| found.map_or(Written::Stale, |alarm| Written::Alarm(Box::new(alarm)));
+    let object = |found: Option<ManagedObject>| {
+        found.map_or(Written::Stale, |object| Written::ManagedObject(Box::new(object)))
+    };
+    let outcome = |change: &Change| match change {
+        Change::InsertAlarm(_, new) => stored(new.id.is_some_and(|id| alarms.contains(&id.0))),
+        Change::CountRepetition(_, again) => alarm(counted.remove(&again.id.0)),
+        Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
+        Change::InsertManagedObject(..) => Written::Stored,
+        Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
+        Change::DeleteManagedObject(_, id) => stored(gone.contains(&id.0)),
+    };
+    Ok(changes.iter().map(outcome).collect())
+}
+
+/// The prepared statements of a connection, from its cache.
+struct Statements {
+    insert_alarms: Statement,
+    count_repetitions: Statement,
+    update_alarms: Statement,
+    insert_objects: Statement,
+    update_objects: Statement,
+    delete_objects: Statement,
+}
+
+impl Statements {
+    async fn prepare(client: &Object) -> Result<Self> {
+        Ok(Self {
+            insert_alarms: client.prepare_cached(alarms::INSERT).await?,
+            count_repetitions: client.prepare_cached(alarms::COUNT_REPETITIONS).await?,
+            update_alarms: client.prepare_cached(alarms::UPDATE).await?,
+            insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
+            update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
+            delete_objects: client.prepare_cached(managed_objects::DELETE).await?,
+        })
+    }
+}
