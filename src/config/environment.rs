@@ -1,0 +1,131 @@
+//! The environment as a source of settings: read from what is handed in, so that tests have their own.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
+
+use clap::{
+    Arg, Command, Error,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+
+/// What every variable of ours starts with.
+const PREFIX: &str = "PLATFORM_";
+/// Flags whose values are, or may hold, passwords.
+const SECRETS: [&str; 4] = ["--password", "--admin-password", "--bootstrap-password", "--database-url"];
+
+/// Environment variables by name, of this process or of a test.
+pub type Environment = BTreeMap<String, OsString>;
+
+/// The command whose settings, in all its subcommands, default to what `environment` says and to nothing of this
+/// process' own environment.
+pub(crate) fn with_environment(command: Command, environment: &Environment) -> Command {
+    command
+        .mut_args(|argument| match variable_of(&argument).and_then(|variable| environment.get(&variable)) {
+            Some(value) => argument.env(None::<&str>).default_value(for_good(value)),
+            None => argument.env(None::<&str>),
+        })
+        .mut_subcommands(|subcommand| with_environment(subcommand, environment))
+}
+
+/// clap keeps texts for the life of the process; settings are read once, so no memory is lost over time.
+fn for_good(value: &OsStr) -> &'static OsStr {
+    Box::leak(value.to_owned().into_boxed_os_str())
+}
+
+fn variable_of(argument: &Arg) -> Option<String> {
+    argument.get_env().map(|variable| variable.to_string_lossy().into_owned())
+}
+
+/// Refuses variables that look like settings and are none: a misspelt setting must not pass unnoticed.
+///
+/// # Errors
+/// `UnknownArgument` with every such variable and the setting that comes nearest.
+pub(crate) fn refuse_unknown(command: &Command, environment: &Environment) -> Result<(), Error> {
+    let known: Vec<_> = command.get_arguments().filter_map(variable_of).collect();
+    let complaints: Vec<_> = environment
+        .keys()
+        .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
+        .map(|name| match nearest(name, &known) {
+            Some(meant) => format!("unknown environment variable {name}; did you mean {meant}?"),
+            None => format!("unknown environment variable {name}"),
+        })
+        .collect();
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{}\n\n`platform --help` lists every setting\n", complaints.join("\n"));
+    Err(Error::raw(ErrorKind::UnknownArgument, message))
+}
+
+/// The known name that is so near that it was probably meant.
+fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+    let distances = known.iter().map(|candidate| (distance(name, candidate), candidate));
+    distances.min().filter(|(distance, _)| *distance <= 1 + name.len() / 6).map(|(_, candidate)| candidate)
+}
+
+/// Edit distance (Levenshtein): letters to insert, remove or replace.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, to) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// clap's error about a value, naming the variable it came from, and without the value where that is a secret: the
+/// message ends in logs and on screens.
+pub(crate) fn in_our_words(
+    mut error: Error,
+    table: &Command,
+    environment: &Environment,
+    arguments: &[OsString],
+) -> Error {
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return error };
+    // Such as `--listen <ADDRESS:PORT>` or `--debug-errors[=<true|false>]`.
+    let flag = named.split([' ', '[', '=']).next().unwrap_or_default().to_owned();
+    if error.get(ContextKind::InvalidValue).is_some() && SECRETS.contains(&flag.as_str()) {
+        error.insert(ContextKind::InvalidValue, ContextValue::String("(hidden)".into()));
+    }
+    let mut settings = table.get_arguments();
+    let setting = settings.find(|setting| setting.get_long() == flag.strip_prefix("--"));
+    let is_flag = |given: &OsString| given.to_string_lossy().split('=').next() == Some(&flag);
+    if let Some(variable) =
+        setting.and_then(variable_of).filter(|variable| environment.contains_key(variable))
+        && !arguments.iter().any(is_flag)
+    {
+        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspelt_variable_is_refused_with_the_nearest_setting() {
+        let command = Command::new("platform").arg(Arg::new("listen").long("listen").env("PLATFORM_LISTEN"));
+        let environment = ["HOME", "PLATFORM_LISTEN", "PLATFORM_LISTNE", "PLATFORM_SOMETHING_ELSE"]
+            .map(|name| (name.into(), "x".into()));
+
+        let message = refuse_unknown(&command, &environment.into()).unwrap_err().to_string();
+
+        assert!(message.contains("PLATFORM_LISTNE; did you mean PLATFORM_LISTEN?"), "{message}");
+        assert!(message.contains("variable PLATFORM_SOMETHING_ELSE\n"), "{message}");
+        assert!(!message.contains("HOME"), "{message}");
+    }
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
+}

@@ -1,0 +1,238 @@
+//! The values of settings that need more than a number: construct through parsing, a value that exists is valid.
+
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+};
+
+/// A password of a user: 6 to 32 Latin-1 characters (2-resources.md, User; U-08). Never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    /// The password itself, to be hashed.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Password {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let length = text.chars().count();
+        let latin = text.chars().all(|c| c <= '\u{ff}' && !c.is_control());
+        match (6..=32).contains(&length) && latin {
+            true => Ok(Self(text.into())),
+            false => Err("a password has 6 to 32 characters, all of Latin-1".into()),
+        }
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}
+
+/// How to reach a PostgreSQL, as its driver takes it: a URL or libpq's key/value form. May hold a password and is
+/// therefore never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    /// The text for the driver.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        let key = text.split_once('=').map_or("", |(key, _)| key.trim());
+        let key_value = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        match url || key_value {
+            true => Ok(Self(text.into())),
+            false => {
+                Err("expected postgres://user:password@host/database or \"host=… user=… dbname=…\"".into())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DatabaseUrl(…)")
+    }
+}
+
+/// A proxy, or a network of proxies, whose `X-Forwarded-…` headers are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrustedProxy {
+    network: IpAddr,
+    prefix: u32,
+}
+
+impl TrustedProxy {
+    /// Whether this address is (in) it. An IPv4 address inside IPv6 (`::ffff:10.0.0.1`) counts as IPv4.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let (width, network) = bits(self.network);
+        let (address_width, address) = bits(address.to_canonical());
+        // A shift by the full width is the one that overflows: with prefix 0 everything of the family is inside.
+        let shift = width - self.prefix;
+        width == address_width && (network ^ address).checked_shr(shift).unwrap_or(0) == 0
+    }
+}
+
+/// Bits of an address and its value.
+fn bits(address: IpAddr) -> (u32, u128) {
+    match address {
+        IpAddr::V4(v4) => (32, u128::from(v4.to_bits())),
+        IpAddr::V6(v6) => (128, v6.to_bits()),
+    }
+}
+
+impl FromStr for TrustedProxy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parse = || {
+            let (address, prefix) =
+                text.trim().split_once('/').map_or((text.trim(), None), |(a, p)| (a, Some(p)));
+            let network: IpAddr = address.parse().ok()?;
+            let width = bits(network).0;
+            let prefix = prefix.map_or(Some(width), |prefix| prefix.parse().ok())?;
+            (prefix <= width).then_some(Self { network, prefix })
+        };
+        parse().ok_or_else(|| "expected an IP address or a network such as 10.0.0.0/8 or fd00::/8".into())
+    }
+}
+
+/// Shape of the log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object per line, for a log collector.
+    Json,
+}
+
+/// An address and a port to listen on.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:8080 or [::]:80".into())
+}
+
+/// A base of links: scheme and host, a path if need be, no slash at the end.
+pub(super) fn public_url(text: &str) -> Result<String, String> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let graphic = text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains(['?', '#', '@']);
+    match rest.map(|rest| rest.trim_end_matches('/')) {
+        Some(host) if graphic && !host.is_empty() && !host.starts_with('/') => {
+            Ok(text.trim_end_matches('/').into())
+        }
+        _ => Err("expected http:// or https:// with a host, such as https://things.example.com".into()),
+    }
+}
+
+/// An id of a tenant: at most 32 characters (Z-01) that need no escape in a URL or a user name.
+pub(crate) fn tenant_id(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    match (1..=32).contains(&text.len()) && text.bytes().all(allowed) {
+        true => Ok(text.into()),
+        false => Err("a tenant id has 1 to 32 letters, digits, hyphens and underscores".into()),
+    }
+}
+
+/// A user name: no blanks and none of `/ + $ :`, at most 1000 characters (U-08).
+pub(crate) fn user_name(text: &str) -> Result<String, String> {
+    let length = text.chars().count();
+    let allowed = |c: char| !c.is_whitespace() && !c.is_control() && !"/+$:".contains(c);
+    match (1..=1000).contains(&length) && text.chars().all(allowed) {
+        true => Ok(text.into()),
+        false => Err("a user name has 1 to 1000 characters, no blanks and none of / + $ :".into()),
+    }
+}
+
+/// A word that may stand in a header name, a JSON member and a URL alike.
+pub(super) fn word(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    match (1..=100).contains(&text.len()) && text.bytes().all(allowed) {
+        true => Ok(text.into()),
+        false => Err("expected 1 to 100 letters, digits, hyphens, underscores and dots".into()),
+    }
+}
+
+/// The start of a media type: `application/` and a word.
+pub(super) fn media_type_prefix(text: &str) -> Result<String, String> {
+    match text.split_once('/') {
+        Some(("application", rest)) if word(rest).is_ok() => Ok(text.into()),
+        _ => Err(
+            "expected application/ and letters, digits, hyphens and dots, such as application/vnd.example."
+                .into(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn password_has_6_to_32_latin_1_characters() {
+        for good in ["secret", "pässwörd", &"x".repeat(32)] {
+            assert!(good.parse::<Password>().is_ok(), "{good}");
+        }
+        for bad in ["short", "", "пароль", "tab\tbed", &"x".repeat(33)] {
+            assert!(bad.parse::<Password>().is_err(), "{bad}");
+        }
+        assert!(!format!("{:?}", "secret".parse::<Password>()).contains("secret"));
+    }
+
+    #[test]
+    fn database_is_named_by_url_or_by_keys() {
+        for good in ["postgres://u:p@h/d", "postgresql:///d?host=/run", "host=/run user=u", "dbname = d"] {
+            assert!(good.parse::<DatabaseUrl>().is_ok(), "{good}");
+        }
+        for bad in ["", "mysql://h/d", "localhost", "http://a=b"] {
+            assert!(bad.parse::<DatabaseUrl>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn proxy_is_an_address_or_a_network() {
+        let contains = |proxy: &str, address: &str| {
+            proxy.parse::<TrustedProxy>().unwrap().contains(address.parse().unwrap())
+        };
+
+        assert!(contains("10.0.0.0/8", "10.255.1.2") && !contains("10.0.0.0/8", "11.0.0.1"));
+        assert!(contains("10.1.2.3", "::ffff:10.1.2.3") && !contains("10.1.2.3", "10.1.2.4"));
+        assert!(contains("fd00::/8", "fd12::1") && !contains("fd00::/8", "fe80::1"));
+        assert!(contains("0.0.0.0/0", "8.8.8.8") && !contains("0.0.0.0/0", "::1") && contains("::/0", "::1"));
+        for bad in ["", "10.0.0.0/33", "10.0.0", "proxy.example.com", "10.0.0.0/-1"] {
+            assert!(bad.parse::<TrustedProxy>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn public_url_has_scheme_and_host() {
+        assert_eq!(public_url("https://things.example.com/").unwrap(), "https://things.example.com");
+        assert_eq!(public_url("http://10.0.0.1:8080/iot").unwrap(), "http://10.0.0.1:8080/iot");
+        for bad in ["things.example.com", "https://", "https:///x", "ftp://h", "https://h/?a", "https://u@h"]
+        {
+            assert!(public_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn vendor_words_fit_headers_and_media_types() {
+        assert!(word("X-Acme-").is_ok() && word("com.acme.authn").is_ok());
+        assert!(word("").is_err() && word("a b").is_err() && word("a/b").is_err());
+        assert!(
+            media_type_prefix("application/vnd.acme.").is_ok() && media_type_prefix("text/acme").is_err()
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! The data directory: who holds it, what lies where in it, and where the socket fits.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, lchown},
+    path::{Path, PathBuf},
+};
+
+use super::{StartError, account::Account};
+
+/// PostgreSQL's name for its socket at the default port; the port is only a part of that name here.
+pub(super) const SOCKET_NAME: &str = ".s.PGSQL.5432";
+/// Bytes of the longest path a socket may have.
+const LONGEST_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// An existing data directory, absolute and without symbolic links.
+#[derive(Debug)]
+pub(super) struct DataDir(PathBuf);
+
+impl DataDir {
+    /// Creates the directory where there is none. Others may pass through when PostgreSQL runs as another
+    /// account, but not list it.
+    pub(super) fn create(path: &Path) -> Result<Self, StartError> {
+        let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
+        DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io("create", path))?;
+        fs::canonicalize(path).map(Self).map_err(StartError::io("find", path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// PostgreSQL's own directory.
+    pub(super) fn cluster(&self) -> PathBuf {
+        cluster_of(&self.0)
+    }
+
+    /// A first start is prepared here, so that `cluster` is whole or absent.
+    pub(super) fn unfinished_cluster(&self) -> PathBuf {
+        self.0.join("postgres.unfinished")
+    }
+
+    pub(super) fn log(&self) -> PathBuf {
+        self.0.join("postgres.log")
+    }
+
+    /// Takes the directory for this process; the system gives it back when the process ends in any way.
+    ///
+    /// # Errors
+    /// `InUse` while another server has it.
+    pub(super) fn lock(&self) -> Result<File, StartError> {
+        let path = self.0.join("lock");
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+        let file = file.map_err(StartError::io("open", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(StartError::InUse { data_dir: self.0.clone() }),
+            Err(TryLockError::Error(error)) => Err(StartError::io("lock", path)(error)),
+        }
+    }
+
+    /// The directory of the socket, created: `run` here, else, where that path is too long for a socket or has
+    /// characters that mean something in a list of directories, one of our own among the temporary files.
+    pub(super) fn socket_dir(&self, account: Option<&Account>) -> Result<PathBuf, StartError> {
+        let name = format!("platform-{}", fingerprint(&self.0));
+        let candidates =
+            [self.0.join("run"), std::env::temp_dir().join(&name), Path::new("/tmp").join(&name)];
+        let fitting = candidates.into_iter().find(|directory| fits_socket(directory));
+        let directory = fitting.expect("a name of 25 characters below /tmp fits");
+        if let Some(account) = account
+            && let Some(parent) = directory.parent()
+        {
+            account.check_passage(parent)?;
+        }
+        own_directory(&directory, account)?;
+        Ok(directory)
+    }
+}
+
+/// Where PostgreSQL's directory is in a data directory.
+pub(super) fn cluster_of(data_dir: &Path) -> PathBuf {
+    data_dir.join("postgres")
+}
+
+/// Creates a directory that is the account's alone; one that is there must be so already.
+///
+/// # Errors
+/// `ForeignSocketDir` when somebody else made it, for he could listen there in our place.
+fn own_directory(directory: &Path, account: Option<&Account>) -> Result<(), StartError> {
+    match create_private(directory, account) {
+        Err(StartError::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {}
+        other => return other,
+    }
+    let metadata = fs::symlink_metadata(directory).map_err(StartError::io("read", directory))?;
+    let ours = rustix::process::geteuid().as_raw();
+    let wanted = account.map_or(ours, |account| account.uid);
+    if !metadata.is_dir() || ![ours, wanted].contains(&metadata.uid()) {
+        return Err(StartError::ForeignSocketDir { directory: directory.into(), owner: metadata.uid() });
+    }
+    hand_over(directory, account)
+}
+
+/// Creates a directory that only `account` can look into.
+pub(super) fn create_private(directory: &Path, account: Option<&Account>) -> Result<(), StartError> {
+    DirBuilder::new().mode(0o700).create(directory).map_err(StartError::io("create", directory))?;
+    hand_over(directory, account)
+}
+
+fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
+    let Some(account) = account else { return Ok(()) };
+    lchown(path, Some(account.uid), Some(account.gid)).map_err(StartError::io("change the owner of", path))
+}
+
+/// Removes a directory with all that is in it; none is fine.
+pub(super) fn remove_tree(directory: &Path) -> Result<(), StartError> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(StartError::io("remove", directory)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the names in a directory survive a power failure.
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+fn fits_socket(directory: &Path) -> bool {
+    directory.to_str().is_some_and(|text| !text.contains([',', '"']) && text.trim() == text)
+        && directory.join(SOCKET_NAME).as_os_str().len() <= LONGEST_SOCKET_PATH
+}
+
+/// Sixteen characters that differ for different paths.
+fn fingerprint(path: &Path) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, path.as_os_str().as_encoded_bytes());
+    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// How the driver is told to connect through the socket in `directory`.
+pub(super) fn database_url(directory: &str) -> String {
+    format!("host={} user=platform dbname=platform", quoted(directory))
+}
+
+/// A value of a libpq key/value string.
+fn quoted(value: &str) -> String {
+    if !value.contains(|c: char| c.is_whitespace() || c == '\'' || c == '\\') {
+        return value.into();
+    }
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_with_blanks_and_quotes_are_quoted() {
+        assert_eq!(database_url("/data/run"), "host=/data/run user=platform dbname=platform");
+        assert_eq!(database_url(r"/my d'a\ta"), r"host='/my d\'a\\ta' user=platform dbname=platform");
+    }
+
+    #[test]
+    fn long_data_directory_has_its_socket_among_the_temporary_files() {
+        let outer = tempfile::tempdir().unwrap();
+        let data_dir = DataDir::create(&outer.path().join("a".repeat(100))).unwrap();
+
+        let socket_dir = data_dir.socket_dir(None).unwrap();
+
+        assert!(socket_dir.starts_with(std::env::temp_dir()) && fits_socket(&socket_dir), "{socket_dir:?}");
+        assert_eq!(fs::metadata(&socket_dir).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(data_dir.socket_dir(None).unwrap(), socket_dir, "the same at every start");
+        fs::remove_dir(socket_dir).unwrap();
+    }
+
+    #[test]
+    fn link_in_the_place_of_the_socket_directory_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let data_dir = DataDir::create(outer.path()).unwrap();
+        std::os::unix::fs::symlink("/", outer.path().join("run")).unwrap();
+
+        let refused = data_dir.socket_dir(None).unwrap_err();
+
+        assert!(matches!(refused, StartError::ForeignSocketDir { .. }), "{refused}");
+    }
+
+    #[test]
+    fn data_directory_has_one_holder() {
+        let outer = tempfile::tempdir().unwrap();
+        let data_dir = DataDir::create(&outer.path().join("data")).unwrap();
+        let first = data_dir.lock().unwrap();
+
+        let refused = data_dir.lock().unwrap_err();
+
+        assert!(matches!(&refused, StartError::InUse { .. }), "{refused}");
+        drop(first);
+        data_dir.lock().unwrap();
+    }
+}

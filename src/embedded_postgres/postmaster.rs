@@ -1,0 +1,307 @@
+//! The running PostgreSQL: what its pid file says, starting it, and ending one that a predecessor left.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{Read, Seek, SeekFrom},
+    os::unix::{fs::OpenOptionsExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{
+    Durability, StartError,
+    account::{Account, command},
+    binaries::Binaries,
+    cluster::last_lines,
+};
+
+/// How long a start may take, recovery after a crash included.
+const START_PATIENCE: Duration = Duration::from_secs(120);
+/// How long a fast shutdown may take: it writes what is in memory.
+pub(super) const FAST_SHUTDOWN: Duration = Duration::from_secs(20);
+/// How long an immediate shutdown may take; the next start then recovers from the log.
+pub(super) const IMMEDIATE_SHUTDOWN: Duration = Duration::from_secs(6);
+/// How often a process is looked at while it starts or ends.
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// What `postmaster.pid` says about the server on a data directory.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PidFile {
+    pub(super) pid: i32,
+    pub(super) socket_dir: String,
+    pub(super) ready: bool,
+}
+
+impl PidFile {
+    pub(super) fn path(cluster: &Path) -> PathBuf {
+        cluster.join("postmaster.pid")
+    }
+
+    /// `None` when there is none, or when it is still being written.
+    pub(super) fn read(cluster: &Path) -> Option<Self> {
+        Self::parse(&fs::read_to_string(Self::path(cluster)).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let lines: Vec<_> = text.lines().map(str::trim).collect();
+        Some(Self {
+            pid: lines.first()?.parse().ok().filter(|pid| *pid > 0)?,
+            socket_dir: lines.get(4).copied().unwrap_or_default().into(),
+            ready: lines.get(7) == Some(&"ready"),
+        })
+    }
+
+    /// The server this file names, when it lives.
+    pub(super) fn live(cluster: &Path) -> Option<Self> {
+        Self::read(cluster).filter(|file| runs_on(file.pid, cluster))
+    }
+}
+
+/// Whether this process is a PostgreSQL server on this data: after a crash the number may long be somebody
+/// else's. A process that ended but was never collected by its parent has no command line and does not count.
+fn runs_on(pid: i32, cluster: &Path) -> bool {
+    let process = Path::new("/proc").join(pid.to_string());
+    if !Path::new("/proc/self/cmdline").exists() {
+        return listed_by_ps(pid, cluster);
+    }
+    let Ok(line) = fs::read(process.join("cmdline")) else { return false };
+    let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let program = words.next().unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let directory = cluster.to_string_lossy();
+    (name.starts_with("postgres") || name.starts_with("postmaster"))
+        && (words.any(|word| word.strip_prefix("-D").unwrap_or(&word) == directory)
+            || fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == cluster))
+}
+
+/// The same where there is no `/proc`.
+fn listed_by_ps(pid: i32, cluster: &Path) -> bool {
+    let output = Command::new("ps").args(["-ww", "-o", "command=", "-p"]).arg(pid.to_string()).output();
+    output.is_ok_and(|output| {
+        let line = String::from_utf8_lossy(&output.stdout);
+        line.contains("postgres") && line.contains(&*cluster.to_string_lossy())
+    })
+}
+
+/// Ends a server that outlived the process that started it, and makes what a crash left harmless. The caller
+/// holds the lock of the data directory, so nobody else's server can be meant.
+///
+/// # Errors
+/// `OrphanStays` when it survives a fast and an immediate shutdown.
+pub(super) fn end_leftover(cluster: &Path) -> Result<(), StartError> {
+    if let Some(PidFile { pid, .. }) = PidFile::live(cluster) {
+        tracing::warn!(process.pid = pid, "stopping a private postgresql that an earlier run left");
+        let gone = || !runs_on(pid, cluster);
+        if !(end(pid, Signal::INT, FAST_SHUTDOWN, gone) || end(pid, Signal::QUIT, IMMEDIATE_SHUTDOWN, gone)) {
+            return Err(StartError::OrphanStays { pid });
+        }
+    }
+    disown_pid_file(cluster)
+}
+
+/// PostgreSQL refuses to start while the process in a stale pid file lives, although the number may be somebody
+/// else's by now. It takes its own parent's number for stale, so that stands there from here on. The file must
+/// stay: its line on shared memory keeps a new server off while processes of a killed one still write.
+fn disown_pid_file(cluster: &Path) -> Result<(), StartError> {
+    let path = PidFile::path(cluster);
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
+    fs::write(&path, format!("{}\n{rest}", std::process::id())).map_err(StartError::io("write", path))
+}
+
+/// Signals a process and waits at most `patience` for its end; whether it ended.
+pub(super) fn end(pid: i32, signal: Signal, patience: Duration, mut gone: impl FnMut() -> bool) -> bool {
+    if let Some(pid) = Pid::from_raw(pid) {
+        // It may have ended by itself meanwhile.
+        kill_process(pid, signal).ok();
+    }
+    let deadline = Instant::now() + patience;
+    while Instant::now() < deadline {
+        if gone() {
+            return true;
+        }
+        thread::sleep(GLANCE);
+    }
+    gone()
+}
+
+/// All that is needed to start the server, once or again.
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) binaries: Binaries,
+    pub(super) account: Option<Account>,
+    pub(super) cluster: PathBuf,
+    pub(super) socket_dir: PathBuf,
+    pub(super) log: PathBuf,
+    pub(super) durability: Durability,
+}
+
+impl Launch {
+    /// Starts the server and waits until it takes connections.
+    ///
+    /// # Errors
+    /// `NotReady` with the end of its log when it ends or takes longer than two minutes.
+    pub(super) fn start(&self) -> Result<Child, StartError> {
+        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.log);
+        let log = log.map_err(StartError::io("open", &self.log))?;
+        let already = log.metadata().map_err(StartError::io("read", &self.log))?.len();
+        let handle = || log.try_clone().map_err(StartError::io("open", &self.log));
+        let mut command = self.command();
+        command.stdout(Stdio::from(handle()?)).stderr(Stdio::from(handle()?));
+        let mut child = command.spawn().map_err(StartError::io("run", command.get_program()))?;
+        self.wait_until_ready(&mut child).map_err(|trouble| match trouble {
+            Trouble::Ended(status) => StartError::NotReady {
+                what: format!("ended at its start ({status})"),
+                log: self.log.clone(),
+                tail: self.logged_since(already),
+            },
+            Trouble::Late => StartError::late(START_PATIENCE, self.log.clone(), self.logged_since(already)),
+        })?;
+        Ok(child)
+    }
+
+    /// The server, wrapped in `setpriv` where that can tie its life to ours.
+    fn command(&self) -> Command {
+        let postgres = self.binaries.program("postgres");
+        let mut command = match self.setpriv() {
+            Some(setpriv) => {
+                let mut command = command(&setpriv, self.account.as_ref());
+                command.args(TIED).arg(postgres);
+                command
+            }
+            None => command(&postgres, self.account.as_ref()),
+        };
+        command.arg("-D").arg(&self.cluster).arg("-k").arg(&self.socket_dir).args(["-p", "5432"]);
+        for setting in COMMON.iter().chain(self.durability.settings()) {
+            command.args(["-c", setting]);
+        }
+        // Its own group: Ctrl-C reaches us alone, and we stop the database after the last write.
+        command.process_group(0);
+        command
+    }
+
+    /// A `setpriv` (util-linux) that can have a process signalled when its parent dies; not every one can.
+    pub(super) fn setpriv(&self) -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let usual = [PathBuf::from("/usr/bin"), PathBuf::from("/bin")];
+        let candidates = std::env::split_paths(&path).chain(usual).map(|directory| directory.join("setpriv"));
+        candidates.filter(|candidate| candidate.is_absolute() && candidate.is_file()).find(|candidate| {
+            let mut probe = command(candidate, self.account.as_ref());
+            probe.args(TIED).arg(self.binaries.program("postgres")).arg("--version");
+            probe.output().is_ok_and(|output| output.status.success())
+        })
+    }
+
+    fn wait_until_ready(&self, child: &mut Child) -> Result<(), Trouble> {
+        let deadline = Instant::now() + START_PATIENCE;
+        loop {
+            let file = PidFile::read(&self.cluster);
+            if file.is_some_and(|file| file.ready && u32::try_from(file.pid) == Ok(child.id())) {
+                return Ok(());
+            }
+            if let Ok(Some(status)) = child.try_wait() {
+                return Err(Trouble::Ended(status));
+            }
+            if Instant::now() >= deadline {
+                stop_child(child);
+                return Err(Trouble::Late);
+            }
+            thread::sleep(GLANCE);
+        }
+    }
+
+    fn logged_since(&self, position: u64) -> String {
+        let mut logged = Vec::new();
+        if let Ok(mut log) = fs::File::open(&self.log)
+            && log.seek(SeekFrom::Start(position)).is_ok()
+        {
+            // What can be read is better than nothing; this is already an error's text.
+            log.read_to_end(&mut logged).ok();
+        }
+        last_lines(&String::from_utf8_lossy(&logged))
+    }
+}
+
+/// Why a start did not come to its end.
+enum Trouble {
+    Ended(std::process::ExitStatus),
+    Late,
+}
+
+/// Fast shutdown, then immediate, then by force; bounded, and the child is collected in every case.
+pub(super) fn stop_child(child: &mut Child) {
+    let Ok(pid) = i32::try_from(child.id()) else { return };
+    if !matches!(child.try_wait(), Ok(None)) {
+        return;
+    }
+    let mut gone = || !matches!(child.try_wait(), Ok(None));
+    if end(pid, Signal::INT, FAST_SHUTDOWN, &mut gone) {
+        return;
+    }
+    tracing::warn!(process.pid = pid, "private postgresql does not end, stopping it at once");
+    if !end(pid, Signal::QUIT, IMMEDIATE_SHUTDOWN, &mut gone) {
+        child.kill().and_then(|()| child.wait()).ok();
+    }
+}
+
+/// SIGINT when the parent dies: a fast shutdown. (SIGTERM would wait for clients to leave.)
+const TIED: [&str; 3] = ["--pdeathsig", "INT", "--"];
+
+/// Given on the command line, so that they hold whatever stands in `postgresql.conf`.
+const COMMON: [&str; 7] = [
+    "listen_addresses=",
+    "unix_socket_permissions=0700",
+    "shared_buffers=128MB",
+    "wal_compression=on",
+    "log_destination=stderr",
+    "logging_collector=off",
+    "log_timezone=UTC",
+];
+
+impl Durability {
+    fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Durable => {
+                &["max_connections=100", "fsync=on", "synchronous_commit=on", "full_page_writes=on"]
+            }
+            // Many test servers share one of these.
+            Self::Disposable => {
+                &["max_connections=400", "fsync=off", "synchronous_commit=off", "full_page_writes=off"]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PID_FILE: &str = "4711\n/data/postgres\n1763600000\n5432\n/data/run\n\n  1234 5\nready   \n";
+
+    #[test]
+    fn pid_file_names_process_socket_and_readiness() {
+        let file = PidFile { pid: 4711, socket_dir: "/data/run".into(), ready: true };
+
+        assert_eq!(PidFile::parse(PID_FILE), Some(file));
+        assert_eq!(PidFile::parse("4711\n/data/postgres\n").map(|file| file.ready), Some(false));
+        assert_eq!(PidFile::parse(""), None);
+        assert_eq!(PidFile::parse("-1\n"), None);
+    }
+
+    #[test]
+    fn pid_of_another_program_is_not_a_server() {
+        let cluster = tempfile::tempdir().unwrap();
+        let me = std::process::id();
+        fs::write(PidFile::path(cluster.path()), PID_FILE.replace("4711", &me.to_string())).unwrap();
+
+        assert_eq!(PidFile::live(cluster.path()), None);
+        end_leftover(cluster.path()).unwrap();
+
+        let left = fs::read_to_string(PidFile::path(cluster.path())).unwrap();
+        assert_eq!(left, PID_FILE.replace("4711", &me.to_string()), "the line on shared memory stays");
+    }
+}

@@ -1,0 +1,236 @@
+//! The private PostgreSQL on real programs of the machine, as root or not.
+
+use std::{
+    io::{BufRead, BufReader},
+    mem,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
+    process::{Command, Stdio},
+    thread,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::*;
+
+/// Longest wait for something that takes a fraction of it.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Tells the helper process which directory to start on.
+const HELPER_DATA_DIR: &str = "EMBEDDED_POSTGRES_TEST_DATA_DIR";
+
+/// A directory that the account of the database can enter also when root made it.
+fn scratch() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o711)).unwrap();
+    directory
+}
+
+fn options(data_dir: &Path) -> Options {
+    Options { data_dir: data_dir.into(), bin_dir: None, durability: Durability::Disposable }
+}
+
+fn server_of(data_dir: &Path) -> Option<i32> {
+    PidFile::live(&fs::canonicalize(data_dir).unwrap().join("postgres")).map(|file| file.pid)
+}
+
+fn signal(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain for: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Runs a statement in single-user mode on a stopped database: the machine may have no client program.
+fn databases(postgres: &Launch) -> String {
+    let mut single = account::command(&postgres.binaries.program("postgres"), postgres.account.as_ref());
+    single.arg("--single").arg("-D").arg(&postgres.cluster).arg("platform").stdin(Stdio::piped());
+    let mut child = single.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let statement = "SELECT datname, pg_encoding_to_char(encoding), datcollate FROM pg_database\n";
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), statement.as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn first_start_creates_the_database_and_later_starts_keep_it() {
+    let directory = scratch();
+    let data_dir = directory.path().join("data");
+
+    let mut first = EmbeddedPostgres::start(options(&data_dir)).unwrap();
+    let url = first.database_url();
+    first.stop();
+    let listed = databases(&first.launch);
+    drop(first);
+    let second = EmbeddedPostgres::start(options(&data_dir)).unwrap();
+
+    assert!(listed.contains("datname = \"platform\""), "{listed}");
+    assert!(listed.contains("\"UTF8\"") && listed.contains("datcollate = \"C\""), "{listed}");
+    assert_eq!(second.database_url(), url);
+    assert!(url.starts_with("host=/") && url.ends_with("/data/run user=platform dbname=platform"), "{url}");
+    assert!(std::os::unix::net::UnixStream::connect(second.socket_dir().join(data_dir::SOCKET_NAME)).is_ok());
+    for (path, mode) in [("postgres", 0o700), ("run", 0o700), ("postgres.log", 0o600)] {
+        assert_eq!(fs::metadata(data_dir.join(path)).unwrap().permissions().mode() & 0o777, mode, "{path}");
+    }
+}
+
+#[test]
+fn half_first_start_is_done_again() {
+    let directory = scratch();
+    let unfinished = directory.path().join("postgres.unfinished");
+    fs::create_dir_all(unfinished.join("base")).unwrap();
+    fs::write(unfinished.join("PG_VERSION"), "15\n").unwrap();
+
+    EmbeddedPostgres::start(options(directory.path())).unwrap();
+
+    assert!(!unfinished.exists());
+}
+
+#[test]
+fn second_server_on_the_same_data_directory_is_refused() {
+    let directory = scratch();
+    let first = EmbeddedPostgres::start(options(directory.path())).unwrap();
+
+    let refused = EmbeddedPostgres::start(options(directory.path())).unwrap_err();
+
+    assert!(matches!(refused, StartError::InUse { .. }), "{refused}");
+    assert_eq!(server_of(directory.path()), first.child.as_ref().map(|child| child.id() as i32));
+}
+
+#[test]
+fn running_database_is_found_by_commands_beside_the_server() {
+    let directory = scratch();
+    assert_eq!(running_database_url(directory.path()), None);
+
+    let mut postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
+    assert_eq!(running_database_url(directory.path()), Some(postgres.database_url()));
+
+    postgres.stop();
+    assert_eq!(running_database_url(directory.path()), None);
+}
+
+#[test]
+fn orphan_of_a_crashed_server_is_stopped_and_replaced() {
+    let directory = scratch();
+    let crashed = EmbeddedPostgres::start(options(directory.path())).unwrap();
+    let orphan = server_of(directory.path()).unwrap();
+    crashed._lock.unlock().unwrap();
+    mem::forget(crashed);
+
+    let postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
+
+    assert_ne!(server_of(directory.path()), Some(orphan));
+    assert_eq!(server_of(directory.path()), postgres.child.as_ref().map(|child| child.id() as i32));
+}
+
+#[test]
+fn pid_file_whose_number_went_to_another_process_does_not_stop_a_start() {
+    let directory = scratch();
+    let mut postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
+    let launch = &postgres.launch;
+    let pid_file = fs::read_to_string(PidFile::path(&launch.cluster)).unwrap();
+    signal(server_of(directory.path()).unwrap(), Signal::QUIT);
+    wait_until("the end of the server", || server_of(directory.path()).is_none());
+    let mut sleeper =
+        account::command(Path::new("/bin/sleep"), launch.account.as_ref()).arg("60").spawn().unwrap();
+    let (_, rest) = pid_file.split_once('\n').unwrap();
+    for path in [PidFile::path(&launch.cluster), launch.socket_dir.join(".s.PGSQL.5432.lock")] {
+        fs::write(path, format!("{}\n{rest}", sleeper.id())).unwrap();
+    }
+
+    assert_eq!(postgres.supervise().unwrap(), Supervision::Waiting);
+    wait_until("the pause", || Instant::now() >= postgres.next_attempt);
+    let supervised = postgres.supervise();
+    let spared = sleeper.try_wait().unwrap().is_none();
+    sleeper.kill().and_then(|()| sleeper.wait()).unwrap();
+
+    assert!(matches!(supervised, Ok(Supervision::Restarted)), "{supervised:?}");
+    assert!(spared, "a process that is not ours is not signalled");
+}
+
+#[test]
+fn ended_server_is_started_again() {
+    let directory = scratch();
+    let mut postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
+    assert_eq!(postgres.supervise().unwrap(), Supervision::Running);
+
+    for cause in [Signal::KILL, Signal::INT] {
+        let killed = server_of(directory.path()).unwrap();
+        signal(killed, cause);
+        let since = Instant::now();
+        // An attempt may come too early, while processes of a killed server still end.
+        wait_until("the restart", || matches!(postgres.supervise(), Ok(Supervision::Restarted)));
+
+        assert!(since.elapsed() < Duration::from_secs(5), "{cause:?} took {:?}", since.elapsed());
+        assert_ne!(server_of(directory.path()), Some(killed));
+    }
+}
+
+#[test]
+fn failed_start_shows_the_end_of_the_log() {
+    let directory = scratch();
+    drop(EmbeddedPostgres::start(options(directory.path())).unwrap());
+    let configuration = directory.path().join("postgres/postgresql.conf");
+    fs::write(&configuration, "no_such_setting = 1\n").unwrap();
+
+    let refused = EmbeddedPostgres::start(options(directory.path())).unwrap_err();
+
+    assert!(matches!(&refused, StartError::NotReady { .. }), "{refused}");
+    assert!(refused.to_string().contains("no_such_setting"), "{refused}");
+}
+
+#[test]
+fn data_below_a_directory_closed_to_the_account_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return; // The database then runs as ourselves, and enters what we enter.
+    }
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+
+    let refused = EmbeddedPostgres::start(options(&directory.path().join("data"))).unwrap_err();
+
+    assert!(
+        matches!(&refused, StartError::Impassable { directory: closed, .. } if closed == directory.path())
+    );
+}
+
+#[test]
+fn database_ends_with_a_server_that_is_killed() {
+    let directory = scratch();
+    let mut helper = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "--ignored",
+            "--nocapture",
+            "embedded_postgres::tests::starts_and_waits_to_be_killed",
+        ])
+        .env(HELPER_DATA_DIR, directory.path())
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(helper.stdout.take().unwrap()).lines();
+    let tied = lines.find_map(|line| line.unwrap().strip_prefix("tied: ").map(str::to_owned)).unwrap();
+    let orphan = server_of(directory.path()).unwrap();
+
+    helper.kill().and_then(|()| helper.wait()).unwrap();
+
+    if tied == "true" {
+        wait_until("the end of the database", || server_of(directory.path()).is_none());
+    }
+    let postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
+    assert_ne!(server_of(directory.path()), Some(orphan));
+    drop(postgres);
+}
+
+/// The process that [`database_ends_with_a_server_that_is_killed`] kills.
+#[test]
+#[ignore = "started by another test"]
+fn starts_and_waits_to_be_killed() {
+    let Some(data_dir) = std::env::var_os(HELPER_DATA_DIR) else { return };
+    let postgres = EmbeddedPostgres::start(options(Path::new(&data_dir))).unwrap();
+    println!("\ntied: {}", postgres.launch.setpriv().is_some());
+    thread::sleep(PATIENCE * 10);
+}
