@@ -1,0 +1,178 @@
+//! What an operator does beside the API: the first start, and the commands `tenant` and `user`.
+
+use std::io::{self, IsTerminal, Read};
+
+use platform_actors::model::id::TenantId;
+use platform_actors::model::role::{self, RoleSet};
+use platform_actors::model::tenant::{Tenant, TenantStatus, parse_domain};
+use platform_actors::model::user::{User, parse_password, parse_user_name};
+use platform_actors::store::{self, Database};
+use platform_actors::{Error, Result};
+
+use crate::auth::password::{self, SecretKey};
+use crate::cli::{TenantCreate, UserCreate, UserPasswd};
+use crate::config::{Password, Settings};
+
+/// What the first start created. Passwords are told once and stored hashed.
+#[derive(Debug)]
+pub struct FirstStart {
+    /// The new users.
+    pub users: Vec<NewUser>,
+}
+
+/// A user with the password to tell, when the server made it.
+#[derive(Debug)]
+pub struct NewUser {
+    /// `tenant/user`.
+    pub name: String,
+    /// The password, unless the operator chose it and so knows it.
+    pub generated_password: Option<String>,
+}
+
+/// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09). Does
+/// nothing when they exist.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn first_start(
+    database: &Database,
+    key: &SecretKey,
+    settings: &Settings,
+) -> Result<Option<FirstStart>> {
+    let bootstrap = RoleSet::from_iter([role::DEVICE_BOOTSTRAP]);
+    let (admin_password, bootstrap_password) =
+        (settings.admin_password.as_ref(), settings.bootstrap_password.as_ref());
+    let mut users = Vec::new();
+    for (tenant, user, roles, password) in [
+        ("management", "admin", role::administrator(), admin_password),
+        ("management", "devicebootstrap", bootstrap, bootstrap_password),
+        (&*settings.default_tenant, "admin", role::administrator(), admin_password),
+    ] {
+        let id = TenantId::parse(tenant)?;
+        let new = Tenant {
+            id: id.clone(),
+            domain: format!("{tenant}.localhost"),
+            company: "-".into(),
+            status: TenantStatus::Active,
+        };
+        ignore_duplicate(store::tenants::insert_tenant(database, &new).await)?;
+        if store::users::find_user(database, &id, user).await?.is_none() {
+            let secret = Secret::choose_or_generate(password);
+            ignore_duplicate(insert_user(database, key, &id, user, roles, &secret).await)?;
+            users.push(NewUser { name: format!("{tenant}/{user}"), generated_password: secret.generated() });
+        }
+    }
+    Ok((!users.is_empty()).then_some(FirstStart { users }))
+}
+
+/// `platform tenant create`: a tenant with its first user, who holds every role.
+///
+/// # Errors
+/// `Duplicate` for a known id or domain, `Invalid` for values that are not allowed.
+pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &TenantCreate) -> Result<NewUser> {
+    let id = TenantId::parse(&tenant.id)?;
+    let secret = Secret::from_argument(tenant.admin_password.as_ref())?;
+    let new = Tenant {
+        id: id.clone(),
+        domain: parse_domain(&tenant.domain)?,
+        company: tenant.company.clone(),
+        status: TenantStatus::Active,
+    };
+    store::tenants::insert_tenant(database, &new).await?;
+    insert_user(database, key, &id, &tenant.admin_user, role::administrator(), &secret).await?;
+    Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
+}
+
+/// `platform user create`: a user with the given roles.
+///
+/// # Errors
+/// `Duplicate` for a known name, `NotFound` for an unknown tenant, `Invalid` for values that are not allowed.
+pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate) -> Result<NewUser> {
+    let id = TenantId::parse(&user.tenant)?;
+    if let Some(unknown) = user.roles.iter().find(|wanted| !role::ALL.contains(&&***wanted)) {
+        return Err(Error::invalid_value("role", unknown, &role::ALL.join(", ")));
+    }
+    let secret = Secret::from_argument(user.password.as_ref())?;
+    let roles = user.roles.iter().map(|role| role.as_str()).collect();
+    insert_user(database, key, &id, &user.name, roles, &secret).await?;
+    Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
+}
+
+/// `platform user passwd`: a new password; running servers drop what they remember of the user and end its sessions.
+///
+/// # Errors
+/// `NotFound` for an unknown user.
+pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPasswd) -> Result<NewUser> {
+    let id = TenantId::parse(&user.tenant)?;
+    let secret = Secret::from_argument(user.password.as_ref())?;
+    store::users::update_password(database, &id, &user.name, &secret.hash(key)).await?;
+    Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
+}
+
+async fn insert_user(
+    database: &Database,
+    key: &SecretKey,
+    tenant: &TenantId,
+    name: &str,
+    roles: RoleSet,
+    secret: &Secret,
+) -> Result<()> {
+    let user = User {
+        tenant: tenant.clone(),
+        name: parse_user_name(name)?,
+        password_hash: secret.hash(key),
+        enabled: true,
+        roles,
+    };
+    store::users::insert_user(database, &user).await
+}
+
+fn ignore_duplicate(outcome: Result<()>) -> Result<()> {
+    match outcome {
+        Err(Error::Duplicate { .. }) => Ok(()),
+        other => other,
+    }
+}
+
+/// A password and where it comes from, which decides how it is hashed (U-16).
+enum Secret {
+    Chosen(String),
+    Generated(String),
+}
+
+impl Secret {
+    fn choose_or_generate(chosen: Option<&Password>) -> Self {
+        match chosen {
+            Some(password) => Self::Chosen(password.as_str().to_owned()),
+            None => Self::Generated(password::generate()),
+        }
+    }
+
+    /// From the argument, else from a pipe, else generated.
+    fn from_argument(argument: Option<&Password>) -> Result<Self> {
+        if argument.is_some() || io::stdin().is_terminal() {
+            return Ok(Self::choose_or_generate(argument));
+        }
+        let mut piped = String::new();
+        let read = io::stdin().take(1024).read_to_string(&mut piped);
+        read.map_err(|e| Error::Invalid(format!("the password cannot be read from standard input: {e}")))?;
+        match piped.trim_end_matches(['\r', '\n']) {
+            "" => Ok(Self::choose_or_generate(None)),
+            password => Ok(Self::Chosen(parse_password(password)?.to_owned())),
+        }
+    }
+
+    fn hash(&self, key: &SecretKey) -> String {
+        match self {
+            Self::Chosen(password) => password::hash_chosen(password),
+            Self::Generated(secret) => key.hash(secret),
+        }
+    }
+
+    fn generated(self) -> Option<String> {
+        match self {
+            Self::Chosen(_) => None,
+            Self::Generated(secret) => Some(secret),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Tenant resolution by host name (C-01).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use platform_actors::model::id::TenantId;
+use platform_actors::store::{self, Database};
+
+use crate::http::error::{ApiError, Result};
+
+/// Which host name means which tenant; dropped when a tenant changes, read again when needed.
+pub(super) struct Domains {
+    database: Database,
+    default_tenant: TenantId,
+    known: RwLock<Option<Arc<Known>>>,
+}
+
+#[derive(Default)]
+struct Known {
+    by_domain: HashMap<String, TenantId>,
+    ids: HashSet<String>,
+}
+
+impl Domains {
+    pub(super) fn new(database: Database, default_tenant: TenantId) -> Self {
+        Self { database, default_tenant, known: RwLock::default() }
+    }
+
+    pub(super) fn forget(&self) {
+        *self.known.write() = None;
+    }
+
+    /// The tenant of a host: a registered domain, else the default tenant. A host whose first label is a tenant's id
+    /// but not its domain is refused: the id must not be guessed to be a host name.
+    pub(super) async fn tenant_of(&self, host: &str) -> Result<TenantId> {
+        let known = self.known().await?;
+        let host = host.to_ascii_lowercase();
+        let name = host.rsplit_once(':').map_or(&*host, |(name, _)| name);
+        if let Some(tenant) = known.by_domain.get(&*host).or_else(|| known.by_domain.get(name)) {
+            return Ok(tenant.clone());
+        }
+        match name.split_once('.') {
+            Some((label, _)) if known.ids.contains(label) => {
+                Err(ApiError::forbidden_because("use <tenant>/<user> on this host"))
+            }
+            _ => Ok(self.default_tenant.clone()),
+        }
+    }
+
+    async fn known(&self) -> Result<Arc<Known>> {
+        if let Some(known) = &*self.known.read() {
+            return Ok(known.clone());
+        }
+        let mut known = Known::default();
+        for (tenant, domain) in store::tenants::list_domains(&self.database).await? {
+            known.ids.insert(tenant.to_string());
+            known.by_domain.insert(domain, tenant);
+        }
+        let known = Arc::new(known);
+        *self.known.write() = Some(known.clone());
+        Ok(known)
+    }
+}

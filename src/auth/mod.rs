@@ -1,0 +1,199 @@
+//! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-03).
+
+mod basic;
+mod domains;
+pub mod password;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpRequest, dev, web};
+use futures_util::future::LocalBoxFuture;
+use platform_actors::model::id::TenantId;
+use platform_actors::model::origin::{Authority, Origin};
+use platform_actors::model::role::RoleSet;
+use platform_actors::model::tenant::TenantStatus;
+use platform_actors::store::{self, Database};
+use quick_cache::sync::Cache;
+use ring::hmac;
+
+pub use basic::Credentials;
+use domains::Domains;
+use password::SecretKey;
+
+use crate::http::Wire;
+use crate::http::error::{ApiError, Result};
+
+/// A user who proved to be one.
+#[derive(Debug, Clone)]
+pub struct Caller(Arc<Identity>);
+
+/// What is known of a caller.
+#[derive(Debug)]
+pub struct Identity {
+    /// Whose user it is.
+    pub tenant: TenantId,
+    /// The user's name.
+    pub user: Arc<str>,
+    /// What the user may do.
+    pub roles: RoleSet,
+}
+
+impl std::ops::Deref for Caller {
+    type Target = Identity;
+
+    fn deref(&self) -> &Identity {
+        &self.0
+    }
+}
+
+impl Caller {
+    /// # Errors
+    /// `Forbidden` without the role.
+    pub fn require(&self, role: &str) -> Result<()> {
+        match self.roles.has(role) {
+            true => Ok(()),
+            false => Err(ApiError::forbidden()),
+        }
+    }
+
+    /// By what right the caller writes: by role everywhere, else only what is the caller's own (I-06).
+    pub fn authority(&self, role: &str) -> Authority {
+        if self.roles.has(role) { Authority::Role } else { Authority::Ownership }
+    }
+
+    /// What travels with a write of this caller.
+    pub fn origin(&self, wire: &Wire, role: &str) -> Result<Origin> {
+        Ok(Origin {
+            user: self.user.clone(),
+            mode: wire.mode()?,
+            authority: self.authority(role),
+            links: wire.links(),
+        })
+    }
+}
+
+/// Authentication comes before everything else a request could be refused for (E-04).
+impl FromRequest for Caller {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let header = request.headers().get(header::AUTHORIZATION).ok_or(ApiError::Unauthorized)?;
+            let credentials = Credentials::from_header(header.as_bytes()).ok_or(ApiError::Unauthorized)?;
+            let host = crate::http::authority(&request).unwrap_or_default();
+            crate::http::edge(&request).authenticator.authenticate(&credentials, host).await
+        })
+    }
+}
+
+/// How long verified credentials are remembered; a change of the user drops them at once.
+const REMEMBERED: Duration = Duration::from_secs(300);
+/// How many verified credentials are remembered: a fleet that reconnects finds its own.
+const REMEMBERED_CALLERS: usize = 100_000;
+
+/// Verifies credentials, and remembers those it verified.
+///
+/// The memory is keyed by an HMAC under a key of this process, never by the credentials. Passwords that people chose
+/// cost Argon2id, off the event loop and behind a small semaphore, so a wrong one costs nobody else latency; failures
+/// are not remembered (U-16).
+pub struct Authenticator {
+    database: Database,
+    secret_key: Arc<SecretKey>,
+    domains: Domains,
+    cache_key: hmac::Key,
+    remembered: Cache<[u8; 32], (Caller, Instant)>,
+    /// Rises with each change of a user, so that a verification under way does not bring old knowledge back.
+    changes: AtomicU64,
+    chosen_passwords: tokio::sync::Semaphore,
+}
+
+impl Authenticator {
+    /// `default_tenant` is served where neither user name nor host name says which.
+    pub fn new(database: Database, secret_key: Arc<SecretKey>, default_tenant: TenantId) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let random = ring::rand::SystemRandom::new();
+        Self {
+            domains: Domains::new(database.clone(), default_tenant),
+            database,
+            secret_key,
+            cache_key: hmac::Key::generate(hmac::HMAC_SHA256, &random)
+                .expect("the system's random source works"),
+            remembered: Cache::new(REMEMBERED_CALLERS),
+            changes: AtomicU64::new(0),
+            chosen_passwords: tokio::sync::Semaphore::new((cores / 2).max(1)),
+        }
+    }
+
+    /// Finds out who asks. `host` is the address the request was sent to.
+    ///
+    /// # Errors
+    /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant or a bare user name on a host that is
+    /// named like a tenant's id (C-01).
+    pub async fn authenticate(&self, credentials: &Credentials, host: &str) -> Result<Caller> {
+        let tenant = match &credentials.tenant {
+            Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
+            None => self.domains.tenant_of(host).await?,
+        };
+        let key = self.key(&tenant, credentials);
+        if let Some((caller, until)) = self.remembered.get(&key)
+            && until > Instant::now()
+        {
+            return Ok(caller);
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let caller = self.verify(&tenant, credentials).await?;
+        if self.changes.load(Ordering::Acquire) == changes {
+            self.remembered.insert(key, (caller.clone(), Instant::now() + REMEMBERED));
+        }
+        Ok(caller)
+    }
+
+    /// Forgets a user whose password or rights changed; `None` forgets everybody.
+    pub fn forget(&self, user: Option<(&TenantId, &str)>) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        self.domains.forget();
+        match user {
+            Some((tenant, user)) => {
+                self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant || &*caller.user != user);
+            }
+            None => self.remembered.clear(),
+        }
+    }
+
+    async fn verify(&self, tenant: &TenantId, credentials: &Credentials) -> Result<Caller> {
+        let found = store::users::find_user(&self.database, tenant, &credentials.user).await?;
+        let (user, status) = found.ok_or(ApiError::Unauthorized)?;
+        let proven = match password::is_chosen(&user.password_hash) {
+            true => self.verify_chosen(credentials.password.clone(), user.password_hash).await?,
+            false => self.secret_key.verifies(&credentials.password, &user.password_hash),
+        };
+        match (proven && user.enabled, status) {
+            (false, _) => Err(ApiError::Unauthorized),
+            (true, TenantStatus::Suspended) => Err(ApiError::forbidden_because("the tenant is suspended")),
+            (true, TenantStatus::Active) => {
+                Ok(Caller(Arc::new(Identity { tenant: user.tenant, user: user.name, roles: user.roles })))
+            }
+        }
+    }
+
+    async fn verify_chosen(&self, password: String, hash: String) -> Result<bool> {
+        let _turn = self.chosen_passwords.acquire().await.expect("the semaphore is never closed");
+        web::block(move || password::verify_chosen(&password, &hash))
+            .await
+            .map_err(|e| platform_actors::Error::unavailable(e).into())
+    }
+
+    fn key(&self, tenant: &TenantId, credentials: &Credentials) -> [u8; 32] {
+        let mut mac = hmac::Context::with_key(&self.cache_key);
+        for part in [tenant.as_str(), &credentials.user, &credentials.password] {
+            mac.update(&(part.len() as u64).to_le_bytes());
+            mac.update(part.as_bytes());
+        }
+        mac.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+}

@@ -1,0 +1,169 @@
+//! Passwords at rest (U-16): Argon2id for what people chose, a keyed hash for secrets this server made.
+//!
+//! A generated secret has more than 100 bits of chance in it; nothing is gained by making its hash slow, and a fleet
+//! of 10 000 reconnecting devices must not cost minutes of CPU.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// Tag of a keyed hash; Argon2 has a tag of its own.
+const KEYED: &str = "$hs1$";
+/// Characters of a generated secret: 119 bits, within the 32 characters a password may have.
+const SECRET_LENGTH: usize = 20;
+
+/// Whether a stored hash is of a password that a person chose, and so costs time to verify.
+pub fn is_chosen(hash: &str) -> bool {
+    !hash.starts_with(KEYED)
+}
+
+/// Hashes a password that a person chose. Takes about 30 ms of CPU and 19 MiB.
+///
+/// # Panics
+/// When the system has no random source left.
+pub fn hash_chosen(password: &str) -> String {
+    let mut salt = [0; 16];
+    SystemRandom::new().fill(&mut salt).expect("the system's random source works");
+    let hash = argon2id().hash_password_with_salt(password.as_bytes(), &salt);
+    hash.expect("salt and parameters are constants within the bounds of Argon2").to_string()
+}
+
+/// Compares with a hash of [`hash_chosen`]. As slow as hashing; a hash that cannot be read matches nothing.
+pub fn verify_chosen(password: &str, hash: &str) -> bool {
+    argon2id().verify_password(password.as_bytes(), hash).is_ok()
+}
+
+fn argon2id() -> Argon2<'static> {
+    let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are within the bounds of Argon2");
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+}
+
+/// Draws a secret: 20 letters and digits.
+///
+/// # Panics
+/// When the system has no random source left.
+pub fn generate() -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let random = SystemRandom::new();
+    let mut secret = String::with_capacity(SECRET_LENGTH);
+    while secret.len() < SECRET_LENGTH {
+        let mut bytes = [0; 32];
+        random.fill(&mut bytes).expect("the system's random source works");
+        // Bytes beyond the largest multiple of 62 would favour the first letters.
+        let fair =
+            bytes.iter().filter(|byte| **byte < 248).map(|byte| char::from(ALPHABET[*byte as usize % 62]));
+        secret.extend(fair.take(SECRET_LENGTH - secret.len()));
+    }
+    secret
+}
+
+/// The key under which generated secrets are hashed. It lives in a file outside the database, so that a stolen dump
+/// alone does not let anybody try secrets.
+pub struct SecretKey(hmac::Key);
+
+impl SecretKey {
+    /// Reads the key, or makes one with mode 600 where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read or made, or does not hold 64 hexadecimal digits.
+    pub fn load_or_create(path: &Path) -> io::Result<Self> {
+        match fs::read_to_string(path) {
+            Ok(text) => Self::parse(text.trim()).ok_or_else(|| {
+                let message = format!("{} does not hold 64 hexadecimal digits", path.display());
+                io::Error::new(io::ErrorKind::InvalidData, message)
+            }),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Self::create(path),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn create(path: &Path) -> io::Result<Self> {
+        let mut bytes = [0; 32];
+        SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(file, "{text}")?;
+        file.sync_all()?;
+        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let bytes = parse_hex(text).filter(|bytes| bytes.len() == 32)?;
+        Some(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    /// Hashes a generated secret. Takes less than a microsecond.
+    pub fn hash(&self, secret: &str) -> String {
+        format!("{KEYED}{}", hex(hmac::sign(&self.0, secret.as_bytes()).as_ref()))
+    }
+
+    /// Compares with a hash of [`SecretKey::hash`], in constant time.
+    pub fn verifies(&self, secret: &str, hash: &str) -> bool {
+        let tag = hash.strip_prefix(KEYED).and_then(parse_hex);
+        tag.is_some_and(|tag| hmac::verify(&self.0, secret.as_bytes(), &tag).is_ok())
+    }
+
+    /// What the key may be known by, without telling it: servers of one database must agree on it.
+    pub fn fingerprint(&self) -> String {
+        hex(&hmac::sign(&self.0, b"fingerprint of the secret key").as_ref()[..8])
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn parse_hex(text: &str) -> Option<Vec<u8>> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    (text.len().is_multiple_of(2)).then(|| text.as_bytes().chunks(2).map(byte).collect())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_passwords_verify_against_their_own_hash_only() {
+        let hash = hash_chosen("correct horse");
+        assert!(is_chosen(&hash) && verify_chosen("correct horse", &hash));
+        assert!(!verify_chosen("wrong horse", &hash) && !verify_chosen("correct horse", "nonsense"));
+    }
+
+    #[test]
+    fn secret_key_is_made_once_with_mode_600_and_read_back() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("new/secret.key");
+
+        let made = SecretKey::load_or_create(&path).expect("made");
+        let read = SecretKey::load_or_create(&path).expect("read");
+
+        assert!(read.verifies("abc", &made.hash("abc")) && !read.verifies("abd", &made.hash("abc")));
+        assert_eq!(made.fingerprint(), read.fingerprint());
+        assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn broken_key_file_is_refused() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("secret.key");
+        for broken in ["", "abc", &"é".repeat(32), &"g".repeat(64)] {
+            fs::write(&path, broken).expect("written");
+            assert!(SecretKey::load_or_create(&path).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn generated_secrets_are_20_letters_and_digits_and_differ() {
+        let (one, other) = (generate(), generate());
+        assert!(one.len() == 20 && one.chars().all(|c| c.is_ascii_alphanumeric()) && one != other);
+    }
+}

@@ -1,0 +1,74 @@
+//! Reading a request body, within its limit.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{FromRequest, HttpRequest, dev, error::PayloadError, web};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use platform_actors::model::body::Body;
+
+use crate::http::error::{ApiError, Result};
+
+/// A body that has not been read yet, so that everything else is checked first (E-04).
+pub struct Unread {
+    payload: web::Payload,
+    announced: Option<usize>,
+}
+
+impl FromRequest for Unread {
+    type Error = ApiError;
+    type Future = std::future::Ready<Result<Self>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
+        let length = request.headers().get(header::CONTENT_LENGTH);
+        let announced = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        let payload = web::Payload::from_request(request, payload).into_inner();
+        std::future::ready(
+            payload.map(|payload| Self { payload, announced }).map_err(|e| {
+                ApiError::Http(StatusCode::BAD_REQUEST, format!("The body cannot be read: {e}"))
+            }),
+        )
+    }
+}
+
+impl Unread {
+    /// Reads the body whole.
+    ///
+    /// # Errors
+    /// `TooLarge` beyond `limit` bytes, as soon as that is known; 400 when it ends too early.
+    pub async fn read(mut self, limit: usize) -> Result<Bytes> {
+        if self.announced.is_some_and(|length| length > limit) {
+            return Err(ApiError::TooLarge { limit });
+        }
+        let Some(first) = self.payload.next().await.transpose().map_err(broken)? else {
+            return Ok(Bytes::new());
+        };
+        let Some(second) = self.payload.next().await.transpose().map_err(broken)? else {
+            return within(first, limit);
+        };
+        let mut body = BytesMut::from(first);
+        body.extend_from_slice(&second);
+        while let Some(chunk) = self.payload.next().await.transpose().map_err(broken)? {
+            if body.len() + chunk.len() > limit {
+                return Err(ApiError::TooLarge { limit });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        within(body.freeze(), limit)
+    }
+
+    /// Reads the body as one JSON object.
+    ///
+    /// # Errors
+    /// As [`Unread::read`], and what [`Body::parse`] finds wrong.
+    pub async fn json(self, limit: usize) -> Result<Body> {
+        Ok(Body::parse(&self.read(limit).await?)?)
+    }
+}
+
+fn within(body: Bytes, limit: usize) -> Result<Bytes> {
+    if body.len() > limit { Err(ApiError::TooLarge { limit }) } else { Ok(body) }
+}
+
+fn broken(error: PayloadError) -> ApiError {
+    ApiError::Http(StatusCode::BAD_REQUEST, format!("The body cannot be read: {error}"))
+}

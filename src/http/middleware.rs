@@ -1,0 +1,97 @@
+//! What happens to every request before it is routed and after it is answered.
+
+use std::time::Instant;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::uri::{PathAndQuery, Uri};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+
+use crate::http::error::{ApiError, ErrorDetail};
+use crate::http::{base, edge};
+use crate::telemetry;
+
+/// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations.
+///
+/// # Errors
+/// None: what goes wrong inside is already an answer.
+pub async fn around(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let begun = Instant::now();
+    emulate_method(&mut request);
+    collapse_slashes(&mut request);
+    let response = next.call(request).await?;
+    telemetry::request_answered(response.request().match_pattern(), response.status(), begun.elapsed());
+    Ok(render_error(response))
+}
+
+/// Clients limited to GET and POST name the method they mean (C-06). An unknown one is routed as no method at all, so
+/// that it is refused after authentication.
+fn emulate_method(request: &mut ServiceRequest) {
+    if request.method() != Method::POST {
+        return;
+    }
+    let Some(wanted) = request.headers().get("X-HTTP-METHOD") else { return };
+    let method = match wanted.as_bytes().trim_ascii().to_ascii_uppercase().as_slice() {
+        b"GET" => Method::GET,
+        b"PUT" => Method::PUT,
+        b"DELETE" => Method::DELETE,
+        b"POST" => Method::POST,
+        _ => Method::PATCH,
+    };
+    request.head_mut().method = method;
+}
+
+/// A trailing slash is ignored and repeated slashes are one.
+fn collapse_slashes(request: &mut ServiceRequest) {
+    let path = request.uri().path();
+    if path.len() < 2 || !(path.contains("//") || path.ends_with('/')) {
+        return;
+    }
+    let mut collapsed = String::with_capacity(path.len());
+    path.split('/').filter(|segment| !segment.is_empty()).for_each(|segment| {
+        collapsed.push('/');
+        collapsed.push_str(segment);
+    });
+    if collapsed.is_empty() {
+        collapsed.push('/');
+    }
+    if let Some(query) = request.uri().query() {
+        collapsed.push('?');
+        collapsed.push_str(query);
+    }
+    let mut parts = request.uri().clone().into_parts();
+    let Ok(path_and_query) = PathAndQuery::from_maybe_shared(bytes::Bytes::from(collapsed)) else { return };
+    parts.path_and_query = Some(path_and_query);
+    let Ok(uri) = Uri::from_parts(parts) else { return };
+    request.match_info_mut().get_mut().update(&uri);
+    request.head_mut().uri = uri;
+}
+
+/// Gives every error the documents' body, also those the HTTP library made.
+fn render_error(response: ServiceResponse<impl MessageBody + 'static>) -> ServiceResponse<BoxBody> {
+    let Some(error) = response.response().error() else { return response.map_into_boxed_body() };
+    let detail = match edge(response.request()).debug_errors {
+        true => ErrorDetail::Full,
+        false => ErrorDetail::Brief,
+    };
+    let base = base(response.request());
+    let rendered = match error.as_error::<ApiError>() {
+        Some(error) => error.response(&base, detail),
+        None => foreign(response.status(), error).response(&base, detail),
+    };
+    response.into_response(rendered)
+}
+
+fn foreign(status: StatusCode, error: &actix_web::Error) -> ApiError {
+    match status {
+        StatusCode::INTERNAL_SERVER_ERROR => {
+            tracing::error!(%error, "a request failed inside the server");
+            ApiError::Http(status, "Internal Server Error".into())
+        }
+        status => ApiError::Http(status, error.to_string()),
+    }
+}

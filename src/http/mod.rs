@@ -1,0 +1,204 @@
+//! What all interfaces have in common on the wire (document 1; rulings sections 4 to 6).
+
+pub mod body;
+pub mod error;
+pub mod middleware;
+pub mod paging;
+pub mod query;
+pub mod reply;
+
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpRequest, dev, web};
+use platform_actors::model::links::Links;
+use platform_actors::model::origin::ProcessingMode;
+use platform_actors::naming::naming;
+
+use crate::server::Edge;
+use error::{ApiError, Result};
+
+/// The headers of a request, read when they are needed.
+#[derive(Debug, Clone)]
+pub struct Wire {
+    request: HttpRequest,
+}
+
+impl Wire {
+    /// Links below the address the client used (C-15).
+    pub fn links(&self) -> Links {
+        Links::new(base(&self.request))
+    }
+
+    /// The query string as it came.
+    pub fn query_string(&self) -> &str {
+        self.request.query_string()
+    }
+
+    /// The path as it was routed.
+    pub fn path(&self) -> &str {
+        self.request.path()
+    }
+
+    /// The header `X-Platform-Processing-Mode`, for resources that always notify (M-01, M-03).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn mode(&self) -> Result<ProcessingMode> {
+        let Some(value) = self.request.headers().get(naming().header("Processing-Mode")) else {
+            return Ok(ProcessingMode::Persistent);
+        };
+        Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?.with_notifications()?)
+    }
+
+    /// Whether the client sent `Accept`: without it a POST or PUT is answered without a body (C-08).
+    pub fn has_accept(&self) -> bool {
+        self.request.headers().contains_key(header::ACCEPT)
+    }
+
+    /// The content type to answer with: `{mt}<name>+json`, or plain JSON where only that is accepted (C-08).
+    ///
+    /// # Errors
+    /// `NotAcceptable` when the client accepts neither, or another version than 0.9.
+    pub fn accepted(&self, name: &str) -> Result<String> {
+        let vendor = naming().media_type(name);
+        let versioned = format!("{vendor};charset=UTF-8;ver=0.9");
+        let mut headers = self.request.headers().get_all(header::ACCEPT).peekable();
+        if headers.peek().is_none() {
+            return Ok(versioned);
+        }
+        let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let ranges = || text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
+        if ranges().any(|range| range.has_version_0_9() && (range.is(&vendor) || range.is("*/*"))) {
+            return Ok(versioned);
+        }
+        match ranges().any(|range| range.is("application/json") || range.is("application/*")) {
+            true => Ok("application/json;charset=UTF-8".into()),
+            false => Err(ApiError::NotAcceptable(format!(
+                "Not acceptable: {}; available: {vendor};ver=0.9 and application/json",
+                text.join(",")
+            ))),
+        }
+    }
+
+    /// Checks the type of a body against the names this resource takes; absent and plain JSON always do (C-09).
+    ///
+    /// # Errors
+    /// `UnsupportedMediaType` names the type and what is allowed.
+    pub fn check_content_type(&self, names: &[&str]) -> Result<()> {
+        let Some(value) = self.request.headers().get(header::CONTENT_TYPE) else { return Ok(()) };
+        let text = String::from_utf8_lossy(value.as_bytes());
+        let known = MediaRange::parse(&text).is_some_and(|range| {
+            range.is("application/json")
+                || (range.has_version_0_9() && names.iter().any(|name| range.is(&naming().media_type(name))))
+        });
+        match known || text.trim().is_empty() {
+            true => Ok(()),
+            false => {
+                let allowed: Vec<String> = names.iter().map(|name| naming().media_type(name)).collect();
+                let allowed = allowed.join(", ");
+                let message =
+                    format!("Unsupported type of body: {text}; allowed: {allowed} and application/json");
+                Err(ApiError::UnsupportedMediaType(message))
+            }
+        }
+    }
+}
+
+impl FromRequest for Wire {
+    type Error = ApiError;
+    type Future = std::future::Ready<Result<Self>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        std::future::ready(Ok(Self { request: request.clone() }))
+    }
+}
+
+/// A media type with its `ver` parameter; compared without case, whatever the order of parameters and blanks (C-08).
+struct MediaRange<'a> {
+    essence: &'a str,
+    version: Option<&'a str>,
+}
+
+impl<'a> MediaRange<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let essence = parts.next().filter(|essence| !essence.is_empty())?;
+        let version = parts
+            .filter_map(|parameter| parameter.split_once('='))
+            .find(|(name, _)| name.trim().eq_ignore_ascii_case("ver"))
+            .map(|(_, version)| version.trim().trim_matches('"'));
+        Some(Self { essence, version })
+    }
+
+    fn is(&self, media_type: &str) -> bool {
+        self.essence.eq_ignore_ascii_case(media_type)
+    }
+
+    fn has_version_0_9(&self) -> bool {
+        self.version.is_none_or(|version| version == "0.9")
+    }
+}
+
+/// Scheme and authority of the address the client used; forwarded ones count from trusted proxies only (C-15).
+pub fn base(request: &HttpRequest) -> String {
+    let edge = edge(request);
+    let scheme =
+        forwarded(request, edge, "X-Forwarded-Proto").filter(|proto| *proto == "https").unwrap_or("http");
+    match authority(request) {
+        Some(authority) => format!("{scheme}://{authority}"),
+        None => edge.fallback_base.clone(),
+    }
+}
+
+/// Host and port of the address the client used; `None` when it named none that could stand in a link.
+pub fn authority(request: &HttpRequest) -> Option<&str> {
+    let named = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).map(str::trim);
+    forwarded(request, edge(request), "X-Forwarded-Host")
+        .or(named)
+        .or_else(|| request.uri().authority().map(|authority| authority.as_str()))
+        .filter(|authority| is_authority(authority))
+}
+
+/// What every app holds.
+pub fn edge(request: &HttpRequest) -> &Edge {
+    request.app_data::<web::Data<Edge>>().expect("every app has its edge")
+}
+
+fn forwarded<'r>(request: &'r HttpRequest, edge: &Edge, name: &str) -> Option<&'r str> {
+    let value = request.headers().get(name)?;
+    let trusted = request.peer_addr().is_some_and(|peer| edge.trusts(peer.ip()));
+    trusted.then(|| value.to_str().ok())?.and_then(|value| value.split(',').next()).map(str::trim)
+}
+
+fn is_authority(host: &str) -> bool {
+    !host.is_empty()
+        && host.len() <= 260
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_ranges_are_read_in_any_spelling() {
+        for text in [
+            "application/json",
+            "Application/JSON ; charset=UTF-8;",
+            "application/json;VER = 0.9 ; q=1",
+            " application/json;charset=utf-8;ver=\"0.9\"",
+        ] {
+            let range = MediaRange::parse(text).expect(text);
+            assert!(range.is("application/json") && range.has_version_0_9(), "{text}");
+        }
+        assert!(!MediaRange::parse("application/json;ver=1.0").expect("a range").has_version_0_9());
+        assert!(MediaRange::parse(" ").is_none());
+    }
+
+    #[test]
+    fn authority_holds_nothing_that_could_leave_a_link() {
+        assert!(is_authority("t1.example.com:8080") && is_authority("[::1]:80"));
+        for host in ["", "a b", "a/b", "a\"b", "a@b", "ä.de"] {
+            assert!(!is_authority(host), "{host}");
+        }
+    }
+}

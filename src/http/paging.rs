@@ -1,0 +1,119 @@
+//! Pages on the wire: `self`, members, `statistics`, `prev`, `next` (document 1, Common collection shape; P-01 to P-06).
+
+use form_urlencoded::Serializer;
+use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+use platform_actors::model::links::{Linked, Links};
+use platform_actors::model::page::{Page, PageRequest, Position, TotalPages};
+use serde::Serialize;
+use serde::ser::SerializeMap;
+
+use crate::http::error::Result;
+use crate::http::query::Query;
+
+/// The parameter by which a `next` link carries the place where the page before ended, with the number of the page it
+/// leads to: a client that changes `currentPage` by hand gets the page it asks for.
+const AFTER: &str = "after";
+
+/// Reads which page is asked for.
+///
+/// # Errors
+/// `Invalid` for sizes and pages below 1 and for what is no number (P-04).
+pub fn page_request(query: &Query) -> Result<PageRequest> {
+    let size = query.positive("pageSize")?.unwrap_or(DEFAULT_PAGE_SIZE).min(MAX_PAGE_SIZE);
+    let current = query.positive("currentPage")?.unwrap_or(1);
+    let total = match query.flag("withTotalPages")? {
+        Some(true) => TotalPages::Counted,
+        _ => TotalPages::Omitted,
+    };
+    let after = query
+        .get(AFTER)
+        .and_then(|text| text.split_once('_'))
+        .and_then(|(page, position)| (page.parse() == Ok(current)).then(|| Position::parse(position))?);
+    Ok(PageRequest { size, current, after, total })
+}
+
+/// A collection resource: one page with its links.
+pub struct Collection<'a, T> {
+    /// Name of the array of members, e.g. `alarms`.
+    pub name: &'static str,
+    /// The page.
+    pub page: &'a Page<T>,
+    /// What was asked for.
+    pub request: &'a PageRequest,
+    /// Path and query of the request.
+    pub path: &'a str,
+    /// All parameters, for the links.
+    pub query: &'a Query,
+    /// Where links point.
+    pub links: &'a Links,
+}
+
+impl<T> Collection<'_, T> {
+    /// The address of a page of this collection with all filters.
+    fn link(&self, current: u32, after: Option<Position>) -> String {
+        let mut pairs = Serializer::new(String::new());
+        let own = ["pageSize", "currentPage", AFTER];
+        pairs.extend_pairs(self.query.pairs().filter(|(name, _)| !own.contains(name)));
+        pairs.append_pair("pageSize", &self.request.size.to_string());
+        pairs.append_pair("currentPage", &current.to_string());
+        if let Some(after) = after {
+            pairs.append_pair(AFTER, &format!("{current}_{after}"));
+        }
+        format!("{}{}?{}", self.links.base(), self.path, pairs.finish())
+    }
+}
+
+impl<T> Serialize for Collection<'_, T>
+where
+    for<'l> Linked<'l, T>: Serialize,
+{
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Statistics {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            total_pages: Option<i64>,
+            page_size: u32,
+            current_page: u32,
+        }
+        let current = self.request.current;
+        let members: Vec<_> =
+            self.page.members.iter().map(|value| Linked { value, links: self.links }).collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &self.link(current, self.request.after))?;
+        map.serialize_entry(self.name, &members)?;
+        let total_pages =
+            self.page.count.map(|count| (count as u64).div_ceil(self.request.size.into()) as i64);
+        let statistics = Statistics { total_pages, page_size: self.request.size, current_page: current };
+        map.serialize_entry("statistics", &statistics)?;
+        if current > 1 {
+            map.serialize_entry("prev", &self.link(current - 1, None))?;
+        }
+        if let Some(next) = self.page.next {
+            map.serialize_entry("next", &self.link(current + 1, Some(next)))?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(text: &str) -> PageRequest {
+        page_request(&Query::parse(text)).expect(text)
+    }
+
+    #[test]
+    fn page_size_defaults_to_5_and_is_reduced_to_2000() {
+        assert_eq!((request("").size, request("").current), (5, 1));
+        assert_eq!(request("pageSize=2001").size, 2000);
+    }
+
+    #[test]
+    fn position_counts_only_for_the_page_it_was_made_for() {
+        assert_eq!(request("currentPage=2&after=2_0_77").after, Some(Position { time_micros: 0, id: 77 }));
+        assert_eq!(request("currentPage=3&after=2_0_77").after, None);
+        assert_eq!(request("currentPage=2&after=junk").after, None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Query parameters, hostile or broken until parsed. Unknown ones are ignored (C-08).
+
+use platform_actors::Error;
+use platform_actors::model::timestamp::Timestamp;
+
+use crate::http::error::Result;
+
+/// The parameters of a request, decoded, in order.
+#[derive(Debug, Clone)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Decodes a query string.
+    pub fn parse(text: &str) -> Self {
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    }
+
+    /// The first value of a parameter.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All pairs in order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// A comma list; also the parameter repeated. Empty items are left out.
+    pub fn list(&self, name: &str) -> Vec<&str> {
+        let values = self.0.iter().filter(|(known, _)| known == name);
+        values
+            .flat_map(|(_, value)| value.split(','))
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .collect()
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// `Invalid` names the parameter, the value and what is allowed.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>> {
+        match self.get(name) {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(other) => Err(Error::invalid_value(name, other, "true, false").into()),
+        }
+    }
+
+    /// A whole number from 1.
+    ///
+    /// # Errors
+    /// `Invalid` names the parameter, the value and what is allowed (P-04).
+    pub fn positive(&self, name: &str) -> Result<Option<u32>> {
+        let allowed = "a whole number from 1 to 2147483647";
+        self.get(name)
+            .map(|text| match text.parse::<u32>() {
+                Ok(number) if (1..=i32::MAX as u32).contains(&number) => Ok(number),
+                _ => Err(Error::invalid_value(name, text, allowed).into()),
+            })
+            .transpose()
+    }
+
+    /// A bound of a time range: a timestamp, or a date as its first instant (C-12).
+    ///
+    /// # Errors
+    /// `Invalid` names the parameter, the value and the forms.
+    pub fn time(&self, name: &str) -> Result<Option<Timestamp>> {
+        Ok(self.get(name).map(|text| Timestamp::parse_bound(name, text)).transpose()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_split_at_commas_and_repetitions() {
+        let query = Query::parse("a=1,2,&a=3&b=%2C");
+        assert_eq!(query.list("a"), ["1", "2", "3"]);
+        assert!(query.list("b").is_empty());
+    }
+
+    #[test]
+    fn blank_for_plus_in_a_timestamp_is_repaired() {
+        let query = Query::parse("dateFrom=2024-03-10T02:30:00+01:00");
+        let time = query.time("dateFrom").expect("a time").expect("given");
+        assert_eq!(time.to_string(), "2024-03-10T02:30:00.000+01:00");
+    }
+
+    #[test]
+    fn numbers_below_one_and_words_are_refused_by_name() {
+        for text in ["pageSize=0", "pageSize=-1", "pageSize=x", "pageSize=", "pageSize=99999999999"] {
+            let error = Query::parse(text).positive("pageSize").expect_err(text).to_string();
+            assert!(error.contains("'pageSize'"), "{error}");
+        }
+    }
+}

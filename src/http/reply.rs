@@ -1,0 +1,83 @@
+//! Answers: status, media type, body or none.
+
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use actix_web::http::header;
+use platform_actors::model::links::{Linked, Links, encode};
+use platform_actors::model::page::{Page, PageRequest};
+use serde::Serialize;
+
+use crate::http::Wire;
+use crate::http::error::Result;
+use crate::http::paging::Collection;
+use crate::http::query::Query;
+
+/// 201 with `Location`; with the object when the client sent `Accept` (C-08). `media_type` is what it accepted.
+pub fn created<T>(
+    wire: &Wire,
+    media_type: String,
+    location: String,
+    value: &Arc<T>,
+    links: &Links,
+) -> HttpResponse
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    let mut response = HttpResponse::Created();
+    response.insert_header((header::LOCATION, location));
+    with_body_if_wanted(wire, response, media_type, &**value, links)
+}
+
+/// 200; with the object when the client sent `Accept`: the answer to a PUT.
+pub fn updated<T>(wire: &Wire, media_type: String, value: &Arc<T>, links: &Links) -> HttpResponse
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    with_body_if_wanted(wire, HttpResponse::Ok(), media_type, &**value, links)
+}
+
+/// 200 with the object: the answer to a GET.
+pub fn found<T>(media_type: String, value: &T, links: &Links) -> HttpResponse
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
+}
+
+/// 200 with a page of a collection.
+///
+/// # Errors
+/// None of its own; the shape of a handler's end.
+pub fn page<T>(
+    wire: &Wire,
+    media_type: String,
+    name: &'static str,
+    page: &Page<T>,
+    (request, query): (&PageRequest, &Query),
+) -> Result<HttpResponse>
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    let links = wire.links();
+    let collection = Collection { name, page, request, path: wire.path(), query, links: &links };
+    let json =
+        serde_json::to_vec(&collection).expect("writing to memory does not fail and all keys are strings");
+    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
+}
+
+fn with_body_if_wanted<T>(
+    wire: &Wire,
+    mut response: actix_web::HttpResponseBuilder,
+    media_type: String,
+    value: &T,
+    links: &Links,
+) -> HttpResponse
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    match wire.has_accept() {
+        true => response.insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links)),
+        false => response.finish(),
+    }
+}

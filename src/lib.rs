@@ -1,0 +1,20 @@
+//! The HTTP edge of the platform: status codes, headers, URLs. State and rules live in `platform_actors`.
+//!
+//! # Reading order
+//!
+//! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
+//! [`http::middleware`] → [`auth`] → [`api`] or [`realtime`] → `platform_actors` → [`http::reply`]. [`server`] puts
+//! the parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
+
+pub mod administration;
+pub mod api;
+pub mod auth;
+pub mod cli;
+pub mod config;
+pub mod embedded_postgres;
+pub mod health;
+pub mod http;
+pub mod realtime;
+pub mod routes;
+pub mod server;
+pub mod telemetry;

@@ -1,0 +1,120 @@
+//! Bayeux over POST. A held poll is a streaming body, not a handler that waits: the request is read, parsed and
+//! dropped, the head goes out at once, and what is left of it is a receiver and a timer.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use actix_web::body::{BodySize, MessageBody};
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
+use platform_actors::bayeux::channel::Endpoint;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::{Exchange, Held, Outcome, Transport};
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::Result;
+use crate::http::{Wire, authority};
+use crate::server::Edge;
+
+/// `POST /notification/realtime`: resource and module channels (B-01).
+///
+/// # Errors
+/// 401, and 400 for a body that is no message array; everything else is a reply.
+pub async fn realtime(
+    caller: Caller,
+    request: HttpRequest,
+    wire: Wire,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    answer(Endpoint::Realtime, caller, &request, &wire, body, &edge).await
+}
+
+/// `POST /notification/operations`: agent channels (B-01).
+///
+/// # Errors
+/// As [`realtime`].
+pub async fn operations(
+    caller: Caller,
+    request: HttpRequest,
+    wire: Wire,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    answer(Endpoint::Operations, caller, &request, &wire, body, &edge).await
+}
+
+async fn answer(
+    endpoint: Endpoint,
+    caller: Caller,
+    request: &HttpRequest,
+    wire: &Wire,
+    body: Unread,
+    edge: &web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let answered = wire.has_accept() || edge.client_compatibility;
+    let transport = if answered { Transport::LongPolling } else { Transport::Mute };
+    let host = authority(request).unwrap_or_default();
+    let text = body.read(edge.limits().bayeux_bytes).await?;
+    let mut exchange =
+        Exchange { edge, endpoint, transport, host, caller: &mut Some(caller), attached: &mut Vec::new() };
+    let outcome = exchange.process(&text).await?;
+    let mut response = HttpResponse::Ok();
+    response
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json;charset=UTF-8")));
+    if is_deprecated(request.path()) {
+        response.insert_header(("Deprecation", HeaderValue::from_static("true")));
+    }
+    Ok(match outcome {
+        _ if !answered => response.finish(),
+        Outcome::Replies(replies) => response.body(replies),
+        Outcome::Held(replies, held) => response.body(HeldPoll::new(replies, held, edge.clone())),
+    })
+}
+
+/// The old paths behave like the new ones and say so.
+fn is_deprecated(path: &str) -> bool {
+    !path.starts_with("/notification/")
+}
+
+/// The body of a held poll: nothing until the session answers, but a space now and then (B-21).
+struct HeldPoll {
+    replies: Vec<u8>,
+    held: Option<Held>,
+    keep_alive: Pin<Box<Sleep>>,
+    edge: web::Data<Edge>,
+}
+
+impl HeldPoll {
+    fn new(replies: Vec<u8>, held: Held, edge: web::Data<Edge>) -> Self {
+        let keep_alive = Box::pin(sleep(edge.limits().keep_alive));
+        Self { replies, held: Some(held), keep_alive, edge }
+    }
+}
+
+impl MessageBody for HeldPoll {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Stream
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        let Some(held) = &mut self.held else { return Poll::Ready(None) };
+        if let Poll::Ready(answer) = held.poll_answer(cx) {
+            let replies = std::mem::take(&mut self.replies);
+            let text = self.held.take().map(|held| held.encode(replies, &answer)).unwrap_or_default();
+            return Poll::Ready(Some(Ok(text.into())));
+        }
+        if self.keep_alive.as_mut().poll(cx).is_ready() {
+            let next = Instant::now() + self.edge.limits().keep_alive;
+            self.keep_alive.as_mut().reset(next);
+            return Poll::Ready(Some(Ok(Bytes::from_static(b" "))));
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,360 @@
+//! Bayeux: a message array in, replies out, whatever the transport (document 1, Events; rulings section 8).
+//!
+//! Nothing here knows a transport's types. A long poll gives its connect back as [`Held`]; a socket gets its
+//! notifications from the session directly.
+
+pub mod long_polling;
+mod subscribing;
+pub mod websocket;
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use actix::{Addr, Recipient};
+use platform_actors::bayeux::channel::Endpoint;
+use platform_actors::bayeux::reply::Acknowledgement;
+use platform_actors::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
+use platform_actors::naming::naming;
+use platform_actors::session::{
+    Abandoned, Answer, AttachSocket, Carries, ClientId, Connect, Disconnect, FirstConnect, SessionActor,
+    SocketMessage,
+};
+use platform_actors::tenant::AcknowledgementExtension;
+use platform_actors::{NewSession, Tenant};
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use crate::auth::{Caller, Credentials};
+use crate::http::error::Result;
+use crate::server::Edge;
+
+/// By what way messages come, as far as the protocol cares.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// A POST; notifications travel with connect replies.
+    LongPolling,
+    /// A POST whose answer nobody will read, for it had no `Accept`: nothing may leave the queue (document 1).
+    Mute,
+    /// A WebSocket; notifications go to it directly.
+    Socket(Recipient<SocketMessage>),
+}
+
+/// A connection's side of the protocol.
+pub struct Exchange<'e> {
+    /// What the server holds.
+    pub edge: &'e Edge,
+    /// Which channels are served here.
+    pub endpoint: Endpoint,
+    /// The way of the messages.
+    pub transport: Transport,
+    /// Host name of the request, for credentials without a tenant.
+    pub host: &'e str,
+    /// Who sends; over a socket a handshake may say it (B-19).
+    pub caller: &'e mut Option<Caller>,
+    /// Sessions this socket is the way to.
+    pub attached: &'e mut Vec<ClientId>,
+}
+
+/// What to answer.
+pub enum Outcome {
+    /// These replies, a JSON array.
+    Replies(Vec<u8>),
+    /// The replies so far, which may be none, and a connect that waits.
+    Held(Vec<u8>, Held),
+}
+
+/// A connect that waits for notifications. Dropping it unanswered tells the session that its client went away; what
+/// it had received but not written goes back.
+pub struct Held {
+    answer: oneshot::Receiver<Answer>,
+    session: Addr<SessionActor>,
+    client: ClientId,
+    id: Option<Box<RawValue>>,
+    answered: bool,
+}
+
+impl Exchange<'_> {
+    /// Processes the messages of one request in order (B-15).
+    ///
+    /// # Errors
+    /// `Malformed` when the text is no array of messages; everything else is a reply.
+    pub async fn process(&mut self, text: &[u8]) -> Result<Outcome> {
+        let mut messages = Batch::parse(text)?.0;
+        // Other messages in the same request as a handshake are ignored (B-08).
+        if let Some(at) = messages.iter().position(|m| m.channel().as_deref() == Some("/meta/handshake")) {
+            messages = vec![messages.swap_remove(at)];
+        }
+        let alone = messages.len() == 1;
+        let mut replies = Replies::default();
+        for message in &messages {
+            if let Some(held) = self.process_one(message, alone, &mut replies).await? {
+                return Ok(Outcome::Held(replies.0, held));
+            }
+        }
+        Ok(Outcome::Replies(replies.finish()))
+    }
+
+    async fn process_one(
+        &mut self,
+        message: &RequestMessage<'_>,
+        alone: bool,
+        replies: &mut Replies,
+    ) -> Result<Option<Held>> {
+        let Some(channel) = message.channel() else {
+            replies.refuse(message, None, error::CHANNEL_MISSING, None);
+            return Ok(None);
+        };
+        match &*channel {
+            "/meta/handshake" => self.handshake(message, replies).await?,
+            "/meta/subscribe" | "/meta/unsubscribe" | "/meta/connect" | "/meta/disconnect" => {
+                let Some((session, client)) = self.session(message).await else {
+                    replies.refuse(message, Some(&channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
+                    return Ok(None);
+                };
+                match &*channel {
+                    "/meta/subscribe" => self.subscribe(message, &session, replies).await?,
+                    "/meta/unsubscribe" => self.unsubscribe(message, &session, replies).await,
+                    "/meta/disconnect" => self.disconnect(message, &session, replies).await,
+                    _ => return Ok(self.connect(message, (session, client), alone, replies).await),
+                }
+            }
+            _ => replies.refuse(message, Some(&channel), error::PUBLISH_DENIED, None),
+        }
+        Ok(None)
+    }
+
+    /// Starts a session for the caller (B-08).
+    async fn handshake(&mut self, message: &RequestMessage<'_>, replies: &mut Replies) -> Result<()> {
+        let channel = "/meta/handshake";
+        if let Some(token) = message.authentication_token(&naming().authentication_extension) {
+            *self.caller = self.authenticate(&token).await;
+        }
+        let Some(caller) = self.caller.clone() else {
+            replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
+            return Ok(());
+        };
+        let offered = message.connection_types();
+        let common: Vec<&'static str> =
+            CONNECTION_TYPES.into_iter().filter(|t| offered.iter().any(|o| o == t)).collect();
+        if common.is_empty() && !offered.is_empty() {
+            replies.refuse(message, Some(channel), error::NO_CONNECTION_TYPE, Some(Advice::NONE));
+            return Ok(());
+        }
+        let acknowledgement = match message.acknowledges() {
+            true => AcknowledgementExtension::Requested,
+            false => AcknowledgementExtension::Absent,
+        };
+        let interval = message.advice().and_then(|advice| advice.interval);
+        let new = NewSession { user: caller.user.clone(), interval, acknowledgement };
+        let tenant = self.tenant(&caller);
+        let Some(client) = tenant.start_session(new).await? else {
+            replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
+            return Ok(());
+        };
+        if let Some(session) = tenant.session(client) {
+            self.attach(&session, client, &caller.user).await;
+        }
+        replies.push(&Reply {
+            id: message.id(),
+            channel: Some(channel),
+            version: Some("1.0"),
+            minimum_version: Some("1.0"),
+            supported_connection_types: Some(if common.is_empty() { &CONNECTION_TYPES } else { &common }),
+            client_id: Some(&client.to_string()),
+            successful: true,
+            advice: Some(Advice::retry(Duration::ZERO, self.edge.limits().connect_timeout)),
+            ext: (acknowledgement == AcknowledgementExtension::Requested).then_some(Acknowledgement::Enabled),
+            ..Reply::default()
+        });
+        Ok(())
+    }
+
+    async fn authenticate(&self, token: &str) -> Option<Caller> {
+        let credentials = Credentials::from_token(token)?;
+        self.edge.authenticator.authenticate(&credentials, self.host).await.ok()
+    }
+
+    fn tenant(&self, caller: &Caller) -> Arc<Tenant> {
+        self.edge.platform.tenant(&caller.tenant)
+    }
+
+    /// The session a message names. A socket becomes its way to the client (B-18).
+    async fn session(&mut self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
+        let caller = self.caller.clone()?;
+        let client = ClientId::parse(&message.client_id()?)?;
+        let session = self.tenant(&caller).session(client)?;
+        self.attach(&session, client, &caller.user).await.then_some((session, client))
+    }
+
+    /// Makes the socket the way to the client; `false` when the session is not the caller's.
+    async fn attach(&mut self, session: &Addr<SessionActor>, client: ClientId, user: &Arc<str>) -> bool {
+        let Transport::Socket(socket) = &self.transport else { return true };
+        let attach = AttachSocket { user: user.clone(), socket: socket.clone() };
+        let own = session.send(attach).await.unwrap_or(false);
+        if own && !self.attached.contains(&client) {
+            self.attached.push(client);
+        }
+        own
+    }
+
+    async fn disconnect(
+        &mut self,
+        message: &RequestMessage<'_>,
+        session: &Addr<SessionActor>,
+        replies: &mut Replies,
+    ) {
+        let Some(user) = self.caller.as_ref().map(|caller| caller.user.clone()) else { return };
+        match session.send(Disconnect { user }).await {
+            Ok(true) => replies.accept(message, "/meta/disconnect"),
+            _ => replies.unknown_client(message, "/meta/disconnect"),
+        }
+    }
+
+    /// Connects: alone over long polling it waits; among other messages it is answered at once with what there is
+    /// (B-15); over a socket it is the heartbeat.
+    async fn connect(
+        &mut self,
+        message: &RequestMessage<'_>,
+        (session, client): (Addr<SessionActor>, ClientId),
+        alone: bool,
+        replies: &mut Replies,
+    ) -> Option<Held> {
+        let user = self.caller.as_ref().map(|caller| caller.user.clone())?;
+        let mut advice = message.advice();
+        let carries = match (&self.transport, alone) {
+            (Transport::Socket(_), _) => Carries::Heartbeat,
+            (Transport::Mute, _) => {
+                advice.get_or_insert_default().timeout = Some(Duration::ZERO);
+                Carries::Heartbeat
+            }
+            (Transport::LongPolling, true) => Carries::Notifications,
+            (Transport::LongPolling, false) => Carries::WhatIsThere,
+        };
+        let first = match self.edge.client_compatibility {
+            true => FirstConnect::AnsweredAtOnce,
+            false => FirstConnect::Held,
+        };
+        let (reply_to, answer) = oneshot::channel();
+        let acknowledged = message.acknowledged_batch();
+        session.do_send(Connect { user, advice, acknowledged, carries, first, reply_to });
+        let mut held =
+            Held { answer, session, client, id: message.id().map(ToOwned::to_owned), answered: false };
+        if carries == Carries::Notifications || matches!(self.transport, Transport::Socket(_)) {
+            return Some(held);
+        }
+        let answer = held.answer().await;
+        replies.connected(&held, &answer);
+        None
+    }
+}
+
+impl Held {
+    /// Waits for the answer; the session may have ended meanwhile.
+    pub async fn answer(&mut self) -> Answer {
+        let answer = (&mut self.answer).await.unwrap_or_else(|_| Answer::unknown_client());
+        self.answered = true;
+        answer
+    }
+
+    /// Polls for the answer, for transports that are polled themselves.
+    pub fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
+        Pin::new(&mut self.answer).poll(cx).map(|answer| {
+            self.answered = true;
+            answer.unwrap_or_else(|_| Answer::unknown_client())
+        })
+    }
+
+    /// The whole answer of a long poll: notifications first, the connect reply last (B-07).
+    pub fn encode(&self, replies: Vec<u8>, answer: &Answer) -> Vec<u8> {
+        let mut replies = Replies(replies);
+        replies.connected(self, answer);
+        replies.finish()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
+        self.answer.close();
+        let unwritten = self.answer.try_recv().ok().map(|answer| answer.delivery);
+        self.session.do_send(Abandoned { unwritten });
+    }
+}
+
+/// A growing JSON array of replies.
+#[derive(Default)]
+struct Replies(Vec<u8>);
+
+impl Replies {
+    fn push(&mut self, reply: &Reply<'_>) {
+        self.separate();
+        reply.write(&mut self.0);
+    }
+
+    fn accept(&mut self, message: &RequestMessage<'_>, channel: &str) {
+        let (id, client) = (message.id(), message.client_id());
+        let reply = Reply { id, channel: Some(channel), client_id: client.as_deref(), ..Reply::default() };
+        self.push(&Reply { subscription: message.subscription(), successful: true, ..reply });
+    }
+
+    fn refuse(
+        &mut self,
+        message: &RequestMessage<'_>,
+        channel: Option<&str>,
+        error: &'static str,
+        advice: Option<Advice>,
+    ) {
+        let client: Option<Cow<'_, str>> = message.client_id();
+        self.push(&Reply {
+            id: message.id(),
+            channel,
+            client_id: client.as_deref(),
+            subscription: message.subscription(),
+            error: Some(error),
+            advice,
+            ..Reply::default()
+        });
+    }
+
+    fn unknown_client(&mut self, message: &RequestMessage<'_>, channel: &str) {
+        self.refuse(message, Some(channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
+    }
+
+    /// Notifications, then the reply to their connect.
+    fn connected(&mut self, held: &Held, answer: &Answer) {
+        let notifications = &answer.delivery.notifications;
+        self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + 160);
+        for notification in notifications {
+            self.separate();
+            self.0.extend_from_slice(notification.json());
+        }
+        self.push(&Reply {
+            id: held.id.as_deref(),
+            channel: Some("/meta/connect"),
+            client_id: Some(&held.client.to_string()),
+            successful: answer.error.is_none(),
+            error: answer.error,
+            advice: answer.advice,
+            ext: answer.delivery.batch.map(Acknowledgement::Batch),
+            ..Reply::default()
+        });
+    }
+
+    fn separate(&mut self) {
+        self.0.push(if self.0.is_empty() { b'[' } else { b',' });
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.0.is_empty() {
+            self.0.push(b'[');
+        }
+        self.0.push(b']');
+        self.0
+    }
+}

@@ -1,0 +1,90 @@
+//! `/meta/subscribe` and `/meta/unsubscribe`: which channels a caller may receive (B-01, B-16, B-17).
+
+use actix::Addr;
+use platform_actors::bayeux::{Pattern, RequestMessage, error};
+use platform_actors::session::{SessionActor, Subscribe, Subscribed, Unsubscribe};
+use platform_actors::{Error, store};
+
+use super::{Exchange, Replies};
+use crate::auth::Caller;
+use crate::http::error::Result;
+
+impl Exchange<'_> {
+    /// Subscribes to one channel or several: to all of them or to none.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database` when ownership cannot be looked up.
+    pub(super) async fn subscribe(
+        &mut self,
+        message: &RequestMessage<'_>,
+        session: &Addr<SessionActor>,
+        replies: &mut Replies,
+    ) -> Result<()> {
+        let channel = "/meta/subscribe";
+        let patterns = match self.patterns(message) {
+            Ok(patterns) => patterns,
+            Err(error) => {
+                replies.refuse(message, Some(channel), error, None);
+                return Ok(());
+            }
+        };
+        let Some(caller) = self.caller.clone() else { return Ok(()) };
+        for pattern in &patterns {
+            if !self.may_receive(&caller, pattern).await? {
+                replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
+                return Ok(());
+            }
+        }
+        match session.send(Subscribe { user: caller.user.clone(), patterns }).await {
+            Ok(Subscribed::Done) => replies.accept(message, channel),
+            Ok(Subscribed::TooMany) => replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None),
+            Ok(Subscribed::UnknownClient) | Err(_) => replies.unknown_client(message, channel),
+        }
+        Ok(())
+    }
+
+    /// Unsubscribes; from a channel that was never subscribed it is no error (B-16).
+    pub(super) async fn unsubscribe(
+        &mut self,
+        message: &RequestMessage<'_>,
+        session: &Addr<SessionActor>,
+        replies: &mut Replies,
+    ) {
+        let channel = "/meta/unsubscribe";
+        let patterns = match self.patterns(message) {
+            Ok(patterns) => patterns,
+            Err(error) => return replies.refuse(message, Some(channel), error, None),
+        };
+        let Some(user) = self.caller.as_ref().map(|caller| caller.user.clone()) else { return };
+        match session.send(Unsubscribe { user, patterns }).await {
+            Ok(Subscribed::Done) => replies.accept(message, channel),
+            _ => replies.unknown_client(message, channel),
+        }
+    }
+
+    fn patterns(&self, message: &RequestMessage<'_>) -> std::result::Result<Vec<Pattern>, &'static str> {
+        if message.subscription().is_none() {
+            return Err(error::SUBSCRIPTION_MISSING);
+        }
+        let names =
+            message.subscriptions().filter(|names| !names.is_empty()).ok_or(error::SUBSCRIPTION_INVALID)?;
+        names
+            .iter()
+            .map(|name| Pattern::parse(self.endpoint, name).ok_or(error::SUBSCRIPTION_INVALID))
+            .collect()
+    }
+
+    /// The role of the channel, or ownership of the one object it is about (B-01).
+    async fn may_receive(&self, caller: &Caller, pattern: &Pattern) -> Result<bool> {
+        if caller.roles.has(pattern.role()) {
+            return Ok(true);
+        }
+        let Some(id) = pattern.owned_object() else { return Ok(false) };
+        let database = self.edge.platform.database();
+        match store::managed_objects::get_managed_object(database, &caller.tenant, id).await {
+            Ok(object) => Ok(object.owner == *caller.user),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The URL table: path, method, handler, one line each. The realtime paths come first, for they are called most.
+
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+
+use crate::api::{alarms, inventory};
+use crate::auth::Caller;
+use crate::health;
+use crate::http::error::{ApiError, Result};
+use crate::realtime::{long_polling, websocket};
+
+/// Enters every path of the server.
+#[rustfmt::skip]
+pub fn table(app: &mut web::ServiceConfig) {
+    for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
+        app.service(at(path, "GET,POST").get(websocket::realtime).post(long_polling::realtime));
+    }
+    for path in ["/notification/operations", "/devicecontrol/notifications"] {
+        app.service(at(path, "GET,POST").get(websocket::operations).post(long_polling::operations));
+    }
+    // Clients of the reference implementation append the message type (B-19a).
+    for word in ["connect", "handshake", "disconnect"] {
+        for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
+            app.service(at(&format!("{path}/{word}"), "POST").post(long_polling::realtime));
+        }
+        for path in ["/notification/operations", "/devicecontrol/notifications"] {
+            app.service(at(&format!("{path}/{word}"), "POST").post(long_polling::operations));
+        }
+    }
+
+    app.service(at("/alarm/alarms", "GET,POST").get(alarms::list).post(alarms::create));
+    app.service(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
+
+    app.service(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
+    app.service(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
+
+    app.service(at("/health/live", "GET").get(health::live));
+    app.service(at("/health/ready", "GET").get(health::ready));
+    app.service(at("/metrics", "GET").get(health::metrics));
+
+    app.default_service(web::to(no_such_path));
+}
+
+/// A path that refuses every method it is not given (C-17).
+fn at(path: &str, allow: &'static str) -> Path {
+    let refuse = move |_: Caller| async move { Err::<HttpResponse, _>(ApiError::MethodNotAllowed { allow }) };
+    Path(web::resource(path).default_service(web::to(refuse)))
+}
+
+struct Path(Resource);
+
+macro_rules! method {
+    ($name:ident) => {
+        fn $name<F, Args>(self, handler: F) -> Self
+        where
+            F: actix_web::Handler<Args>,
+            Args: actix_web::FromRequest + 'static,
+            F::Output: actix_web::Responder + 'static,
+        {
+            Self(self.0.route(web::$name().to(handler)))
+        }
+    };
+}
+
+impl Path {
+    method!(get);
+    method!(post);
+    method!(put);
+    method!(delete);
+}
+
+impl actix_web::dev::HttpServiceFactory for Path {
+    fn register(self, config: &mut actix_web::dev::AppService) {
+        self.0.register(config);
+    }
+}
+
+/// 404, after authentication: who may not come in learns nothing of what there is (E-04, C-17).
+async fn no_such_path(_: Caller, request: HttpRequest) -> Result<HttpResponse> {
+    Err(ApiError::NoSuchPath(request.path().chars().take(200).collect()))
+}

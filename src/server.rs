@@ -1,0 +1,234 @@
+//! Puts the parts together: database, platform, HTTP server; and takes them apart in order.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::middleware::from_fn;
+use actix_web::{App, HttpServer, web};
+use platform_actors::Platform;
+use platform_actors::limits::Limits;
+use platform_actors::model::id::TenantId;
+use platform_actors::store::{Connections, Database};
+
+use crate::administration::{self, FirstStart};
+use crate::auth::Authenticator;
+use crate::auth::password::SecretKey;
+use crate::config::{Settings, TrustedProxy};
+use crate::http::middleware;
+use crate::{routes, telemetry};
+
+/// What every handler can reach.
+pub struct Edge {
+    /// Actors and store.
+    pub platform: Arc<Platform>,
+    /// Who asks.
+    pub authenticator: Authenticator,
+    /// The deviations of ruling 1.2, all together.
+    pub client_compatibility: bool,
+    /// Whether error bodies carry the cause (E-03).
+    pub debug_errors: bool,
+    /// Start of links where a request named no host.
+    pub fallback_base: String,
+    trusted_proxies: Vec<TrustedProxy>,
+}
+
+impl Edge {
+    /// The limits in force.
+    pub fn limits(&self) -> &Limits {
+        self.platform.limits()
+    }
+
+    /// Whether forwarded headers of this peer are believed.
+    pub fn trusts(&self, peer: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|proxy| proxy.contains(peer))
+    }
+}
+
+/// Why a server did not start; the text is for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database cannot be used.
+    #[error("database: {0}")]
+    Database(#[from] platform_actors::Error),
+    /// The secret key cannot be used.
+    #[error("secret key: {0}")]
+    SecretKey(String),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {cause}")]
+    Listen {
+        /// The address of the settings.
+        address: SocketAddr,
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// Idle connections are kept for devices that come back within a minute.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// A request head must have arrived within this time.
+const REQUEST_HEAD: Duration = Duration::from_secs(20);
+/// Released polls come back spread over this time.
+const RELEASE_SPREAD: Duration = Duration::from_secs(5);
+/// How often polls are released while the server stops: some come in between.
+const RELEASE_AGAIN: Duration = Duration::from_millis(250);
+/// Connections of one worker; the real bound is the limit of open files.
+const CONNECTIONS_PER_WORKER: usize = 1_000_000;
+/// Connections that may wait to be accepted when a fleet reconnects.
+const BACKLOG: u32 = 8192;
+/// TCP keep-alive finds peers that vanished behind a NAT without a word.
+const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
+
+/// A server that listens.
+pub struct Server {
+    edge: web::Data<Edge>,
+    http: actix_web::dev::Server,
+    address: SocketAddr,
+    first_start: Option<FirstStart>,
+    shutdown: Duration,
+}
+
+impl Server {
+    /// Brings the schema up to date, creates what a first start creates, and listens. Needs an actix system.
+    ///
+    /// # Errors
+    /// [`StartError`] when the database, the secret key or the address cannot be used.
+    pub async fn start(settings: &Settings, database_url: &str) -> Result<Self, StartError> {
+        telemetry::start_metrics();
+        let (limits, secret_key) = (settings.limits(), Arc::new(secret_key(settings)?));
+        let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
+        let database = Database::new(database_url, connections, &limits)?;
+        database.migrate().await?;
+        agree_on_secret_key(&database, &secret_key).await?;
+        let first_start = administration::first_start(&database, &secret_key, settings).await?;
+        let default_tenant = TenantId::parse(&settings.default_tenant)?;
+        let authenticator = Authenticator::new(database.clone(), secret_key, default_tenant);
+        let platform = Platform::start(database, limits, settings.actor_threads).await?;
+        let listener = listen(settings.listen)
+            .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
+        let address =
+            listener.local_addr().map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
+        let edge = web::Data::new(Edge {
+            platform,
+            authenticator,
+            client_compatibility: settings.client_compatibility,
+            debug_errors: settings.debug_errors,
+            fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("http://{address}")),
+            trusted_proxies: settings.trusted_proxies.clone(),
+        });
+        let http = http_server(edge.clone(), listener, settings)
+            .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
+        Ok(Self { edge, http, address, first_start, shutdown: settings.shutdown })
+    }
+
+    /// Where the server listens; with port 0 the port the system chose.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What a first start created, to be told to the operator once.
+    pub fn first_start(&self) -> Option<&FirstStart> {
+        self.first_start.as_ref()
+    }
+
+    /// Serves until `stop` resolves. Then: accepts nothing new, finishes requests under way, answers held polls with
+    /// the advice to come back within a few seconds, and returns.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let handle = self.http.handle();
+        let changes = {
+            let edge = self.edge.clone();
+            self.edge.platform.clone().watch(move |user| edge.authenticator.forget(user))
+        };
+        let watching = actix_web::rt::spawn(changes);
+        let upkeep = actix_web::rt::spawn(telemetry::keep_up());
+        let serving = actix_web::rt::spawn(self.http);
+        stop.await;
+        stop_gracefully(&self.edge, &handle, self.shutdown).await;
+        // It ended: `stop` has returned.
+        drop(serving.await);
+        watching.abort();
+        upkeep.abort();
+        self.edge.platform.stop();
+    }
+}
+
+async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration) {
+    let stopped = tokio::time::timeout(shutdown, handle.stop(true));
+    let release = async {
+        loop {
+            edge.platform.release_sessions(RELEASE_SPREAD);
+            tokio::time::sleep(RELEASE_AGAIN).await;
+        }
+    };
+    tokio::select! {
+        stopped = stopped => if stopped.is_err() {
+            tracing::warn!("some requests did not end in time");
+        },
+        () = release => {}
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG as i32)?;
+    Ok(socket.into())
+}
+
+fn http_server(
+    edge: web::Data<Edge>,
+    listener: std::net::TcpListener,
+    settings: &Settings,
+) -> io::Result<actix_web::dev::Server> {
+    let factory =
+        move || App::new().app_data(edge.clone()).configure(routes::table).wrap(from_fn(middleware::around));
+    let keep_alive = socket2::TcpKeepalive::new().with_time(TCP_KEEP_ALIVE);
+    let server = HttpServer::new(factory)
+        .workers(settings.workers)
+        .max_connections(CONNECTIONS_PER_WORKER)
+        .keep_alive(KEEP_ALIVE)
+        .client_request_timeout(REQUEST_HEAD)
+        // Else a client that closes its held poll is never noticed.
+        .h1_allow_half_closed(false)
+        // A held poll writes its head early and its body later: the body must not wait for an acknowledgement.
+        .tcp_nodelay(true)
+        .on_connect(move |connection, _| {
+            if let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() {
+                // Without it a vanished peer is found later, by the keep-alive space.
+                socket2::SockRef::from(stream).set_tcp_keepalive(&keep_alive).ok();
+            }
+        })
+        .shutdown_timeout(settings.shutdown.as_secs())
+        .disable_signals()
+        .listen(listener)?
+        .run();
+    Ok(server)
+}
+
+/// The key under which generated secrets are hashed.
+///
+/// # Errors
+/// `SecretKey` when its file cannot be used.
+pub fn secret_key(settings: &Settings) -> Result<SecretKey, StartError> {
+    let path = settings.store.secret_key_file();
+    SecretKey::load_or_create(&path).map_err(|e| StartError::SecretKey(format!("{}: {e}", path.display())))
+}
+
+/// Servers of one database must hash with one key, else devices that register at one cannot come in at another.
+///
+/// # Errors
+/// `SecretKey` when the database was made under another key.
+pub async fn agree_on_secret_key(database: &Database, key: &SecretKey) -> Result<(), StartError> {
+    let own = key.fingerprint();
+    match database.agree("secret key fingerprint", &own).await? {
+        known if known == own => Ok(()),
+        known => Err(StartError::SecretKey(format!(
+            "this database was set up under the key {known}…, this server has {own}…; give it the right --secret-key-file"
+        ))),
+    }
+}

@@ -1,0 +1,82 @@
+//! Logs and metrics of a server process.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogFormat, Settings};
+
+/// Seconds from a request's head to its answer, by route; held polls count until their head goes out.
+const REQUEST_DURATION: &str = "platform_http_request_seconds";
+
+/// How often histograms are folded up; left undone they grow without bound.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
+
+/// Sends log lines to standard error.
+///
+/// # Errors
+/// When the filter cannot be read; the text says where.
+pub fn start_logging(settings: &Settings) -> Result<(), String> {
+    let filter = EnvFilter::try_new(&settings.log).map_err(|e| format!("--log {}: {e}", settings.log))?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = match settings.log_format {
+        LogFormat::Text => lines.try_init(),
+        LogFormat::Json => lines.json().try_init(),
+    };
+    started.map_err(|e| e.to_string())
+}
+
+/// Installs the recorder, once per process; further calls do nothing.
+pub fn start_metrics() {
+    RECORDER.get_or_init(|| {
+        let seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+        let rows = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+        let recorder = PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &seconds)
+            .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_rows".into()), &rows))
+            .expect("the buckets are not empty")
+            .build_recorder();
+        let handle = recorder.handle();
+        metrics::describe_histogram!(
+            REQUEST_DURATION,
+            "seconds from a request's head to its answer, by route"
+        );
+        if metrics::set_global_recorder(recorder).is_ok() {
+            platform_actors::metrics::describe();
+        }
+        handle
+    });
+}
+
+/// Folds up histograms for as long as it is polled.
+pub async fn keep_up() {
+    loop {
+        tokio::time::sleep(UPKEEP).await;
+        if let Some(recorder) = RECORDER.get() {
+            recorder.run_upkeep();
+        }
+    }
+}
+
+/// Everything measured, in Prometheus' text format.
+pub fn render() -> String {
+    RECORDER.get().map(PrometheusHandle::render).unwrap_or_default()
+}
+
+/// Counts a request by its route, so that paths of devices make no metric of their own.
+pub(crate) fn request_answered(route: Option<String>, status: StatusCode, duration: Duration) {
+    let route = route.unwrap_or_else(|| "unknown".into());
+    let class = match status.as_u16() / 100 {
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        5 => "5xx",
+        _ => "1xx",
+    };
+    metrics::histogram!(REQUEST_DURATION, "route" => route, "status" => class).record(duration);
+}
