@@ -1,0 +1,210 @@
+//! The audience: every client that holds a poll or a WebSocket, one small task each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+
+use crate::bayeux;
+use crate::error::Error;
+use crate::ledger::ReceiverId;
+use crate::long_polling::LongPolling;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::target::Target;
+use crate::websocket::WebSocket;
+
+/// How long opening the whole audience may take.
+const OPENING_LIMIT: Duration = Duration::from_secs(600);
+/// Attempts to come back after a broken connection; the waits between them grow by 200 ms each.
+const REOPEN_ATTEMPTS: u32 = 10;
+/// Pause after an answer without notifications, so that a server that holds nothing is not polled in a loop.
+const EMPTY_ANSWER_PAUSE: Duration = Duration::from_millis(50);
+
+/// How a client is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// HTTP long polling.
+    LongPolling,
+    /// Text frames over an upgraded connection.
+    WebSocket,
+}
+
+/// One client to open.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    /// Its number in the ledger.
+    pub(crate) receiver: ReceiverId,
+    /// What it subscribes to.
+    pub(crate) channel: String,
+    /// How it connects.
+    pub(crate) transport: Transport,
+}
+
+/// What happened to the clients after they were open.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Mishaps {
+    /// Broken connections on which the session went on.
+    pub(crate) reconnects: u64,
+    /// Clients that ended: session unknown to the server, or no connection to be had.
+    pub(crate) ended: u64,
+    /// Why the first of them ended.
+    pub(crate) first_cause: Option<String>,
+}
+
+#[derive(Debug)]
+struct Stage {
+    target: Arc<Target>,
+    run: Arc<Run>,
+    permits: Semaphore,
+    reconnects: AtomicU64,
+    events: mpsc::UnboundedSender<Event>,
+}
+
+#[derive(Debug)]
+enum Event {
+    Opened,
+    NotOpened(Error),
+    Ended(Error),
+}
+
+/// All open clients; dropping it closes them.
+#[derive(Debug)]
+pub(crate) struct Audience {
+    stage: Arc<Stage>,
+    events: mpsc::UnboundedReceiver<Event>,
+    _clients: JoinSet<()>,
+}
+
+impl Audience {
+    /// Opens every seat, at most `concurrency` at a time, and returns when all are subscribed and polling.
+    ///
+    /// # Errors
+    /// The first client that could not be opened.
+    pub(crate) async fn open(
+        target: &Arc<Target>,
+        run: &Arc<Run>,
+        seats: Vec<Seat>,
+        concurrency: usize,
+    ) -> Result<Self, Error> {
+        let (sender, mut events) = mpsc::unbounded_channel();
+        let stage = Arc::new(Stage {
+            target: Arc::clone(target),
+            run: Arc::clone(run),
+            permits: Semaphore::new(concurrency.max(1)),
+            reconnects: AtomicU64::new(0),
+            events: sender,
+        });
+        let progress = Progress::count("opening polls", seats.len());
+        let mut clients = JoinSet::new();
+        let count = seats.len();
+        for seat in seats {
+            clients.spawn(attend(Arc::clone(&stage), seat));
+        }
+        let all_open = async {
+            for _ in 0..count {
+                match events.recv().await {
+                    Some(Event::NotOpened(error) | Event::Ended(error)) => return Err(error),
+                    Some(Event::Opened) => progress.advance(),
+                    None => return Err(Error::Timeout("opening polls")),
+                }
+            }
+            Ok(())
+        };
+        tokio::time::timeout(OPENING_LIMIT, all_open)
+            .await
+            .map_err(|_| Error::Timeout("opening polls"))??;
+        progress.finish();
+        Ok(Self { stage, events, _clients: clients })
+    }
+
+    /// Closes every client and tells what happened to them before.
+    pub(crate) fn close(mut self) -> Mishaps {
+        let mut mishaps =
+            Mishaps { reconnects: self.stage.reconnects.load(Ordering::Relaxed), ..Mishaps::default() };
+        while let Ok(event) = self.events.try_recv() {
+            if let Event::Ended(error) = event {
+                mishaps.ended += 1;
+                mishaps.first_cause.get_or_insert_with(|| error.to_string());
+            }
+        }
+        mishaps
+    }
+}
+
+/// One client from opening to its end; the run aborts it when it is over.
+async fn attend(stage: Arc<Stage>, seat: Seat) {
+    let outcome = match seat.transport {
+        Transport::LongPolling => hold_polls(&stage, &seat).await,
+        Transport::WebSocket => Box::pin(read_frames(&stage, &seat)).await,
+    };
+    if let Err(event) = outcome {
+        // Nobody listens only when the run is already over.
+        stage.events.send(event).ok();
+    }
+}
+
+async fn hold_polls(stage: &Stage, seat: &Seat) -> Result<(), Event> {
+    let mut session = {
+        let _permit = stage.permits.acquire().await;
+        let opening = Box::pin(LongPolling::open(&stage.target, &seat.channel));
+        opening.await.map_err(Event::NotOpened)?
+    };
+    stage.events.send(Event::Opened).ok();
+    loop {
+        let answered = match session.batch().await {
+            Ok(batch) => note_batch(stage, seat, batch),
+            Err(error) => Err(error),
+        };
+        let polled = match answered {
+            Ok(0) => {
+                tokio::time::sleep(EMPTY_ANSWER_PAUSE).await;
+                session.poll_again().await
+            }
+            Ok(_) => session.poll_again().await,
+            Err(error) => Err(error),
+        };
+        match polled {
+            Ok(()) => {}
+            Err(Error::Io(_)) => Box::pin(reopen(stage, &mut session)).await.map_err(Event::Ended)?,
+            Err(error) => return Err(Event::Ended(error)),
+        }
+    }
+}
+
+/// Counts the batch; an answer without notifications must at least be a successful connect reply.
+fn note_batch(stage: &Stage, seat: &Seat, batch: &[u8]) -> Result<usize, Error> {
+    let count = stage.run.deliver(seat.receiver, batch);
+    if count == 0 {
+        bayeux::expect_success(bayeux::CONNECT, batch)?;
+    }
+    Ok(count)
+}
+
+async fn reopen(stage: &Stage, session: &mut LongPolling) -> Result<(), Error> {
+    stage.reconnects.fetch_add(1, Ordering::Relaxed);
+    let mut last = Error::Timeout("reconnect");
+    for attempt in 0..REOPEN_ATTEMPTS {
+        tokio::time::sleep(Duration::from_millis(200) * attempt).await;
+        match session.reopen(&stage.target).await {
+            Ok(()) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+async fn read_frames(stage: &Stage, seat: &Seat) -> Result<(), Event> {
+    let mut session = {
+        let _permit = stage.permits.acquire().await;
+        WebSocket::open(&stage.target, &seat.channel).await.map_err(Event::NotOpened)?
+    };
+    stage.events.send(Event::Opened).ok();
+    loop {
+        let frame = session.frame().await.map_err(Event::Ended)?;
+        stage.run.deliver(seat.receiver, frame.as_bytes());
+    }
+}

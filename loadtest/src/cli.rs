@@ -1,0 +1,171 @@
+//! What can be asked for on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
+
+/// Loads a running server over HTTP and WebSocket, and proves with a ledger that nothing was lost, doubled or
+/// reordered. Exit code 0: clean; 1: measured, not clean; 2: not measured.
+#[derive(Debug, Parser)]
+#[command(name = "loadtest", version)]
+pub(crate) struct Arguments {
+    /// Settings of every scenario.
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Which scenario to run.
+    #[command(subcommand)]
+    pub(crate) scenario: Scenario,
+}
+
+/// Settings of every scenario.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// Server to load; must be a loopback address unless --allow-remote-target is given
+    #[arg(long, global = true, default_value = "http://127.0.0.1:8080")]
+    pub(crate) url: String,
+    /// User name, or tenant/user
+    #[arg(long, global = true, env = "LOADTEST_USER", default_value = "admin")]
+    pub(crate) user: String,
+    /// Password of the user
+    #[arg(long, global = true, env = "LOADTEST_PASSWORD", hide_env_values = true, default_value = "")]
+    pub(crate) password: String,
+    /// Also write the result to this file, as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: Option<PathBuf>,
+    /// Process whose memory and CPU are measured [default: the one that listens on the target port]
+    #[arg(long, global = true)]
+    pub(crate) server_pid: Option<u32>,
+    /// Threads of the generator; one is right when it is pinned to one core
+    #[arg(long, global = true, default_value_t = 1)]
+    pub(crate) threads: usize,
+    /// Connections being opened at the same time
+    #[arg(long, global = true, default_value_t = 64)]
+    pub(crate) connecting: usize,
+    /// Seconds of rest before the memory with all polls open is read
+    #[arg(long, global = true, default_value_t = 3)]
+    pub(crate) settle: u64,
+    /// Most seconds to wait for deliveries still owed after the last post
+    #[arg(long, global = true, default_value_t = 20)]
+    pub(crate) drain: u64,
+    /// Leave the devices and alarms on the server
+    #[arg(long, global = true)]
+    pub(crate) keep: bool,
+    /// Accept a target that is not this machine; only load servers that are yours
+    #[arg(long, global = true)]
+    pub(crate) allow_remote_target: bool,
+}
+
+/// The scenarios.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Scenario {
+    /// Each device holds a poll, dashboards watch all alarms, alarms arrive at a fixed rate
+    Fleet(Fleet),
+    /// Many polls on one channel; each alarm goes to all, the next is posted when all have it
+    Fanout(Fanout),
+    /// Alarms as fast as the server takes them, nobody listening
+    Alarms(Alarms),
+    /// Polls held and nothing happening
+    Hold(Hold),
+}
+
+/// Settings of `fleet`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Fleet {
+    /// Devices; each holds a long poll on its own alarms
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Clients on the alarms of all devices, half by long polling, half by WebSocket
+    #[arg(long, default_value_t = 50)]
+    pub(crate) dashboards: u32,
+    /// Alarms posted per second, on a fixed schedule whatever the server does
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) alarms_per_second: u32,
+    /// Seconds of measured posting
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of posting before, in the ledger but not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+    /// Connections that post
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) posters: u32,
+}
+
+/// Which channel the clients of `fanout` share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SharedChannel {
+    /// The alarms of the one device
+    Device,
+    /// The alarms of all devices
+    Wildcard,
+}
+
+/// Settings of `fanout`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Fanout {
+    /// Clients, all by long polling
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) clients: u32,
+    /// Channel they share
+    #[arg(long, value_enum, default_value_t = SharedChannel::Device)]
+    pub(crate) channel: SharedChannel,
+    /// Seconds of measured broadcasts
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of broadcasts before, in the ledger but not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+}
+
+/// Settings of `alarms`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Alarms {
+    /// Connections; each posts its next alarm when the one before is answered
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) connections: u32,
+    /// Devices the alarms are spread over
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Seconds of measured posting
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of posting before, not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+}
+
+/// Settings of `hold`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Hold {
+    /// Clients, all by long polling
+    #[arg(long, default_value_t = 18_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) clients: u32,
+    /// Devices whose channels they are spread over
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Seconds of nothing happening, over which the CPU is measured
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn flags_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn common_flags_may_follow_the_scenario() {
+        let arguments =
+            Arguments::parse_from(["loadtest", "fleet", "--devices", "7", "--url", "http://127.0.0.1:1"]);
+        assert_eq!(arguments.common.url, "http://127.0.0.1:1");
+        assert!(matches!(arguments.scenario, Scenario::Fleet(Fleet { devices: 7, .. })));
+    }
+}

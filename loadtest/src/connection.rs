@@ -1,0 +1,89 @@
+//! One keep-alive HTTP/1.1 connection without a read buffer of its own.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead as _, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::error::Error;
+use crate::response::ResponseParser;
+
+/// How long any answer but that of a held poll may take.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+thread_local! {
+    /// Every connection of a thread reads through this buffer, so a waiting one owns none.
+    static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; 64 * 1024].into_boxed_slice());
+}
+
+/// A connection to the server: one request, then its answer, then the next.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    stream: TcpStream,
+    parser: ResponseParser,
+}
+
+/// A complete answer; valid until the next request on the connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Response<'a> {
+    /// HTTP status code.
+    pub(crate) status: u16,
+    /// Decoded body; may start with keep-alive spaces.
+    pub(crate) body: &'a [u8],
+}
+
+impl Connection {
+    /// Wraps a connected socket.
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        Self { stream, parser: ResponseParser::new() }
+    }
+
+    /// Sends a complete request (head and body).
+    ///
+    /// # Errors
+    /// The socket is closed.
+    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), Error> {
+        self.parser.reset();
+        Ok(self.stream.write_all(request).await?)
+    }
+
+    /// Waits for the complete answer, however long it is held.
+    ///
+    /// # Errors
+    /// The socket is closed before the answer is complete, or the answer is malformed.
+    pub(crate) async fn receive(&mut self) -> Result<Response<'_>, Error> {
+        while !self.parser.is_done() {
+            poll_fn(|context| self.poll_read_some(context)).await?;
+        }
+        Ok(Response { status: self.parser.status(), body: self.parser.body() })
+    }
+
+    /// Sends a request and waits for its answer, at most a minute.
+    ///
+    /// # Errors
+    /// As [`Self::send`] and [`Self::receive`], within [`Error::During`]; [`Error::Timeout`].
+    pub(crate) async fn call(&mut self, step: &'static str, request: &[u8]) -> Result<Response<'_>, Error> {
+        self.send(request).await.map_err(|error| error.during(step))?;
+        let answered = tokio::time::timeout(ANSWER_TIMEOUT, self.receive()).await;
+        answered.map_err(|_| Error::Timeout(step))?.map_err(|error| error.during(step))
+    }
+
+    fn poll_read_some(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
+                Poll::Ready(Ok(())) if buffer.filled().is_empty() => {
+                    Poll::Ready(Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()))
+                }
+                Poll::Ready(Ok(())) => Poll::Ready(self.parser.feed(buffer.filled()).map_err(Error::from)),
+            }
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! The ledger: what was posted, who must receive it, and what arrived. Pure data; no clock, no I/O.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+/// A jump in a device's sequence larger than this is not a gap but nonsense.
+const LARGEST_GAP: u32 = 100_000;
+/// How many faults are described in words.
+const EXAMPLES: usize = 10;
+
+/// Which devices a receiver subscribed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// The channel of one device (its index).
+    Device(u32),
+    /// The wildcard channel.
+    All,
+}
+
+/// What is known of a posted alarm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// No answer, or a 5xx: it may be stored and delivered, or not.
+    Unknown,
+    /// Answered 201: must reach every receiver that watches its device.
+    Acknowledged,
+    /// Answered 4xx: must reach nobody.
+    Refused,
+}
+
+/// Index of a receiver in the ledger.
+pub(crate) type ReceiverId = usize;
+
+#[derive(Debug)]
+struct Receiver {
+    watch: Watch,
+    /// Per watched device the sequence expected next; one element for [`Watch::Device`].
+    next: Vec<u32>,
+    /// Sequences that were passed over and have not come yet.
+    gaps: BTreeSet<(u32, u32)>,
+}
+
+/// Every alarm posted and every delivery seen in one run.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    /// Per device the outcome of each sequence.
+    outcomes: Vec<Vec<Outcome>>,
+    receivers: Vec<Receiver>,
+    /// Receivers that watch each device by its own channel.
+    watchers: Vec<u32>,
+    wildcard_watchers: u32,
+    expected: u64,
+    delivered: u64,
+    faults: Faults,
+}
+
+#[derive(Debug, Default)]
+struct Faults {
+    doubled: u64,
+    reordered: u64,
+    unexpected: u64,
+    lost: u64,
+    examples: Vec<String>,
+}
+
+/// The verdict over a run. Clean means: nothing lost, doubled, reordered or unexpected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Audit {
+    /// Alarms answered 201.
+    pub(crate) acknowledged: u64,
+    /// Alarms whose outcome is unknown (no answer, or a 5xx); allowed to arrive or not.
+    pub(crate) unknown: u64,
+    /// Deliveries the acknowledged alarms must cause.
+    pub(crate) expected: u64,
+    /// Distinct deliveries that arrived.
+    pub(crate) delivered: u64,
+    /// Acknowledged alarms that did not reach a receiver, counted per receiver.
+    pub(crate) lost: u64,
+    /// Deliveries of an alarm the receiver already had.
+    pub(crate) doubled: u64,
+    /// Deliveries that came after a later one of the same device.
+    pub(crate) reordered: u64,
+    /// Deliveries of alarms that were refused, never posted, or of a device the receiver does not watch.
+    pub(crate) unexpected: u64,
+    /// The first faults in words.
+    pub(crate) examples: Vec<String>,
+}
+
+impl Audit {
+    /// Whether every acknowledged alarm reached every watcher exactly once and in order.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.lost == 0 && self.doubled == 0 && self.reordered == 0 && self.unexpected == 0
+    }
+}
+
+impl Ledger {
+    /// An empty ledger for `devices` devices, indexed from 0.
+    pub(crate) fn new(devices: usize) -> Self {
+        Self {
+            outcomes: vec![Vec::new(); devices],
+            receivers: Vec::new(),
+            watchers: vec![0; devices],
+            wildcard_watchers: 0,
+            expected: 0,
+            delivered: 0,
+            faults: Faults::default(),
+        }
+    }
+
+    /// Adds a receiver; all receivers are added before the first post.
+    pub(crate) fn add_receiver(&mut self, watch: Watch) -> ReceiverId {
+        let devices = match watch {
+            Watch::Device(device) => {
+                self.watchers[device as usize] += 1;
+                1
+            }
+            Watch::All => {
+                self.wildcard_watchers += 1;
+                self.outcomes.len()
+            }
+        };
+        self.receivers.push(Receiver { watch, next: vec![0; devices], gaps: BTreeSet::new() });
+        self.receivers.len() - 1
+    }
+
+    /// The sequence of the device's next alarm; its outcome is unknown until [`Self::settle`].
+    pub(crate) fn post(&mut self, device: u32) -> u32 {
+        let sequences = &mut self.outcomes[device as usize];
+        sequences.push(Outcome::Unknown);
+        sequences.len() as u32 - 1
+    }
+
+    /// Notes the answer to a post.
+    pub(crate) fn settle(&mut self, device: u32, sequence: u32, outcome: Outcome) {
+        self.outcomes[device as usize][sequence as usize] = outcome;
+        if outcome == Outcome::Acknowledged {
+            self.expected += u64::from(self.watchers[device as usize] + self.wildcard_watchers);
+        }
+    }
+
+    /// Notes a delivery; it may come before the answer to its post.
+    pub(crate) fn deliver(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
+        let watches = &mut self.receivers[receiver];
+        let slot = match watches.watch {
+            Watch::Device(watched) if watched == device => Some(0),
+            Watch::Device(_) => None,
+            Watch::All => Some(device as usize),
+        };
+        let next = slot.and_then(|slot| watches.next.get_mut(slot));
+        let Some(next) = next.filter(|next| sequence < next.saturating_add(LARGEST_GAP)) else {
+            return self.faults.unexpected(receiver, device, sequence);
+        };
+        if sequence >= *next {
+            watches.gaps.extend((*next..sequence).map(|passed| (device, passed)));
+            *next = sequence + 1;
+        } else if watches.gaps.remove(&(device, sequence)) {
+            self.faults.reordered(receiver, device, sequence);
+        } else {
+            return self.faults.doubled(receiver, device, sequence);
+        }
+        self.delivered += 1;
+    }
+
+    /// Deliveries still owed for acknowledged alarms; negative while deliveries run ahead of the answers.
+    pub(crate) fn outstanding(&self) -> i64 {
+        self.expected as i64 - self.delivered as i64
+    }
+
+    /// The verdict, taking everything that has not come by now as lost.
+    pub(crate) fn audit(mut self) -> Audit {
+        let mut faults = std::mem::take(&mut self.faults);
+        for (id, receiver) in self.receivers.iter().enumerate() {
+            match receiver.watch {
+                Watch::Device(device) => self.audit_device(&mut faults, id, device, receiver.next[0]),
+                Watch::All => {
+                    for (device, next) in receiver.next.iter().enumerate() {
+                        self.audit_device(&mut faults, id, device as u32, *next);
+                    }
+                }
+            }
+        }
+        let count = |outcome| self.outcomes.iter().flatten().filter(|is| **is == outcome).count() as u64;
+        Audit {
+            acknowledged: count(Outcome::Acknowledged),
+            unknown: count(Outcome::Unknown),
+            expected: self.expected,
+            delivered: self.delivered,
+            lost: faults.lost,
+            doubled: faults.doubled,
+            reordered: faults.reordered,
+            unexpected: faults.unexpected,
+            examples: faults.examples,
+        }
+    }
+
+    fn audit_device(&self, faults: &mut Faults, id: ReceiverId, device: u32, next: u32) {
+        let gaps = &self.receivers[id].gaps;
+        let outcomes = &self.outcomes[device as usize];
+        for (sequence, outcome) in (0..).zip(outcomes) {
+            let arrived = sequence < next && !gaps.contains(&(device, sequence));
+            match outcome {
+                Outcome::Acknowledged if !arrived => faults.lost(id, device, sequence),
+                Outcome::Refused if arrived => faults.unexpected(id, device, sequence),
+                _ => {}
+            }
+        }
+        for sequence in outcomes.len() as u32..next {
+            if !gaps.contains(&(device, sequence)) {
+                faults.unexpected(id, device, sequence);
+            }
+        }
+    }
+}
+
+impl Faults {
+    fn doubled(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
+        self.doubled += 1;
+        self.describe("doubled", receiver, device, sequence);
+    }
+
+    fn reordered(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
+        self.reordered += 1;
+        self.describe("reordered", receiver, device, sequence);
+    }
+
+    fn unexpected(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
+        self.unexpected += 1;
+        self.describe("unexpected", receiver, device, sequence);
+    }
+
+    fn lost(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
+        self.lost += 1;
+        self.describe("lost", receiver, device, sequence);
+    }
+
+    fn describe(&mut self, fault: &str, receiver: ReceiverId, device: u32, sequence: u32) {
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(format!("{fault}: receiver {receiver}, device {device}, alarm {sequence}"));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

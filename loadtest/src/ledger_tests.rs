@@ -1,0 +1,141 @@
+//! The ledger must see each kind of fault, and none where there is none.
+
+use super::*;
+
+/// Two devices, each with its own receiver (0 and 1), and a wildcard receiver (2).
+fn ledger() -> Ledger {
+    let mut ledger = Ledger::new(2);
+    for watch in [Watch::Device(0), Watch::Device(1), Watch::All] {
+        ledger.add_receiver(watch);
+    }
+    ledger
+}
+
+fn post(ledger: &mut Ledger, device: u32, outcome: Outcome) -> u32 {
+    let sequence = ledger.post(device);
+    ledger.settle(device, sequence, outcome);
+    sequence
+}
+
+/// Posts `count` acknowledged alarms for device 0 and delivers them to the wildcard receiver.
+fn posted(count: u32) -> Ledger {
+    let mut ledger = ledger();
+    for _ in 0..count {
+        let sequence = post(&mut ledger, 0, Outcome::Acknowledged);
+        ledger.deliver(2, 0, sequence);
+    }
+    ledger
+}
+
+/// The counts of lost, doubled, reordered and unexpected deliveries.
+fn faults(ledger: Ledger) -> [u64; 4] {
+    let audit = ledger.audit();
+    assert_eq!(audit.is_clean(), audit.examples.is_empty());
+    [audit.lost, audit.doubled, audit.reordered, audit.unexpected]
+}
+
+#[test]
+fn every_delivery_once_and_in_order_is_clean() {
+    let mut ledger = posted(3);
+    for sequence in 0..3 {
+        ledger.deliver(0, 0, sequence);
+    }
+    let sequence = ledger.post(1);
+    ledger.deliver(1, 1, sequence);
+    ledger.deliver(2, 1, sequence);
+    ledger.settle(1, sequence, Outcome::Acknowledged);
+    assert_eq!(ledger.outstanding(), 0);
+    let audit = ledger.audit();
+    assert!(audit.is_clean());
+    assert_eq!((audit.acknowledged, audit.expected, audit.delivered), (4, 8, 8));
+}
+
+#[test]
+fn missing_delivery_in_the_middle_is_lost() {
+    let mut ledger = posted(3);
+    ledger.deliver(0, 0, 0);
+    ledger.deliver(0, 0, 2);
+    assert_eq!(ledger.outstanding(), 1);
+    assert_eq!(faults(ledger), [1, 0, 0, 0]);
+}
+
+#[test]
+fn missing_delivery_at_the_end_is_lost() {
+    let mut ledger = posted(2);
+    ledger.deliver(0, 0, 0);
+    assert_eq!(faults(ledger), [1, 0, 0, 0]);
+}
+
+#[test]
+fn dashboard_that_missed_everything_lost_everything() {
+    let mut ledger = ledger();
+    for device in [0, 0, 1] {
+        let sequence = post(&mut ledger, device, Outcome::Acknowledged);
+        ledger.deliver(device as usize, device, sequence);
+    }
+    assert_eq!(faults(ledger), [3, 0, 0, 0]);
+}
+
+#[test]
+fn same_delivery_again_is_doubled() {
+    let mut ledger = posted(2);
+    for sequence in [0, 1, 1, 0] {
+        ledger.deliver(0, 0, sequence);
+    }
+    assert_eq!(ledger.outstanding(), 0);
+    assert_eq!(faults(ledger), [0, 2, 0, 0]);
+}
+
+#[test]
+fn late_delivery_is_reordered_not_lost() {
+    let mut ledger = posted(3);
+    for sequence in [0, 2, 1] {
+        ledger.deliver(0, 0, sequence);
+    }
+    assert_eq!(faults(ledger), [0, 0, 1, 0]);
+}
+
+#[test]
+fn late_delivery_that_comes_twice_is_reordered_and_doubled() {
+    let mut ledger = posted(2);
+    for sequence in [1, 0, 0] {
+        ledger.deliver(0, 0, sequence);
+    }
+    assert_eq!(faults(ledger), [0, 1, 1, 0]);
+}
+
+#[test]
+fn delivery_of_another_device_is_unexpected() {
+    let mut ledger = posted(1);
+    ledger.deliver(0, 0, 0);
+    ledger.deliver(1, 0, 0);
+    assert_eq!(faults(ledger), [0, 0, 0, 1]);
+}
+
+#[test]
+fn delivery_of_a_refused_alarm_is_unexpected() {
+    let mut ledger = ledger();
+    let sequence = post(&mut ledger, 0, Outcome::Refused);
+    ledger.deliver(0, 0, sequence);
+    assert_eq!(faults(ledger), [0, 0, 0, 1]);
+}
+
+#[test]
+fn delivery_of_an_alarm_never_posted_is_unexpected() {
+    let mut ledger = posted(1);
+    for (device, sequence) in [(0, 0), (0, 1), (0, u32::MAX), (7, 0)] {
+        ledger.deliver(0, device, sequence);
+    }
+    assert_eq!(faults(ledger), [0, 0, 0, 3]);
+}
+
+#[test]
+fn alarm_of_unknown_outcome_may_arrive_or_not_but_never_twice() {
+    let mut ledger = ledger();
+    let first = post(&mut ledger, 0, Outcome::Unknown);
+    post(&mut ledger, 0, Outcome::Unknown);
+    ledger.deliver(0, 0, first);
+    ledger.deliver(2, 0, first);
+    ledger.deliver(2, 0, first);
+    assert_eq!(faults(ledger), [0, 1, 0, 0]);
+}

@@ -1,0 +1,80 @@
+//! The mark every posted alarm carries, by which its notifications are recognised without parsing them.
+
+use std::fmt;
+
+use memchr::memmem;
+
+/// Name of the fragment that holds the mark.
+pub(crate) const FRAGMENT: &str = "loadtest_Sequence";
+
+/// Which alarm of which run this is, and when it was due. Travels as the text `run-device-sequence-due` in the
+/// fragment `loadtest_Sequence`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Number of the run; notifications of other runs are ignored.
+    pub(crate) run: u32,
+    /// Index of the device in this run.
+    pub(crate) device: u32,
+    /// Position of the alarm among those of its device, from 0.
+    pub(crate) sequence: u32,
+    /// When the alarm was due to be posted, in microseconds since the start of the run.
+    pub(crate) due: u64,
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}-{}-{}", self.run, self.device, self.sequence, self.due)
+    }
+}
+
+impl Mark {
+    /// All marks in a JSON text, in order; whatever else the text holds is skipped.
+    pub(crate) fn scan(text: &[u8]) -> impl Iterator<Item = Self> + '_ {
+        let starts = memmem::find_iter(text, FRAGMENT);
+        starts.filter_map(|start| Self::read(&text[start + FRAGMENT.len()..]))
+    }
+
+    /// Reads what follows the fragment's name: `":"1-2-3-4"`, with or without blanks.
+    fn read(text: &[u8]) -> Option<Self> {
+        let start = text.iter().take(8).position(u8::is_ascii_digit)?;
+        let mut numbers = [0_u64; 4];
+        let mut bytes = text[start..].iter().take(60);
+        for (index, number) in numbers.iter_mut().enumerate() {
+            let end = if index == 3 { b'"' } else { b'-' };
+            loop {
+                match *bytes.next()? {
+                    digit @ b'0'..=b'9' => {
+                        *number = number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
+                    }
+                    byte if byte == end => break,
+                    _ => return None,
+                }
+            }
+        }
+        let [run, device, sequence, due] = numbers;
+        let narrow = |number: u64| u32::try_from(number).ok();
+        Some(Self { run: narrow(run)?, device: narrow(device)?, sequence: narrow(sequence)?, due })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_in_any_layout() {
+        let first = Mark { run: 4_000_000_000, device: 9999, sequence: 0, due: 30_000_000 };
+        let second = Mark { run: 1, device: 0, sequence: 7, due: 0 };
+        let text = format!(
+            r#"[{{"data":{{"{FRAGMENT}":"{first}","x":1}}}},{{"{FRAGMENT}" : "{second}"}},{{"channel":"/meta/connect"}}]"#
+        );
+        assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [first, second]);
+    }
+
+    #[test]
+    fn malformed_marks_are_skipped() {
+        for value in ["", "\":\"1-2-3\"", "\":\"1-2-x-4\"", "\":\"99999999999-1-1-1\"", "\":12"] {
+            assert_eq!(Mark::scan(format!("{FRAGMENT}{value}").as_bytes()).count(), 0, "{value}");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The result of a run: figures for machines (JSON) and for people (a short table).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::alarm::Answers;
+use crate::audience::Mishaps;
+use crate::error::Error;
+use crate::ledger::Audit;
+
+/// Everything a scenario measured; parts it does not measure are absent.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Report {
+    /// Subcommand.
+    pub(crate) scenario: &'static str,
+    /// Host and port.
+    pub(crate) target: String,
+    /// Settings of the subcommand, by flag name.
+    pub(crate) settings: serde_json::Value,
+    /// Length of the measured window, in seconds.
+    pub(crate) seconds: f64,
+    /// Whether everything the scenario promises held; decides the exit code.
+    pub(crate) clean: bool,
+    /// Alarms posted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) posts: Option<Posts>,
+    /// Notifications received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) deliveries: Option<Deliveries>,
+    /// Memory of the server process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory: Option<Memory>,
+    /// CPU time of both sides in the measured window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cpu: Option<Cpu>,
+    /// The clients that held polls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clients: Option<Mishaps>,
+    /// The verdict over the deliveries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ledger: Option<Audit>,
+    /// Devices that could not be removed afterwards.
+    pub(crate) devices_left: usize,
+}
+
+/// Percentiles in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Latency {
+    samples: u64,
+    p50_ms: f64,
+    p90_ms: f64,
+    p99_ms: f64,
+    p999_ms: f64,
+    max_ms: f64,
+}
+
+/// Posts of alarms; latency runs from the due time to the answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Posts {
+    /// Answers 201 in the measured window, per second.
+    per_second: f64,
+    by_status: BTreeMap<String, u64>,
+    latency: Latency,
+}
+
+/// Notifications; latency runs from the due time of the post to the delivery.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Deliveries {
+    per_second: f64,
+    latency: Latency,
+}
+
+/// PSS of the server in bytes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Memory {
+    /// With the devices created and no poll open.
+    before: u64,
+    /// With all polls open.
+    held: u64,
+    /// Growth from `before` to `held`, per poll.
+    per_poll: f64,
+    /// After the storm, polls still open.
+    after: u64,
+    /// `after` / `held`.
+    after_over_held: f64,
+    /// (`after` - `before`) / (`held` - `before`): what the storm left on the polls alone.
+    growth_after_over_held: f64,
+}
+
+/// CPU seconds in the measured window; a generator near 100 % of its core is the limit, not the server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Cpu {
+    server_seconds: Option<f64>,
+    server_percent: Option<f64>,
+    generator_seconds: f64,
+    generator_percent: f64,
+}
+
+impl Latency {
+    /// Percentiles of a histogram in microseconds.
+    pub(crate) fn of(histogram: &Histogram<u64>) -> Self {
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0;
+        Self {
+            samples: histogram.len(),
+            p50_ms: at(0.5),
+            p90_ms: at(0.9),
+            p99_ms: at(0.99),
+            p999_ms: at(0.999),
+            max_ms: histogram.max() as f64 / 1000.0,
+        }
+    }
+}
+
+impl Posts {
+    /// Figures of all posters over the measured seconds.
+    pub(crate) fn of(answers: &Answers, seconds: f64) -> Self {
+        Self {
+            per_second: answers.latency.len() as f64 / seconds,
+            by_status: answers.by_status.clone(),
+            latency: Latency::of(&answers.latency),
+        }
+    }
+}
+
+impl Deliveries {
+    /// Figures of all receivers over the measured seconds.
+    pub(crate) fn of(latency: &Histogram<u64>, seconds: f64) -> Self {
+        Self { per_second: latency.len() as f64 / seconds, latency: Latency::of(latency) }
+    }
+}
+
+impl Memory {
+    /// From three readings; `None` when one could not be taken.
+    pub(crate) fn of(
+        polls: usize,
+        before: Option<u64>,
+        held: Option<u64>,
+        after: Option<u64>,
+    ) -> Option<Self> {
+        let (before, held, after) = (before?, held?, after?);
+        let growth = |to: u64| to as f64 - before as f64;
+        Some(Self {
+            before,
+            held,
+            per_poll: growth(held) / polls as f64,
+            after,
+            after_over_held: after as f64 / held as f64,
+            growth_after_over_held: growth(after) / growth(held),
+        })
+    }
+}
+
+impl Cpu {
+    /// From the seconds each side used in `window` seconds.
+    pub(crate) fn of(server_seconds: Option<f64>, generator_seconds: f64, window: f64) -> Self {
+        let percent = |seconds: f64| 100.0 * seconds / window;
+        Self {
+            server_seconds,
+            server_percent: server_seconds.map(percent),
+            generator_seconds,
+            generator_percent: percent(generator_seconds),
+        }
+    }
+}
+
+impl Report {
+    /// Writes the report as JSON.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write_json(&self, path: &Path) -> Result<(), Error> {
+        let json = serde_json::to_string_pretty(self).map_err(std::io::Error::from)?;
+        Ok(fs::write(path, json + "\n")?)
+    }
+
+    /// Prints the table to standard output.
+    pub(crate) fn print(&self) {
+        use std::io::Write as _;
+        // A closed pipe is the reader's decision, not a fault of the run.
+        write!(std::io::stdout(), "{}", self.table()).ok();
+    }
+
+    /// The table: one figure a line.
+    pub(crate) fn table(&self) -> String {
+        let mut table = String::new();
+        for (label, value) in self.rows() {
+            table += &format!("{label:<24} {value}\n");
+        }
+        table
+    }
+
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let mut rows = vec![("scenario", format!("{} against {}", self.scenario, self.target))];
+        rows.push(("measured seconds", format!("{:.1}", self.seconds)));
+        if let Some(posts) = &self.posts {
+            rows.push(("posts/s", format!("{:.0}", posts.per_second)));
+            rows.push(("posts by status", format!("{:?}", posts.by_status)));
+            rows.push(("post latency", posts.latency.row()));
+        }
+        if let Some(deliveries) = &self.deliveries {
+            rows.push(("deliveries/s", format!("{:.0}", deliveries.per_second)));
+            rows.push(("post-to-delivery latency", deliveries.latency.row()));
+        }
+        rows.extend(self.memory.iter().flat_map(Memory::rows));
+        rows.extend(self.cpu.iter().map(Cpu::row));
+        rows.extend(self.clients.iter().map(|clients| ("clients", clients.row())));
+        rows.extend(self.ledger.iter().map(|ledger| ("ledger", ledger.row())));
+        rows.extend(self.ledger.iter().flat_map(|ledger| &ledger.examples).map(|fault| ("", fault.clone())));
+        if self.devices_left > 0 {
+            rows.push(("devices left behind", self.devices_left.to_string()));
+        }
+        rows.push(("verdict", if self.clean { "clean" } else { "NOT CLEAN" }.to_owned()));
+        rows
+    }
+}
+
+impl Latency {
+    fn row(&self) -> String {
+        format!(
+            "p50 {:.2}  p90 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
+            self.p50_ms, self.p90_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
+        )
+    }
+}
+
+impl Memory {
+    fn rows(&self) -> [(&'static str, String); 2] {
+        let mebibytes = |bytes: u64| bytes as f64 / 1_048_576.0;
+        [
+            ("memory per held poll", format!("{:.0} bytes", self.per_poll)),
+            (
+                "server PSS",
+                format!(
+                    "before {:.1}  held {:.1}  after {:.1} MiB; after/held {:.3}, growth only {:.3}",
+                    mebibytes(self.before),
+                    mebibytes(self.held),
+                    mebibytes(self.after),
+                    self.after_over_held,
+                    self.growth_after_over_held
+                ),
+            ),
+        ]
+    }
+}
+
+impl Cpu {
+    fn row(&self) -> (&'static str, String) {
+        let server = match (self.server_seconds, self.server_percent) {
+            (Some(seconds), Some(percent)) => format!("server {seconds:.2} s ({percent:.2} % of a core)"),
+            _ => "server unknown".to_owned(),
+        };
+        let generator =
+            format!("generator {:.2} s ({:.1} %)", self.generator_seconds, self.generator_percent);
+        ("CPU", format!("{server}  {generator}"))
+    }
+}
+
+impl Mishaps {
+    fn row(&self) -> String {
+        let cause = self.first_cause.as_deref().map(|cause| format!(": {cause}")).unwrap_or_default();
+        format!("reconnects {}  ended {}{cause}", self.reconnects, self.ended)
+    }
+}
+
+impl Audit {
+    fn row(&self) -> String {
+        format!(
+            "acknowledged {}  unknown {}  expected {}  delivered {}  lost {}  doubled {}  reordered {}  unexpected {}",
+            self.acknowledged,
+            self.unknown,
+            self.expected,
+            self.delivered,
+            self.lost,
+            self.doubled,
+            self.reordered,
+            self.unexpected
+        )
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,0 +1,68 @@
+//! The figures are computed and shown as documented.
+
+use super::*;
+use crate::ledger::{Ledger, Outcome, Watch};
+use crate::run::latency_histogram;
+
+/// A run with one acknowledged alarm that never arrived.
+fn report() -> Report {
+    let mut ledger = Ledger::new(1);
+    ledger.add_receiver(Watch::All);
+    let sequence = ledger.post(0);
+    ledger.settle(0, sequence, Outcome::Acknowledged);
+    let ledger = ledger.audit();
+    let mut answers = Answers::new();
+    answers.by_status.insert("201".to_owned(), 4);
+    for micros in [1000, 2000, 3000, 4000] {
+        answers.latency.record(micros).unwrap();
+    }
+    Report {
+        scenario: "fleet",
+        target: "127.0.0.1:8080".to_owned(),
+        settings: serde_json::json!({"devices": 1}),
+        seconds: 2.0,
+        clean: ledger.is_clean(),
+        posts: Some(Posts::of(&answers, 2.0)),
+        deliveries: None,
+        memory: Memory::of(10, Some(1_048_576), Some(3_145_728), Some(3_355_443)),
+        cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0)),
+        clients: Some(Mishaps::default()),
+        ledger: Some(ledger),
+        devices_left: 0,
+    }
+}
+
+#[test]
+fn table_shows_figures_faults_and_verdict() {
+    let table = report().table();
+    for line in [
+        "posts/s                  2\n",
+        "p50 2.00  p90 4.00  p99 4.00  p99.9 4.00  max 4.00 ms  (4 samples)",
+        "memory per held poll     209715 bytes",
+        "after/held 1.067, growth only 1.100",
+        "server 0.50 s (25.00 % of a core)  generator 1.00 s (50.0 %)",
+        "lost: receiver 0, device 0, alarm 0",
+        "verdict                  NOT CLEAN\n",
+    ] {
+        assert!(table.contains(line), "{line:?} not in\n{table}");
+    }
+}
+
+#[test]
+fn json_leaves_out_what_was_not_measured() {
+    let json = serde_json::to_value(report()).unwrap();
+    assert_eq!(json["posts"]["by_status"]["201"], 4);
+    assert_eq!(json["ledger"]["lost"], 1);
+    assert_eq!(json["clean"], false);
+    assert!(json.get("deliveries").is_none());
+}
+
+#[test]
+fn memory_is_absent_when_the_server_cannot_be_read() {
+    assert_eq!(Memory::of(10, Some(1), None, Some(2)), None);
+}
+
+#[test]
+fn percentiles_of_nothing_are_zero() {
+    assert_eq!(Latency::of(&latency_histogram()).p99_ms, 0.0);
+}

@@ -1,0 +1,130 @@
+//! What all clients of one run share: its clock, its number, the ledger and the latencies.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hdrhistogram::Histogram;
+use tokio::sync::Notify;
+
+use crate::ledger::{Audit, Ledger, Outcome, ReceiverId, Watch};
+use crate::mark::Mark;
+
+/// Latencies up to ten minutes, in microseconds, to three digits.
+const LONGEST_LATENCY: u64 = 600_000_000;
+
+/// One run: shared by posters and receivers.
+#[derive(Debug)]
+pub(crate) struct Run {
+    id: u32,
+    started: Instant,
+    /// Signalled when the last owed delivery has come.
+    settled: Notify,
+    observed: Mutex<Observed>,
+}
+
+#[derive(Debug)]
+struct Observed {
+    ledger: Ledger,
+    latency: Histogram<u64>,
+    /// Alarms due before this (microseconds of the run) are in the ledger but not in the figures.
+    measured_from: u64,
+}
+
+/// An empty histogram for latencies in microseconds.
+pub(crate) fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LONGEST_LATENCY, 3).expect("the bounds are constants the crate accepts")
+}
+
+impl Run {
+    /// A run over `devices` devices that starts now and measures nothing until [`Self::measure_from`].
+    pub(crate) fn new(devices: usize) -> Self {
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let observed =
+            Observed { ledger: Ledger::new(devices), latency: latency_histogram(), measured_from: u64::MAX };
+        Self {
+            id: clock.as_micros() as u32,
+            started: Instant::now(),
+            settled: Notify::new(),
+            observed: Mutex::new(observed),
+        }
+    }
+
+    fn observed(&self) -> MutexGuard<'_, Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Microseconds since the run started.
+    pub(crate) fn now(&self) -> u64 {
+        self.started.elapsed().as_micros() as u64
+    }
+
+    /// The instant of a time of the run, for timers.
+    pub(crate) fn instant(&self, micros: u64) -> Instant {
+        self.started + Duration::from_micros(micros)
+    }
+
+    /// From this time on (microseconds of the run) alarms count in the figures.
+    pub(crate) fn measure_from(&self, micros: u64) {
+        self.observed().measured_from = micros;
+    }
+
+    /// Registers a receiver.
+    pub(crate) fn add_receiver(&self, watch: Watch) -> ReceiverId {
+        self.observed().ledger.add_receiver(watch)
+    }
+
+    /// Enters the next alarm of a device, due at `due`, into the ledger.
+    pub(crate) fn post(&self, device: u32, due: u64) -> Mark {
+        let sequence = self.observed().ledger.post(device);
+        Mark { run: self.id, device, sequence, due }
+    }
+
+    /// Notes the answer to a post.
+    pub(crate) fn settle(&self, mark: Mark, outcome: Outcome) {
+        self.observed().ledger.settle(mark.device, mark.sequence, outcome);
+    }
+
+    /// Notes every notification of this run in a batch; returns how many there were.
+    pub(crate) fn deliver(&self, receiver: ReceiverId, batch: &[u8]) -> usize {
+        let mut count = 0;
+        let now = self.now();
+        let mut observed = self.observed();
+        for mark in Mark::scan(batch).filter(|mark| mark.run == self.id) {
+            count += 1;
+            observed.ledger.deliver(receiver, mark.device, mark.sequence);
+            if mark.due >= observed.measured_from {
+                observed.latency.saturating_record(now.saturating_sub(mark.due));
+            }
+        }
+        if count > 0 && observed.ledger.outstanding() == 0 {
+            self.settled.notify_one();
+        }
+        count
+    }
+
+    /// Waits until every acknowledged alarm has reached everyone, at most `limit`; what is missing then is the
+    /// audit's business.
+    pub(crate) async fn drain(&self, limit: Duration) {
+        let all_delivered = async {
+            while self.observed().ledger.outstanding() > 0 {
+                self.settled.notified().await;
+            }
+        };
+        tokio::time::timeout(limit, all_delivered).await.ok();
+    }
+
+    /// Deliveries still owed.
+    pub(crate) fn outstanding(&self) -> i64 {
+        self.observed().ledger.outstanding()
+    }
+
+    /// Latencies from due time to delivery, in microseconds; as many samples as measured deliveries.
+    pub(crate) fn latency(&self) -> Histogram<u64> {
+        self.observed().latency.clone()
+    }
+
+    /// Closes the ledger and gives the verdict; the run must be over.
+    pub(crate) fn audit(&self) -> Audit {
+        std::mem::replace(&mut self.observed().ledger, Ledger::new(0)).audit()
+    }
+}

@@ -1,0 +1,123 @@
+//! The scenarios, and the frame they share: devices, memory readings, CPU readings, the report.
+
+mod alarms;
+mod fanout;
+mod fleet;
+mod hold;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::cli::{self, Arguments, Common};
+use crate::devices;
+use crate::error::Error;
+use crate::progress::Progress;
+use crate::report::{Cpu, Report};
+use crate::run::Run;
+use crate::server_process::Process;
+use crate::target::{Reach, Target};
+
+/// Time given to deliveries that should not come any more, to show as doubled.
+const LATE_DELIVERIES: Duration = Duration::from_secs(1);
+
+/// Runs the scenario that was asked for.
+///
+/// # Errors
+/// The run could not be prepared; faults under load are in the report.
+pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
+    let bench = Bench::new(&arguments.common)?;
+    match &arguments.scenario {
+        cli::Scenario::Fleet(settings) => Box::pin(fleet::run(&bench, settings)).await,
+        cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
+        cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
+        cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
+    }
+}
+
+/// What every scenario works with: the target, the server's process and the common settings.
+#[derive(Debug)]
+struct Bench {
+    target: Arc<Target>,
+    server: Option<Process>,
+    common: Common,
+}
+
+/// CPU time and wall clock at the start of a measured window.
+#[derive(Debug)]
+struct Window {
+    started: Instant,
+    server: Option<f64>,
+    generator: f64,
+}
+
+impl Bench {
+    fn new(common: &Common) -> Result<Self, Error> {
+        let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
+        let target = Arc::new(Target::resolve(&common.url, reach, &common.user, &common.password)?);
+        let server = match (common.server_pid, reach) {
+            (Some(pid), _) => Some(Process::with_pid(pid)),
+            (None, Reach::Loopback) => Process::listening_on(target.port()),
+            (None, Reach::Anywhere) => None,
+        };
+        Ok(Self { target, server, common: common.clone() })
+    }
+
+    /// PSS of the server in bytes.
+    fn memory(&self) -> Option<u64> {
+        self.server.and_then(Process::memory)
+    }
+
+    /// PSS of the server once it has come to rest.
+    async fn memory_at_rest(&self) -> Option<u64> {
+        Progress::pass("settling", Instant::now() + Duration::from_secs(self.common.settle)).await;
+        self.memory()
+    }
+
+    /// Waits for deliveries still owed, then for those that should not come.
+    async fn drain(&self, run: &Run) {
+        run.drain(Duration::from_secs(self.common.drain)).await;
+        tokio::time::sleep(LATE_DELIVERIES).await;
+    }
+
+    /// Removes the devices unless they are to stay; returns how many are left against the wish.
+    async fn remove_devices(&self, ids: Vec<String>) -> usize {
+        if self.common.keep { 0 } else { devices::remove(&self.target, ids).await }
+    }
+
+    fn open_window(&self) -> Window {
+        Window {
+            started: Instant::now(),
+            server: self.server.and_then(Process::cpu_seconds),
+            generator: Process::own().cpu_seconds().unwrap_or_default(),
+        }
+    }
+
+    /// Wall-clock seconds of the window and the CPU used in it.
+    fn close_window(&self, window: &Window) -> (f64, Cpu) {
+        let seconds = window.started.elapsed().as_secs_f64();
+        let server =
+            self.server.and_then(Process::cpu_seconds).zip(window.server).map(|(now, then)| now - then);
+        let generator = Process::own().cpu_seconds().unwrap_or_default() - window.generator;
+        (seconds, Cpu::of(server, generator, seconds))
+    }
+
+    /// A report without figures.
+    fn report(&self, scenario: &'static str, settings: &impl Serialize) -> Report {
+        Report {
+            scenario,
+            target: self.target.authority().to_owned(),
+            settings: serde_json::to_value(settings).unwrap_or_default(),
+            seconds: 0.0,
+            clean: false,
+            posts: None,
+            deliveries: None,
+            memory: None,
+            cpu: None,
+            clients: None,
+            ledger: None,
+            devices_left: 0,
+        }
+    }
+}

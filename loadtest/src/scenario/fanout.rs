@@ -1,0 +1,88 @@
+//! `fanout`: one alarm to everybody, again and again. Each client polls again at once; the next alarm is posted
+//! when all have the one before, so deliveries per second are the server's sustained broadcast rate.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Bench;
+use crate::alarm::Poster;
+use crate::audience::{Audience, Seat, Transport};
+use crate::cli::{Fanout, SharedChannel};
+use crate::devices;
+use crate::error::Error;
+use crate::ledger::{Outcome, Watch};
+use crate::progress::Progress;
+use crate::report::{Deliveries, Memory, Posts, Report};
+use crate::run::Run;
+
+/// Runs the scenario.
+pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Error> {
+    let ids = devices::create(&bench.target, 1).await?;
+    let run = Arc::new(Run::new(1));
+    let before = bench.memory();
+    let seats = seats(&run, &ids[0], settings);
+    let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;
+    let held = bench.memory_at_rest().await;
+
+    let warm_up = broadcast(bench, &run, &ids[0], settings.warmup).await;
+    run.measure_from(run.now());
+    let window = bench.open_window();
+    let poster = broadcast(bench, &run, &ids[0], settings.seconds).await;
+    let (seconds, cpu) = bench.close_window(&window);
+    bench.drain(&run).await;
+    let after = bench.memory_at_rest().await;
+    let clients = audience.close();
+    let ledger = run.audit();
+
+    let failures = warm_up.answers.failures() + poster.answers.failures();
+    Ok(Report {
+        seconds,
+        clean: ledger.is_clean() && failures == 0 && clients.ended == 0,
+        posts: Some(Posts::of(&poster.answers, seconds)),
+        deliveries: Some(Deliveries::of(&run.latency(), seconds)),
+        memory: Memory::of(settings.clients as usize, before, held, after),
+        cpu: Some(cpu),
+        clients: Some(clients),
+        ledger: Some(ledger),
+        devices_left: bench.remove_devices(ids).await,
+        ..bench.report("fanout", settings)
+    })
+}
+
+fn seats(run: &Run, id: &str, settings: &Fanout) -> Vec<Seat> {
+    let (watch, channel) = match settings.channel {
+        SharedChannel::Device => (Watch::Device(0), format!("/alarms/{id}")),
+        SharedChannel::Wildcard => (Watch::All, "/alarms/*".to_owned()),
+    };
+    let seat = |_| Seat {
+        receiver: run.add_receiver(watch),
+        channel: channel.clone(),
+        transport: Transport::LongPolling,
+    };
+    (0..settings.clients).map(seat).collect()
+}
+
+/// Posts alarm after alarm for some seconds; ends early when one does not reach everybody in time.
+async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, seconds: u64) -> Poster {
+    let mut poster = Poster::new(&bench.target, run, 0);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let rounds = async {
+        while Instant::now() < end {
+            let outcome = poster.post(0, id, run.now()).await;
+            run.drain(Duration::from_secs(bench.common.drain)).await;
+            if outcome != Outcome::Acknowledged || run.outstanding() > 0 {
+                break;
+            }
+        }
+    };
+    // The bar ends on time, the last round when everybody has it.
+    let ticking = async {
+        Progress::pass("broadcasting", end).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = rounds => {}
+        () = ticking => {}
+    }
+    poster
+}

@@ -1,0 +1,46 @@
+//! `hold`: polls held and nothing happening; what a quiet fleet costs the server.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Bench;
+use crate::audience::{Audience, Seat, Transport};
+use crate::cli::Hold;
+use crate::devices;
+use crate::error::Error;
+use crate::ledger::Watch;
+use crate::progress::Progress;
+use crate::report::{Memory, Report};
+use crate::run::Run;
+
+/// Runs the scenario. Clean when every poll is still held at the end.
+pub(super) async fn run(bench: &Bench, settings: &Hold) -> Result<Report, Error> {
+    let ids = devices::create(&bench.target, settings.devices as usize).await?;
+    let run = Arc::new(Run::new(ids.len()));
+    let before = bench.memory();
+    let channels = (0..settings.devices).zip(&ids).cycle();
+    let seats: Vec<Seat> = channels
+        .take(settings.clients as usize)
+        .map(|(device, id)| Seat {
+            receiver: run.add_receiver(Watch::Device(device)),
+            channel: format!("/alarms/{id}"),
+            transport: Transport::LongPolling,
+        })
+        .collect();
+    let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;
+    let held = bench.memory_at_rest().await;
+    let window = bench.open_window();
+    Progress::pass("holding", Instant::now() + Duration::from_secs(settings.seconds)).await;
+    let (seconds, cpu) = bench.close_window(&window);
+    let after = bench.memory();
+    let clients = audience.close();
+    Ok(Report {
+        seconds,
+        clean: clients.reconnects == 0 && clients.ended == 0,
+        memory: Memory::of(settings.clients as usize, before, held, after),
+        cpu: Some(cpu),
+        clients: Some(clients),
+        devices_left: bench.remove_devices(ids).await,
+        ..bench.report("hold", settings)
+    })
+}

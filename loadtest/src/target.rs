@@ -1,0 +1,175 @@
+//! The server under load: its address, the credentials, and where connections to it start from.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::connection::Connection;
+use crate::error::Error;
+
+/// Connections opened from one source address before the next one is used; a source address has about 28,000
+/// ports.
+const CONNECTIONS_PER_SOURCE: u32 = 20_000;
+/// How long one TCP connect may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Which targets are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Loopback addresses only.
+    Loopback,
+    /// Any address; the caller vouches for the right to load it.
+    Anywhere,
+}
+
+/// Where and as whom requests are sent.
+#[derive(Debug)]
+pub(crate) struct Target {
+    address: SocketAddr,
+    authority: String,
+    authorization: String,
+    opened: AtomicU32,
+}
+
+impl Target {
+    /// Resolves `http://host[:port]`; `user` may be `tenant/user`.
+    ///
+    /// # Errors
+    /// The URL is no plain HTTP address, does not resolve, or is not loopback though `reach` asks for that.
+    pub(crate) fn resolve(url: &str, reach: Reach, user: &str, password: &str) -> Result<Self, Error> {
+        let refused = |reason: &str| Error::Refused(format!("{url}: {reason}"));
+        let authority =
+            url.strip_prefix("http://").ok_or_else(|| refused("only http:// targets"))?.trim_end_matches('/');
+        let host_has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let with_port = if host_has_port { authority.to_owned() } else { format!("{authority}:80") };
+        let addresses: Vec<SocketAddr> = with_port.to_socket_addrs()?.collect();
+        let address = *addresses
+            .iter()
+            .find(|address| address.is_ipv4())
+            .or(addresses.first())
+            .ok_or_else(|| refused("resolves to nothing"))?;
+        if reach == Reach::Loopback && !address.ip().is_loopback() {
+            return Err(refused("not a loopback address; --allow-remote-target lifts this"));
+        }
+        let authorization = format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")));
+        Ok(Self { address, authority: authority.to_owned(), authorization, opened: AtomicU32::new(0) })
+    }
+
+    /// Host and port as the URL gave them.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Value of the `Authorization` header.
+    pub(crate) fn authorization(&self) -> &str {
+        &self.authorization
+    }
+
+    /// TCP port of the server.
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Opens a connection for HTTP requests.
+    ///
+    /// # Errors
+    /// No connection within 20 s, or no free port.
+    pub(crate) async fn connect(&self) -> Result<Connection, Error> {
+        Ok(Connection::new(self.open_stream().await?))
+    }
+
+    /// Opens a socket from the next source address. It is reset, not closed, when dropped: ten thousand sockets
+    /// in TIME_WAIT would take the ports of the next run.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub(crate) async fn open_stream(&self) -> Result<TcpStream, Error> {
+        let socket = if self.address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        socket.set_nodelay(true)?;
+        socket.set_zero_linger()?;
+        if let Some(source) = self.next_source() {
+            socket.set_reuseaddr(true)?;
+            socket.bind(SocketAddr::new(source, 0))?;
+        }
+        let connecting = socket.connect(self.address);
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
+        Ok(connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??)
+    }
+
+    fn next_source(&self) -> Option<IpAddr> {
+        let is_ipv4_loopback = matches!(self.address.ip(), IpAddr::V4(ip) if ip.is_loopback());
+        let opened = self.opened.fetch_add(1, Ordering::Relaxed);
+        let last_octet = 1 + (opened / CONNECTIONS_PER_SOURCE) % 250;
+        is_ipv4_loopback.then(|| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last_octet as u8)))
+    }
+
+    /// A complete POST request with a JSON body; asks for JSON back.
+    pub(crate) fn post(&self, path: &str, body: &str) -> Vec<u8> {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.authority,
+            self.authorization,
+            body.len()
+        )
+        .into_bytes()
+    }
+
+    /// A complete DELETE request.
+    pub(crate) fn delete(&self, path: &str) -> Vec<u8> {
+        format!(
+            "DELETE {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\r\n",
+            self.authority, self.authorization
+        )
+        .into_bytes()
+    }
+}
+
+/// Lifts the soft limit of open files to the hard one; a poll is a file.
+pub(crate) fn raise_open_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused the run ends later with a clear "too many open files".
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(url: &str, reach: Reach) -> Result<Target, Error> {
+        Target::resolve(url, reach, "main/admin", "secret")
+    }
+
+    #[test]
+    fn loopback_targets_are_accepted() {
+        for url in ["http://127.0.0.1:8080", "http://127.0.0.9:8080/", "http://[::1]:8080"] {
+            assert_eq!(resolve(url, Reach::Loopback).unwrap().port(), 8080, "{url}");
+        }
+    }
+
+    #[test]
+    fn remote_targets_are_refused_unless_allowed() {
+        let url = "http://192.0.2.1:8080";
+        assert!(matches!(resolve(url, Reach::Loopback), Err(Error::Refused(_))));
+        assert!(resolve(url, Reach::Anywhere).is_ok());
+    }
+
+    #[test]
+    fn other_schemes_are_refused() {
+        assert!(matches!(resolve("https://127.0.0.1:1", Reach::Loopback), Err(Error::Refused(_))));
+    }
+
+    #[test]
+    fn source_address_changes_before_its_ports_run_out() {
+        let target = resolve("http://127.0.0.1:8080", Reach::Loopback).unwrap();
+        target.opened.store(CONNECTIONS_PER_SOURCE - 1, Ordering::Relaxed);
+        let sources: Vec<_> = (0..2).map(|_| target.next_source().unwrap().to_string()).collect();
+        assert_eq!(sources, ["127.0.0.1", "127.0.0.2"]);
+    }
+}

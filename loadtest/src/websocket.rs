@@ -1,0 +1,86 @@
+//! A Bayeux session over WebSocket: notifications come as frames of their own.
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use memchr::memmem;
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
+use tokio_tungstenite::tungstenite::{Error as SocketError, Message, Utf8Bytes};
+
+use crate::bayeux;
+use crate::connection::ANSWER_TIMEOUT;
+use crate::error::Error;
+use crate::target::Target;
+
+const CONNECTION_TYPE: &str = "websocket";
+
+/// A subscribed session.
+#[derive(Debug)]
+pub(crate) struct WebSocket {
+    socket: WebSocketStream<TcpStream>,
+    connect: Utf8Bytes,
+}
+
+impl WebSocket {
+    /// Upgrades, shakes hands, subscribes and sends the first connect.
+    ///
+    /// # Errors
+    /// The server refuses a step or goes away.
+    pub(crate) async fn open(target: &Target, channel: &str) -> Result<Self, Error> {
+        let mut socket = upgrade(target).await?;
+        let answer = call(&mut socket, bayeux::HANDSHAKE, bayeux::handshake(CONNECTION_TYPE)).await?;
+        let client_id = bayeux::client_id(answer.as_bytes())?;
+        let answer = call(&mut socket, bayeux::SUBSCRIBE, bayeux::subscribe(&client_id, channel)).await?;
+        bayeux::expect_success(bayeux::SUBSCRIBE, answer.as_bytes())?;
+        let mut session = Self { socket, connect: bayeux::connect(&client_id, CONNECTION_TYPE).into() };
+        session.heartbeat().await?;
+        Ok(session)
+    }
+
+    /// Waits for the next frame; answers pings and renews the connect when the server ended it.
+    ///
+    /// # Errors
+    /// The socket was closed, or the session is gone.
+    pub(crate) async fn frame(&mut self) -> Result<Utf8Bytes, Error> {
+        let frame = next_text(&mut self.socket).await?;
+        if memmem::find(frame.as_bytes(), bayeux::CONNECT.as_bytes()).is_some() {
+            bayeux::expect_success(bayeux::CONNECT, frame.as_bytes())?;
+            self.heartbeat().await?;
+        }
+        Ok(frame)
+    }
+
+    async fn heartbeat(&mut self) -> Result<(), Error> {
+        Ok(self.socket.send(Message::Text(self.connect.clone())).await.map_err(Box::new)?)
+    }
+}
+
+async fn upgrade(target: &Target) -> Result<WebSocketStream<TcpStream>, Error> {
+    let address = format!("ws://{}{}", target.authority(), bayeux::PATH);
+    let uri = address.parse().map_err(|error| Error::Refused(format!("{address}: {error}")))?;
+    let request = ClientRequestBuilder::new(uri).with_header("Authorization", target.authorization());
+    let upgrading = tokio_tungstenite::client_async(request, target.open_stream().await?);
+    let upgraded = tokio::time::timeout(ANSWER_TIMEOUT, Box::pin(upgrading)).await;
+    let (socket, _) = upgraded.map_err(|_| Error::Timeout("upgrade"))?.map_err(Box::new)?;
+    Ok(socket)
+}
+
+async fn call(
+    socket: &mut WebSocketStream<TcpStream>,
+    step: &'static str,
+    message: String,
+) -> Result<Utf8Bytes, Error> {
+    socket.send(Message::text(message)).await.map_err(Box::new)?;
+    tokio::time::timeout(ANSWER_TIMEOUT, next_text(socket)).await.map_err(|_| Error::Timeout(step))?
+}
+
+async fn next_text(socket: &mut WebSocketStream<TcpStream>) -> Result<Utf8Bytes, Error> {
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Text(text))) => return Ok(text),
+            Some(Ok(Message::Close(_))) | None => return Err(Box::new(SocketError::ConnectionClosed).into()),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(Box::new(error).into()),
+        }
+    }
+}
