@@ -11,6 +11,7 @@ pub mod api;
 pub mod auth;
 pub mod cli;
 pub mod config;
+pub mod connection;
 pub mod embedded_postgres;
 pub mod health;
 pub mod http;

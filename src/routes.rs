@@ -7,6 +7,7 @@ use crate::auth::Caller;
 use crate::health;
 use crate::http::error::{ApiError, Result};
 use crate::realtime::{long_polling, websocket};
+use crate::telemetry::RouteDurations;
 
 /// Enters every path of the server.
 #[rustfmt::skip]
@@ -37,13 +38,13 @@ pub fn table(app: &mut web::ServiceConfig) {
     app.service(at("/health/ready", "GET").get(health::ready));
     app.service(at("/metrics", "GET").get(health::metrics));
 
-    app.default_service(web::to(no_such_path));
+    app.app_data(RouteDurations::new("unknown")).default_service(web::to(no_such_path));
 }
 
 /// A path that refuses every method it is not given (C-17).
 fn at(path: &str, allow: &'static str) -> Path {
     let refuse = move |_: Caller| async move { Err::<HttpResponse, _>(ApiError::MethodNotAllowed { allow }) };
-    Path(web::resource(path).default_service(web::to(refuse)))
+    Path(web::resource(path).app_data(RouteDurations::new(path)).default_service(web::to(refuse)))
 }
 
 struct Path(Resource);

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::web;
 use platform_actors::Platform;
 use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
@@ -18,8 +17,7 @@ use crate::administration::{self, FirstStart};
 use crate::auth::Authenticator;
 use crate::auth::password::SecretKey;
 use crate::config::{Settings, TrustedProxy};
-use crate::http::middleware;
-use crate::{routes, telemetry};
+use crate::{connection, telemetry};
 
 /// What every handler can reach.
 pub struct Edge {
@@ -67,10 +65,6 @@ pub enum StartError {
     },
 }
 
-/// Idle connections are kept for devices that come back within a minute.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
-/// A request head must have arrived within this time.
-const REQUEST_HEAD: Duration = Duration::from_secs(20);
 /// Released polls come back spread over this time.
 const RELEASE_SPREAD: Duration = Duration::from_secs(5);
 /// How often polls are released while the server stops: some come in between.
@@ -79,9 +73,6 @@ const RELEASE_AGAIN: Duration = Duration::from_millis(250);
 const CONNECTIONS_PER_WORKER: usize = 1_000_000;
 /// Connections that may wait to be accepted when a fleet reconnects.
 const BACKLOG: u32 = 8192;
-/// TCP keep-alive finds peers that vanished behind a NAT without a word.
-const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
-
 /// A server that listens.
 pub struct Server {
     edge: web::Data<Edge>,
@@ -119,8 +110,14 @@ impl Server {
             fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("http://{address}")),
             trusted_proxies: settings.trusted_proxies.clone(),
         });
-        let http = http_server(edge.clone(), listener, settings)
-            .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
+        let builder = actix_server::Server::build()
+            .workers(settings.workers)
+            .max_concurrent_connections(CONNECTIONS_PER_WORKER)
+            .shutdown_timeout(settings.shutdown.as_secs())
+            .disable_signals();
+        let http = connection::listen(builder, listener, edge.clone())
+            .map_err(|cause| StartError::Listen { address: settings.listen, cause })?
+            .run();
         Ok(Self { edge, http, address, first_start, shutdown: settings.shutdown })
     }
 
@@ -178,36 +175,6 @@ fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG as i32)?;
     Ok(socket.into())
-}
-
-fn http_server(
-    edge: web::Data<Edge>,
-    listener: std::net::TcpListener,
-    settings: &Settings,
-) -> io::Result<actix_web::dev::Server> {
-    let factory =
-        move || App::new().app_data(edge.clone()).configure(routes::table).wrap(from_fn(middleware::around));
-    let keep_alive = socket2::TcpKeepalive::new().with_time(TCP_KEEP_ALIVE);
-    let server = HttpServer::new(factory)
-        .workers(settings.workers)
-        .max_connections(CONNECTIONS_PER_WORKER)
-        .keep_alive(KEEP_ALIVE)
-        .client_request_timeout(REQUEST_HEAD)
-        // Else a client that closes its held poll is never noticed.
-        .h1_allow_half_closed(false)
-        // A held poll writes its head early and its body later: the body must not wait for an acknowledgement.
-        .tcp_nodelay(true)
-        .on_connect(move |connection, _| {
-            if let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() {
-                // Without it a vanished peer is found later, by the keep-alive space.
-                socket2::SockRef::from(stream).set_tcp_keepalive(&keep_alive).ok();
-            }
-        })
-        .shutdown_timeout(settings.shutdown.as_secs())
-        .disable_signals()
-        .listen(listener)?
-        .run();
-    Ok(server)
 }
 
 /// The key under which generated secrets are hashed.

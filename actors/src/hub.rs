@@ -94,7 +94,7 @@ impl Handler<Publish> for NotificationHub {
     type Result = ();
 
     fn handle(&mut self, publish: Publish, _: &mut Self::Context) {
-        metrics::counter!(crate::metrics::PUBLISHED).increment(1);
+        crate::metrics::PUBLISHED.increment(1);
         let channel = Channel { resource: publish.event.resource(), id: publish.source };
         let exact = self.listeners.get(&Pattern::Exact(channel));
         let all = self.listeners.get(&Pattern::All(channel.resource));

@@ -131,7 +131,7 @@ impl Handler<Write> for Writer {
             false => Some(Error::unavailable("too many writes are waiting")),
         };
         if let Some(error) = refusal {
-            metrics::counter!(crate::metrics::WRITES_REFUSED).increment(1);
+            crate::metrics::WRITES_REFUSED.increment(1);
             drop(write.reply_to.send(Err(error)));
             return;
         }
@@ -150,7 +150,7 @@ async fn commit(
     changes: Vec<Change>,
 ) -> Vec<Result<Written>> {
     let begun = Instant::now();
-    metrics::histogram!(crate::metrics::BATCH_ROWS).record(changes.len() as f64);
+    crate::metrics::BATCH_ROWS.record(changes.len() as f64);
     let connection = match pool.get().await {
         Ok(connection) => connection,
         Err(error) => {
@@ -166,7 +166,7 @@ async fn commit(
         (_, Ok(written)) => written.into_iter().map(Ok).collect(),
         (_, Err(error)) => changes.iter().map(|_| Err(error.clone())).collect(),
     };
-    metrics::histogram!(crate::metrics::COMMIT).record(begun.elapsed());
+    crate::metrics::COMMIT.record(begun.elapsed());
     outcomes
 }
 

@@ -5,13 +5,13 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
 /// What a client presented, unproven.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credentials {
+pub(super) struct Credentials {
     /// The tenant before the first slash, when there is one.
-    pub tenant: Option<String>,
+    pub(super) tenant: Option<String>,
     /// The user's name.
-    pub user: String,
+    pub(super) user: String,
     /// The password.
-    pub password: String,
+    pub(super) password: String,
 }
 
 /// Longest header that is looked at.
@@ -19,16 +19,10 @@ const MAX_HEADER: usize = 8 << 10;
 
 impl Credentials {
     /// Reads the value of an `Authorization` header; `None` when it is not Basic or cannot be read.
-    pub fn from_header(value: &[u8]) -> Option<Self> {
+    pub(super) fn from_header(value: &[u8]) -> Option<Self> {
         let (scheme, token) = std::str::from_utf8(value).ok()?.trim().split_once(' ')?;
-        scheme.eq_ignore_ascii_case("Basic").then(|| Self::from_token(token))?
-    }
-
-    /// Reads base64 of `[tenant/]user:password`; an optional leading `Basic ` is skipped (B-19).
-    pub fn from_token(token: &str) -> Option<Self> {
         let token = token.trim();
-        let token = token.strip_prefix("Basic ").unwrap_or(token).trim();
-        if token.len() > MAX_HEADER {
+        if !scheme.eq_ignore_ascii_case("Basic") || token.len() > MAX_HEADER {
             return None;
         }
         let bytes = STANDARD.decode(token).or_else(|_| STANDARD_NO_PAD.decode(token)).ok()?;

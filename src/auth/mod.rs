@@ -4,13 +4,14 @@ mod basic;
 mod domains;
 pub mod password;
 
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev, web};
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{Either, LocalBoxFuture};
 use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::{Authority, Origin};
 use platform_actors::model::role::RoleSet;
@@ -19,11 +20,11 @@ use platform_actors::store::{self, Database};
 use quick_cache::sync::Cache;
 use ring::hmac;
 
-pub use basic::Credentials;
+use basic::Credentials;
 use domains::Domains;
 use password::SecretKey;
 
-use crate::http::Wire;
+use crate::http::{Wire, authority, edge};
 use crate::http::error::{ApiError, Result};
 
 /// A user who proved to be one.
@@ -78,16 +79,21 @@ impl Caller {
 /// Authentication comes before everything else a request could be refused for (E-04).
 impl FromRequest for Caller {
     type Error = ApiError;
-    type Future = LocalBoxFuture<'static, Result<Self>>;
+    type Future = Either<Ready<Result<Self>>, LocalBoxFuture<'static, Result<Self>>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        let request = request.clone();
-        Box::pin(async move {
-            let header = request.headers().get(header::AUTHORIZATION).ok_or(ApiError::Unauthorized)?;
-            let credentials = Credentials::from_header(header.as_bytes()).ok_or(ApiError::Unauthorized)?;
-            let host = crate::http::authority(&request).unwrap_or_default();
-            crate::http::edge(&request).authenticator.authenticate(&credentials, host).await
-        })
+        let Some(header) = request.headers().get(header::AUTHORIZATION) else {
+            return Either::Left(ready(Err(ApiError::Unauthorized)));
+        };
+        let host = authority(request).unwrap_or_default();
+        if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
+            return Either::Left(ready(Ok(caller)));
+        }
+        let (request, header) = (request.clone(), header.clone());
+        Either::Right(Box::pin(async move {
+            let host = authority(&request).unwrap_or_default();
+            edge(&request).authenticator.authenticate(header.as_bytes(), host).await
+        }))
     }
 }
 
@@ -98,7 +104,7 @@ const REMEMBERED_CALLERS: usize = 100_000;
 
 /// Verifies credentials, and remembers those it verified.
 ///
-/// The memory is keyed by an HMAC under a key of this process, never by the credentials. Passwords that people chose
+/// The memory is keyed by an HMAC of the header under a key of this process, never by the credentials. Passwords that people chose
 /// cost Argon2id, off the event loop and behind a small semaphore, so a wrong one costs nobody else latency; failures
 /// are not remembered (U-16).
 pub struct Authenticator {
@@ -129,39 +135,46 @@ impl Authenticator {
         }
     }
 
-    /// Finds out who asks. `host` is the address the request was sent to.
+    /// The caller of an `Authorization` header that was verified a short while ago.
+    pub fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
+        let (caller, until) = self.remembered.get(&self.key(header, host))?;
+        (until > Instant::now()).then_some(caller)
+    }
+
+    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to.
     ///
     /// # Errors
     /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant or a bare user name on a host that is
     /// named like a tenant's id (C-01).
-    pub async fn authenticate(&self, credentials: &Credentials, host: &str) -> Result<Caller> {
+    pub async fn authenticate(&self, header: &[u8], host: &str) -> Result<Caller> {
+        if let Some(caller) = self.remembered(header, host) {
+            return Ok(caller);
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
         let tenant = match &credentials.tenant {
             Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
             None => self.domains.tenant_of(host).await?,
         };
-        let key = self.key(&tenant, credentials);
-        if let Some((caller, until)) = self.remembered.get(&key)
-            && until > Instant::now()
-        {
-            return Ok(caller);
-        }
-        let changes = self.changes.load(Ordering::Acquire);
-        let caller = self.verify(&tenant, credentials).await?;
+        let caller = self.verify(&tenant, &credentials).await?;
         if self.changes.load(Ordering::Acquire) == changes {
-            self.remembered.insert(key, (caller.clone(), Instant::now() + REMEMBERED));
+            self.remembered.insert(self.key(header, host), (caller.clone(), Instant::now() + REMEMBERED));
         }
         Ok(caller)
     }
 
-    /// Forgets a user whose password or rights changed; `None` forgets everybody.
+    /// Forgets a user whose password or rights changed; `None` forgets everybody. A change without a user's name is one
+    /// of the tenant itself: then it may be found by another host.
     pub fn forget(&self, user: Option<(&TenantId, &str)>) {
         self.changes.fetch_add(1, Ordering::AcqRel);
-        self.domains.forget();
-        match user {
+        match user.filter(|(_, user)| !user.is_empty()) {
             Some((tenant, user)) => {
                 self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant || &*caller.user != user);
             }
-            None => self.remembered.clear(),
+            None => {
+                self.domains.forget();
+                self.remembered.clear();
+            }
         }
     }
 
@@ -188,12 +201,11 @@ impl Authenticator {
             .map_err(|e| platform_actors::Error::unavailable(e).into())
     }
 
-    fn key(&self, tenant: &TenantId, credentials: &Credentials) -> [u8; 32] {
+    fn key(&self, header: &[u8], host: &str) -> [u8; 32] {
         let mut mac = hmac::Context::with_key(&self.cache_key);
-        for part in [tenant.as_str(), &credentials.user, &credentials.password] {
-            mac.update(&(part.len() as u64).to_le_bytes());
-            mac.update(part.as_bytes());
-        }
+        mac.update(&(header.len() as u64).to_le_bytes());
+        mac.update(header);
+        mac.update(host.as_bytes());
         mac.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }
 }

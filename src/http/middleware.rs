@@ -10,7 +10,7 @@ use actix_web::middleware::Next;
 
 use crate::http::error::{ApiError, ErrorDetail};
 use crate::http::{base, edge};
-use crate::telemetry;
+use crate::telemetry::RouteDurations;
 
 /// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations.
 ///
@@ -24,7 +24,9 @@ pub async fn around(
     emulate_method(&mut request);
     collapse_slashes(&mut request);
     let response = next.call(request).await?;
-    telemetry::request_answered(response.request().match_pattern(), response.status(), begun.elapsed());
+    if let Some(durations) = response.request().app_data::<RouteDurations>() {
+        durations.record(response.status(), begun.elapsed());
+    }
     Ok(render_error(response))
 }
 

@@ -1,5 +1,5 @@
 //! Bayeux over POST. A held poll is a streaming body, not a handler that waits: the request is read, parsed and
-//! dropped, the head goes out at once, and what is left of it is a receiver and a timer.
+//! dropped, the connection keeps the head back, and what is left of it all is a receiver and a timer.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -15,6 +15,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::{Exchange, Held, Outcome, Transport};
 use crate::auth::Caller;
+use crate::connection::Head;
 use crate::http::body::Unread;
 use crate::http::error::Result;
 use crate::http::{Wire, authority};
@@ -31,7 +32,7 @@ pub async fn realtime(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    answer(Endpoint::Realtime, caller, &request, &wire, body, &edge).await
+    answer(Endpoint::Realtime, caller, request, wire, body, edge).await
 }
 
 /// `POST /notification/operations`: agent channels (B-01).
@@ -45,34 +46,42 @@ pub async fn operations(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    answer(Endpoint::Operations, caller, &request, &wire, body, &edge).await
+    answer(Endpoint::Operations, caller, request, wire, body, edge).await
 }
 
 async fn answer(
     endpoint: Endpoint,
     caller: Caller,
-    request: &HttpRequest,
-    wire: &Wire,
+    request: HttpRequest,
+    wire: Wire,
     body: Unread,
-    edge: &web::Data<Edge>,
+    edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let answered = wire.has_accept() || edge.client_compatibility;
-    let transport = if answered { Transport::LongPolling } else { Transport::Mute };
-    let host = authority(request).unwrap_or_default();
-    let text = body.read(edge.limits().bayeux_bytes).await?;
-    let mut exchange =
-        Exchange { edge, endpoint, transport, host, caller: &mut Some(caller), attached: &mut Vec::new() };
-    let outcome = exchange.process(&text).await?;
     let mut response = HttpResponse::Ok();
-    response
-        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json;charset=UTF-8")));
+    response.insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json;charset=UTF-8")));
     if is_deprecated(request.path()) {
         response.insert_header(("Deprecation", HeaderValue::from_static("true")));
     }
+    let answered = wire.has_accept() || edge.client_compatibility;
+    // On the heap, and gone before the poll is held.
+    let outcome = Box::pin(async {
+        let transport = if answered { Transport::LongPolling } else { Transport::Mute };
+        let text = body.read(edge.limits().bayeux_bytes).await?;
+        let host = authority(&request).unwrap_or_default();
+        let (mut caller, mut attached) = (Some(caller), Vec::new());
+        let (caller, attached) = (&mut caller, &mut attached);
+        Exchange { edge: &edge, endpoint, transport, host, caller, attached }.process(&text).await
+    })
+    .await?;
     Ok(match outcome {
         _ if !answered => response.finish(),
         Outcome::Replies(replies) => response.body(replies),
-        Outcome::Held(replies, held) => response.body(HeldPoll::new(replies, held, edge.clone())),
+        Outcome::Held(replies, held) => {
+            if let Some(head) = request.conn_data::<Head>() {
+                head.withhold();
+            }
+            response.body(HeldPoll::new(replies, held, edge))
+        }
     })
 }
 

@@ -112,7 +112,7 @@ impl Actor for DeviceActor {
     type Context = actix::Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        metrics::gauge!(crate::metrics::DEVICE_ACTORS).increment(1);
+        crate::metrics::DEVICE_ACTORS.increment(1);
         ctx.set_mailbox_capacity(256);
         ctx.run_later(MISSING_IDLE.min(self.idle), Self::stop_when_idle);
     }
@@ -124,7 +124,7 @@ impl Actor for DeviceActor {
 
 impl Drop for DeviceActor {
     fn drop(&mut self) {
-        metrics::gauge!(crate::metrics::DEVICE_ACTORS).decrement(1);
+        crate::metrics::DEVICE_ACTORS.decrement(1);
     }
 }
 

@@ -109,7 +109,7 @@ impl Handler<Connect> for SessionActor {
             until: Instant::now() + hold,
             advice,
         });
-        metrics::gauge!(crate::metrics::PARKED).increment(1);
+        crate::metrics::PARKED.increment(1);
         match hold.is_zero() {
             true => self.connect_timed_out(),
             false => self.answer_with_queue(ctx),
@@ -171,7 +171,7 @@ impl SessionActor {
         let count = delivery.notifications.len() as u64;
         let answer = Answer { delivery, advice: parked.advice, error: None };
         match parked.reply_to.send(answer) {
-            Ok(()) => metrics::counter!(crate::metrics::DELIVERED).increment(count),
+            Ok(()) => crate::metrics::DELIVERED.increment(count),
             Err(unsent) => self.queue.put_back(unsent.delivery),
         }
     }
@@ -186,7 +186,7 @@ impl SessionActor {
 
     fn unpark(&mut self) -> Option<Parked> {
         let parked = self.parked.take()?;
-        metrics::gauge!(crate::metrics::PARKED).decrement(1);
+        crate::metrics::PARKED.decrement(1);
         Some(parked)
     }
 }

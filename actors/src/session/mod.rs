@@ -186,7 +186,7 @@ impl SessionActor {
 
     /// Ends a session whose client does not fetch what is queued (B-12): the next connect is answered 402.
     fn overflow(&mut self, ctx: &mut Context<Self>) {
-        metrics::counter!(crate::metrics::OVERFLOWS).increment(1);
+        crate::metrics::OVERFLOWS.increment(1);
         ctx.stop();
     }
 }
@@ -195,13 +195,13 @@ impl Actor for SessionActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        metrics::gauge!(crate::metrics::SESSIONS).increment(1);
+        crate::metrics::SESSIONS.increment(1);
         self.arm(ctx);
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
         let dropped = self.queue.len() as u64;
-        metrics::counter!(crate::metrics::DROPPED).increment(dropped);
+        crate::metrics::DROPPED.increment(dropped);
         self.answer_parked(Answer::unknown_client());
         if let Some(socket) = self.socket.take() {
             socket.close();
@@ -215,7 +215,7 @@ impl Actor for SessionActor {
 
 impl Drop for SessionActor {
     fn drop(&mut self) {
-        metrics::gauge!(crate::metrics::SESSIONS).decrement(1);
+        crate::metrics::SESSIONS.decrement(1);
     }
 }
 

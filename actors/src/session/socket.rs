@@ -109,9 +109,9 @@ impl SessionActor {
             match (written, same) {
                 (Ok(()), Some(socket)) => {
                     socket.writing = false;
-                    metrics::counter!(crate::metrics::DELIVERED).increment(count);
+                    crate::metrics::DELIVERED.increment(count);
                 }
-                (Ok(()), None) => metrics::counter!(crate::metrics::DELIVERED).increment(count),
+                (Ok(()), None) => crate::metrics::DELIVERED.increment(count),
                 (Err(_), same) => {
                     session.queue.put_back(Delivery { notifications, batch: None });
                     if same.is_some() {

@@ -100,7 +100,7 @@ impl Database {
         self.ensure_reachable()?;
         let waiting = std::time::Instant::now();
         let connection = pool.get().await;
-        metrics::histogram!(crate::metrics::POOL_WAIT).record(waiting.elapsed());
+        crate::metrics::POOL_WAIT.record(waiting.elapsed());
         Ok(connection?)
     }
 

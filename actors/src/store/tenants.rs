@@ -1,6 +1,6 @@
 //! Tenants in PostgreSQL.
 
-use super::Database;
+use super::{Database, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 use crate::model::tenant::Tenant;
@@ -8,21 +8,26 @@ use crate::model::tenant::Tenant;
 const INSERT: &str = include_str!("../../../sql/queries/tenants/insert.sql");
 const LIST_DOMAINS: &str = include_str!("../../../sql/queries/tenants/list_domains.sql");
 
-/// Creates a tenant. One transaction.
+/// Creates a tenant and tells every server process. One transaction.
 ///
 /// # Errors
 /// `Duplicate` when id or domain is taken.
 pub async fn insert_tenant(database: &Database, tenant: &Tenant) -> Result<()> {
-    let client = database.reader().await?;
-    let inserted = client
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let inserted = transaction
         .execute(INSERT, &[&tenant.id.as_str(), &tenant.domain, &tenant.company, &tenant.status.as_str()])
         .await;
     match inserted.map_err(Error::from) {
         Err(error) if error.is_unique_violation() => {
-            Err(Error::Duplicate { noun: Noun::Tenant, key: format!("{} ({})", tenant.id, tenant.domain) })
+            let key = format!("{} ({})", tenant.id, tenant.domain);
+            return Err(Error::Duplicate { noun: Noun::Tenant, key });
         }
-        other => other.map(drop),
+        other => drop(other?),
     }
+    let payload = format!("{}/", tenant.id);
+    transaction.execute("SELECT pg_notify($1, $2)", &[&watch::USERS, &payload]).await?;
+    Ok(transaction.commit().await?)
 }
 
 /// Every tenant's id and domain, for tenant resolution by host name.

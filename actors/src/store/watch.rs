@@ -11,7 +11,7 @@ use super::Database;
 use crate::error::{Error, Result};
 use crate::model::id::TenantId;
 
-/// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`.
+/// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`; without a user the tenant itself changed.
 pub(crate) const USERS: &str = "platform_users";
 
 /// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.

@@ -1,0 +1,181 @@
+//! The connection under HTTP: a TCP stream that can hold a head back until its body comes.
+//!
+//! The answer to a held poll has its head ready long before its body. Written early it costs a system call of its own
+//! and wakes the client for nothing, so the poll withholds it: head and body leave as one write.
+
+use std::cell::{Cell, RefCell};
+use std::io::{self, IoSlice};
+use std::net::TcpListener;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use actix_http::HttpService;
+use actix_server::ServerBuilder;
+use actix_service::{IntoServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_web::dev::AppConfig;
+use actix_web::rt::net::TcpStream;
+use actix_web::{App, web};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::http::middleware;
+use crate::routes;
+use crate::server::Edge;
+
+/// Idle connections are kept for devices that come back within a minute.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// A request head must have arrived within this time.
+const REQUEST_HEAD: Duration = Duration::from_secs(20);
+/// TCP keep-alive finds peers that vanished behind a NAT without a word.
+const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
+/// No head of ours is larger; what is, is written at once.
+const WITHHELD: usize = 1024;
+
+/// Serves HTTP/1.1 on a listener.
+///
+/// # Errors
+/// When the listener cannot be used.
+pub fn listen(builder: ServerBuilder, listener: TcpListener, edge: web::Data<Edge>) -> io::Result<ServerBuilder> {
+    let stopping = builder.graceful_shutdown_signal();
+    let address = listener.local_addr()?;
+    builder.listen("http", listener, move || {
+        let edge = edge.clone();
+        let stopping = stopping.clone();
+        let app = App::new()
+            .app_data(edge)
+            .configure(routes::table)
+            .wrap(actix_web::middleware::from_fn(middleware::around))
+            .into_factory()
+            .map_err(|error: actix_web::Error| error.error_response());
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .keep_alive(KEEP_ALIVE)
+            .client_request_timeout(REQUEST_HEAD)
+            // Else a client that closes its held poll is never noticed.
+            .h1_allow_half_closed(false)
+            .local_addr(address)
+            .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.head.clone())))
+            .finish(map_config(app, |()| AppConfig::default()));
+        fn_service(|stream: TcpStream| async move {
+            let peer = stream.peer_addr().ok();
+            Ok((Connection::new(stream), actix_http::Protocol::Http1, peer))
+        })
+        .and_then(http)
+    })
+}
+
+/// A TCP stream with a [`Head`].
+pub struct Connection {
+    stream: TcpStream,
+    head: Head,
+}
+
+/// The way from a handler to its connection: `HttpRequest::conn_data::<Head>()`.
+#[derive(Debug, Clone, Default)]
+pub struct Head(Rc<HeadState>);
+
+#[derive(Debug, Default)]
+struct HeadState {
+    withhold: Cell<bool>,
+    withheld: RefCell<Vec<u8>>,
+}
+
+impl Head {
+    /// Withholds the head of the answer that is given next, until the first byte of its body.
+    pub fn withhold(&self) {
+        self.0.withhold.set(true);
+    }
+
+    /// Keeps what is written when it is a head and nothing else: an answer to a pipelined request must not wait.
+    fn takes(&self, written: &[u8]) -> bool {
+        if !self.0.withhold.take() {
+            return false;
+        }
+        let end = end_of_head(written);
+        let alone = end == Some(written.len()) && written.len() <= WITHHELD;
+        if alone {
+            *self.0.withheld.borrow_mut() = written.to_vec();
+        }
+        alone
+    }
+}
+
+fn end_of_head(written: &[u8]) -> Option<usize> {
+    written.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4)
+}
+
+impl Connection {
+    fn new(stream: TcpStream) -> Self {
+        let socket = SockRef::from(&stream);
+        // A small answer must not wait for an acknowledgement. Without either setting everything works, only later.
+        socket.set_tcp_nodelay(true).ok();
+        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
+        Self { stream, head: Head::default() }
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        if self.head.takes(buffer) {
+            return Poll::Ready(Ok(buffer.len()));
+        }
+        let head = self.head.clone();
+        let mut withheld = head.0.withheld.borrow_mut();
+        while !withheld.is_empty() {
+            let both = [IoSlice::new(&withheld), IoSlice::new(buffer)];
+            let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, &both))?;
+            if written == 0 {
+                return Poll::Ready(Ok(0));
+            }
+            if written < withheld.len() {
+                withheld.drain(..written);
+                continue;
+            }
+            let of_buffer = written - withheld.len();
+            *withheld = Vec::new();
+            if of_buffer > 0 {
+                return Poll::Ready(Ok(of_buffer));
+            }
+        }
+        Pin::new(&mut self.stream).poll_write(cx, buffer)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_head_that_stands_alone_is_withheld() {
+        let head = Head::default();
+        let lone = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let pipelined = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]HTTP/1.1 200 OK\r\n\r\n";
+
+        assert!(!head.takes(lone), "nobody asked for it");
+        head.withhold();
+        assert!(!head.takes(pipelined));
+        assert!(!head.takes(lone), "the wish was for one answer only");
+        head.withhold();
+        assert!(head.takes(lone));
+        assert_eq!(*head.0.withheld.borrow(), lone);
+    }
+}
