@@ -37,7 +37,11 @@ const WITHHELD: usize = 1024;
 ///
 /// # Errors
 /// When the listener cannot be used.
-pub fn listen(builder: ServerBuilder, listener: TcpListener, edge: web::Data<Edge>) -> io::Result<ServerBuilder> {
+pub fn listen(
+    builder: ServerBuilder,
+    listener: TcpListener,
+    edge: web::Data<Edge>,
+) -> io::Result<ServerBuilder> {
     let stopping = builder.graceful_shutdown_signal();
     let address = listener.local_addr()?;
     builder.listen("http", listener, move || {
@@ -120,7 +124,11 @@ impl Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }

@@ -76,9 +76,7 @@ pub struct RouteDurations([Histogram; 5]);
 impl RouteDurations {
     /// `route` is the pattern, e.g. `/alarm/alarms/{id}`.
     pub fn new(route: &str) -> Self {
-        let of = |class: &'static str| {
-            metrics::histogram!(REQUEST_DURATION, "route" => route.to_owned(), "status" => class)
-        };
+        let of = |class: &'static str| metrics::histogram!(REQUEST_DURATION, "route" => route.to_owned(), "status" => class);
         Self(["1xx", "2xx", "3xx", "4xx", "5xx"].map(of))
     }
 

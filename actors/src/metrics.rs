@@ -7,27 +7,36 @@ use std::sync::LazyLock;
 use metrics::{Counter, Gauge, Histogram};
 
 /// Device actors alive.
-pub(crate) static DEVICE_ACTORS: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_device_actors"));
+pub(crate) static DEVICE_ACTORS: LazyLock<Gauge> =
+    LazyLock::new(|| metrics::gauge!("platform_device_actors"));
 /// Bayeux sessions open.
 pub(crate) static SESSIONS: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_sessions_open"));
 /// Long polls parked.
 pub(crate) static PARKED: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_long_polls_parked"));
 /// Notifications published, whether or not somebody listens.
-pub(crate) static PUBLISHED: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("platform_notifications_published_total"));
+pub(crate) static PUBLISHED: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_notifications_published_total"));
 /// Notifications handed to a transport.
-pub(crate) static DELIVERED: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("platform_notifications_delivered_total"));
+pub(crate) static DELIVERED: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_notifications_delivered_total"));
 /// Notifications dropped with a session that ended.
-pub(crate) static DROPPED: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("platform_notifications_dropped_total"));
+pub(crate) static DROPPED: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_notifications_dropped_total"));
 /// Sessions ended because their queue was full.
-pub(crate) static OVERFLOWS: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("platform_session_overflows_total"));
+pub(crate) static OVERFLOWS: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_session_overflows_total"));
 /// Rows of one group commit.
-pub(crate) static BATCH_ROWS: LazyLock<Histogram> = LazyLock::new(|| metrics::histogram!("platform_writer_batch_rows"));
+pub(crate) static BATCH_ROWS: LazyLock<Histogram> =
+    LazyLock::new(|| metrics::histogram!("platform_writer_batch_rows"));
 /// Seconds one group commit took.
-pub(crate) static COMMIT: LazyLock<Histogram> = LazyLock::new(|| metrics::histogram!("platform_writer_commit_seconds"));
+pub(crate) static COMMIT: LazyLock<Histogram> =
+    LazyLock::new(|| metrics::histogram!("platform_writer_commit_seconds"));
 /// Writes refused because the queue was full or the database away.
-pub(crate) static WRITES_REFUSED: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("platform_writer_refused_total"));
+pub(crate) static WRITES_REFUSED: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_writer_refused_total"));
 /// Seconds a request waited for a database connection.
-pub(crate) static POOL_WAIT: LazyLock<Histogram> = LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
+pub(crate) static POOL_WAIT: LazyLock<Histogram> =
+    LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
 
 /// Describes every metric to the installed recorder.
 pub fn describe() {
@@ -37,10 +46,16 @@ pub fn describe() {
     describe_gauge!("platform_long_polls_parked", "long polls parked");
     describe_counter!("platform_notifications_published_total", "notifications published");
     describe_counter!("platform_notifications_delivered_total", "notifications handed to a transport");
-    describe_counter!("platform_notifications_dropped_total", "notifications dropped with a session that ended");
+    describe_counter!(
+        "platform_notifications_dropped_total",
+        "notifications dropped with a session that ended"
+    );
     describe_counter!("platform_session_overflows_total", "sessions ended because their queue was full");
     describe_histogram!("platform_writer_batch_rows", "rows of one group commit");
     describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
     describe_counter!("platform_writer_refused_total", "writes refused: queue full or database away");
-    describe_histogram!("platform_database_connection_wait_seconds", "seconds a request waited for a database connection");
+    describe_histogram!(
+        "platform_database_connection_wait_seconds",
+        "seconds a request waited for a database connection"
+    );
 }

@@ -22,14 +22,13 @@ use crate::model::alarm::Alarm;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::store::Database;
-use crate::store::alarms::{self, AlarmUpdate, Repetition};
+use crate::store::alarms::{self, AlarmUpdate};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 
 /// One write of one tenant.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {
-    InsertAlarm(TenantId, Arc<Alarm>),
-    CountRepetition(TenantId, Repetition),
+    RaiseAlarm(TenantId, Arc<Alarm>),
     UpdateAlarm(TenantId, Box<AlarmUpdate>),
     InsertManagedObject(TenantId, Arc<ManagedObject>),
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
@@ -220,7 +219,6 @@ async fn one_by_one(
 #[derive(Default)]
 struct ByKind<'a> {
     new_alarms: Vec<(&'a TenantId, &'a Alarm)>,
-    repetitions: Vec<(&'a TenantId, &'a Repetition)>,
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
     new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
@@ -232,8 +230,7 @@ impl<'a> ByKind<'a> {
         let mut by = Self::default();
         for change in changes {
             match change {
-                Change::InsertAlarm(tenant, alarm) => by.new_alarms.push((tenant, alarm)),
-                Change::CountRepetition(tenant, again) => by.repetitions.push((tenant, again)),
+                Change::RaiseAlarm(tenant, alarm) => by.new_alarms.push((tenant, alarm)),
                 Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
                 Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
@@ -247,7 +244,6 @@ impl<'a> ByKind<'a> {
     fn is_one_statement(&self) -> bool {
         let used = [
             !self.new_alarms.is_empty(),
-            !self.repetitions.is_empty(),
             !self.alarm_updates.is_empty(),
             !self.new_objects.is_empty(),
             !self.object_updates.is_empty(),
@@ -260,18 +256,17 @@ impl<'a> ByKind<'a> {
 /// Runs the batch as one transaction in one round trip: everything is sent before the first answer is awaited.
 async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>> {
     let statements = Statements::prepare(client).await?;
-    let by = ByKind::sort(changes);
+    let mut by = ByKind::sort(changes);
     let alone = by.is_one_statement();
     let bracket = async |word: &str| match alone {
         true => Ok(()),
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, alarms, counted, updated, objects, changed, gone, committed) = tokio::join!(
+    let (begun, raised, updated, objects, changed, gone, committed) = tokio::join!(
         biased;
         bracket("BEGIN"),
-        alarms::insert_alarms(client, &statements.insert_alarms, &by.new_alarms),
-        alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
+        alarms::raise_alarms(client, &statements.raise_alarms, &mut by.new_alarms),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
         managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
@@ -279,7 +274,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         bracket("COMMIT"),
     );
     begun?;
-    let (alarms, mut counted, mut updated) = (alarms?, counted?, updated?);
+    let (mut raised, mut updated) = (raised?, updated?);
     objects?;
     let (mut changed, gone) = (changed?, gone?);
     committed?;
@@ -290,8 +285,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         found.map_or(Written::Stale, |object| Written::ManagedObject(Box::new(object)))
     };
     let outcome = |change: &Change| match change {
-        Change::InsertAlarm(_, new) => stored(new.id.is_some_and(|id| alarms.contains(&id.0))),
-        Change::CountRepetition(_, again) => alarm(counted.remove(&again.id.0)),
+        Change::RaiseAlarm(_, new) => alarm(raised.remove(&alarms::key(new))),
         Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
         Change::InsertManagedObject(..) => Written::Stored,
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
@@ -302,8 +296,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
 
 /// The prepared statements of a connection, from its cache.
 struct Statements {
-    insert_alarms: Statement,
-    count_repetitions: Statement,
+    raise_alarms: Statement,
     update_alarms: Statement,
     insert_objects: Statement,
     update_objects: Statement,
@@ -313,8 +306,7 @@ struct Statements {
 impl Statements {
     async fn prepare(client: &Object) -> Result<Self> {
         Ok(Self {
-            insert_alarms: client.prepare_cached(alarms::INSERT).await?,
-            count_repetitions: client.prepare_cached(alarms::COUNT_REPETITIONS).await?,
+            raise_alarms: client.prepare_cached(alarms::RAISE).await?,
             update_alarms: client.prepare_cached(alarms::UPDATE).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,

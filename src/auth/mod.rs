@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use actix::{Addr, SyncArbiter};
 use actix_web::http::header;
-use actix_web::{FromRequest, HttpRequest, dev, web};
+use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::future::{Either, LocalBoxFuture};
+use platform_actors::Error;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::{Authority, Origin};
 use platform_actors::model::role::RoleSet;
@@ -22,10 +24,10 @@ use ring::hmac;
 
 use basic::Credentials;
 use domains::Domains;
-use password::SecretKey;
+use password::{ChosenPasswords, SecretKey, VerifyChosen};
 
-use crate::http::{Wire, authority, edge};
 use crate::http::error::{ApiError, Result};
+use crate::http::{Wire, authority, edge};
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
@@ -105,8 +107,8 @@ const REMEMBERED_CALLERS: usize = 100_000;
 /// Verifies credentials, and remembers those it verified.
 ///
 /// The memory is keyed by an HMAC of the header under a key of this process, never by the credentials. Passwords that people chose
-/// cost Argon2id, off the event loop and behind a small semaphore, so a wrong one costs nobody else latency; failures
-/// are not remembered (U-16).
+/// cost Argon2id, on threads of their own, so a wrong one costs nobody else latency; failures are not remembered
+/// (U-16).
 pub struct Authenticator {
     database: Database,
     secret_key: Arc<SecretKey>,
@@ -115,7 +117,7 @@ pub struct Authenticator {
     remembered: Cache<[u8; 32], (Caller, Instant)>,
     /// Rises with each change of a user, so that a verification under way does not bring old knowledge back.
     changes: AtomicU64,
-    chosen_passwords: tokio::sync::Semaphore,
+    chosen_passwords: Addr<ChosenPasswords>,
 }
 
 impl Authenticator {
@@ -131,34 +133,36 @@ impl Authenticator {
                 .expect("the system's random source works"),
             remembered: Cache::new(REMEMBERED_CALLERS),
             changes: AtomicU64::new(0),
-            chosen_passwords: tokio::sync::Semaphore::new((cores / 2).max(1)),
+            chosen_passwords: SyncArbiter::start((cores / 2).max(1), || ChosenPasswords),
         }
     }
 
     /// The caller of an `Authorization` header that was verified a short while ago.
-    pub fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
+    fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
         let (caller, until) = self.remembered.get(&self.key(header, host))?;
         (until > Instant::now()).then_some(caller)
     }
 
-    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to.
+    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to. Of many requests
+    /// with one header, one verifies and the others wait for it.
     ///
     /// # Errors
     /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant or a bare user name on a host that is
     /// named like a tenant's id (C-01).
     pub async fn authenticate(&self, header: &[u8], host: &str) -> Result<Caller> {
-        if let Some(caller) = self.remembered(header, host) {
-            return Ok(caller);
-        }
-        let changes = self.changes.load(Ordering::Acquire);
-        let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
-        let tenant = match &credentials.tenant {
-            Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
-            None => self.domains.tenant_of(host).await?,
+        let key = self.key(header, host);
+        let guard = loop {
+            match self.remembered.get_value_or_guard_async(&key).await {
+                Ok((caller, until)) if until > Instant::now() => return Ok(caller),
+                Ok(_) => drop(self.remembered.remove(&key)),
+                Err(guard) => break guard,
+            }
         };
-        let caller = self.verify(&tenant, &credentials).await?;
+        let changes = self.changes.load(Ordering::Acquire);
+        let caller = self.verify(header, host).await?;
         if self.changes.load(Ordering::Acquire) == changes {
-            self.remembered.insert(self.key(header, host), (caller.clone(), Instant::now() + REMEMBERED));
+            // Refused when the user was forgotten meanwhile; then the next request verifies again.
+            drop(guard.insert((caller.clone(), Instant::now() + REMEMBERED)));
         }
         Ok(caller)
     }
@@ -178,12 +182,18 @@ impl Authenticator {
         }
     }
 
-    async fn verify(&self, tenant: &TenantId, credentials: &Credentials) -> Result<Caller> {
-        let found = store::users::find_user(&self.database, tenant, &credentials.user).await?;
+    async fn verify(&self, header: &[u8], host: &str) -> Result<Caller> {
+        let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
+        let tenant = match &credentials.tenant {
+            Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
+            None => self.domains.tenant_of(host).await?,
+        };
+        let found = store::users::find_user(&self.database, &tenant, &credentials.user).await?;
         let (user, status) = found.ok_or(ApiError::Unauthorized)?;
-        let proven = match password::is_chosen(&user.password_hash) {
-            true => self.verify_chosen(credentials.password.clone(), user.password_hash).await?,
-            false => self.secret_key.verifies(&credentials.password, &user.password_hash),
+        let (password, hash) = (credentials.password, user.password_hash);
+        let proven = match password::is_chosen(&hash) {
+            true => self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?,
+            false => self.secret_key.verifies(&password, &hash),
         };
         match (proven && user.enabled, status) {
             (false, _) => Err(ApiError::Unauthorized),
@@ -192,13 +202,6 @@ impl Authenticator {
                 Ok(Caller(Arc::new(Identity { tenant: user.tenant, user: user.name, roles: user.roles })))
             }
         }
-    }
-
-    async fn verify_chosen(&self, password: String, hash: String) -> Result<bool> {
-        let _turn = self.chosen_passwords.acquire().await.expect("the semaphore is never closed");
-        web::block(move || password::verify_chosen(&password, &hash))
-            .await
-            .map_err(|e| platform_actors::Error::unavailable(e).into())
     }
 
     fn key(&self, header: &[u8], host: &str) -> [u8; 32] {

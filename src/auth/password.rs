@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use actix::prelude::*;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -36,6 +37,31 @@ pub fn hash_chosen(password: &str) -> String {
 /// Compares with a hash of [`hash_chosen`]. As slow as hashing; a hash that cannot be read matches nothing.
 pub fn verify_chosen(password: &str, hash: &str) -> bool {
     argon2id().verify_password(password.as_bytes(), hash).is_ok()
+}
+
+/// Verifies passwords that people chose, on few threads of its own: so many guesses cannot take the memory (19 MiB
+/// each) or the time of everybody else.
+#[derive(Debug)]
+pub(super) struct ChosenPasswords;
+
+impl Actor for ChosenPasswords {
+    type Context = SyncContext<Self>;
+}
+
+/// Compares a password with a hash. Sent by the authenticator; replies whether they match.
+#[derive(Message)]
+#[rtype(result = "bool")]
+pub(super) struct VerifyChosen {
+    pub(super) password: String,
+    pub(super) hash: String,
+}
+
+impl Handler<VerifyChosen> for ChosenPasswords {
+    type Result = bool;
+
+    fn handle(&mut self, message: VerifyChosen, _: &mut Self::Context) -> bool {
+        verify_chosen(&message.password, &message.hash)
+    }
 }
 
 fn argon2id() -> Argon2<'static> {

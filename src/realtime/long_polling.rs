@@ -58,7 +58,8 @@ async fn answer(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let mut response = HttpResponse::Ok();
-    response.insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json;charset=UTF-8")));
+    response
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json;charset=UTF-8")));
     if is_deprecated(request.path()) {
         response.insert_header(("Deprecation", HeaderValue::from_static("true")));
     }

@@ -1,7 +1,8 @@
 //! Alarms of one device.
 //!
 //! An alarm is *open* while ACTIVE or ACKNOWLEDGED. At most one alarm per type is open; sending it again counts.
-//! Order of handling is order of arrival.
+//! Order of handling is order of arrival. Whether an alarm is new is decided by the statement that writes it, under the
+//! unique index: so nothing has to be loaded before the first alarm of a device, and two processes agree.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::model::id::AlarmId;
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store;
-use crate::store::alarms::{AlarmUpdate, Repetition};
+use crate::store::alarms::AlarmUpdate;
 use crate::writer::{Change, Written};
 
 /// Raises an alarm, or counts a repetition when this type is already open (document 2, Alarm states; ).
@@ -73,38 +74,32 @@ impl Handler<UpdateAlarm> for DeviceActor {
 impl Device {
     async fn raise_alarm(&mut self, RaiseAlarm { alarm: new, origin }: RaiseAlarm) -> Result<Arc<Alarm>> {
         self.authorize(&origin).await.map_err(|error| self.unknown_source(error))?;
-        for _ in 0..DECISIONS {
-            let (id, tenant) = (AlarmId(self.context.ids.next()), self.context.tenant.clone());
-            let memory = self.memory().await?;
-            let open = memory.open_alarms.get(&*new.type_).copied();
-            if !origin.mode.stores() {
-                let alarm = Arc::new(new.raised(None, memory.name.as_deref()));
-                self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
-                return Ok(alarm);
-            }
-            let fresh = Arc::new(new.raised(Some(id), memory.name.as_deref()));
-            let change = match open {
-                Some(id) => Change::CountRepetition(tenant, Repetition { id, time: new.time }),
-                None => Change::InsertAlarm(tenant, fresh.clone()),
-            };
-
-            let written = self.context.writer.write(change).await;
-
-            match written.map_err(|error| self.unknown_source(error))? {
-                Written::Stored => {
-                    self.remember(&fresh);
-                    self.publish(Event::AlarmCreated(fresh.clone()), &origin.links);
-                    return Ok(fresh);
-                }
-                Written::Alarm(alarm) => {
-                    let alarm = self.named(*alarm);
-                    self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
-                    return Ok(alarm);
-                }
-                Written::ManagedObject(_) | Written::Stale => self.forget(),
-            }
+        if !origin.mode.stores() {
+            return self.tell_only(&new, &origin).await.map_err(|error| self.unknown_source(error));
         }
-        Err(contended(new.type_.as_str()))
+        let mut fresh = Arc::new(new.raised(Some(AlarmId(self.context.ids.next())), None));
+        let change = Change::RaiseAlarm(self.context.tenant.clone(), fresh.clone());
+
+        let written = self.context.writer.write(change).await;
+
+        let Written::Alarm(stored) = written.map_err(|error| self.unknown_source(error))? else {
+            return Err(self.unknown_source(Error::not_found(Noun::ManagedObject, self.id)));
+        };
+        if stored.id != fresh.id {
+            let alarm = Arc::new(*stored);
+            self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
+            return Ok(alarm);
+        }
+        Arc::make_mut(&mut fresh).source_name = stored.source_name;
+        self.publish(Event::AlarmCreated(fresh.clone()), &origin.links);
+        Ok(fresh)
+    }
+
+    /// Mode TRANSIENT: real-time processing only (M-02).
+    async fn tell_only(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Arc<Alarm>> {
+        let alarm = Arc::new(new.raised(None, self.source().await?.name.as_deref()));
+        self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
+        Ok(alarm)
     }
 
     async fn update_alarm(&mut self, message: UpdateAlarm) -> Result<Arc<Alarm>> {
@@ -125,13 +120,11 @@ impl Device {
 
             match written {
                 Ok(Written::Alarm(alarm)) => {
-                    self.remember(&alarm);
-                    let alarm = self.named(*alarm);
+                    let alarm = Arc::new(*alarm);
                     self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
                     return Ok(alarm);
                 }
                 Ok(_) => {
-                    self.forget();
                     let tenant = &self.context.tenant;
                     current = Arc::new(store::alarms::get_alarm(&self.context.database, tenant, id).await?);
                 }
@@ -142,27 +135,16 @@ impl Device {
         Err(contended(&id.to_string()))
     }
 
-    /// Keeps the table of open alarms in step with what was written.
-    fn remember(&mut self, alarm: &Alarm) {
-        let Some((memory, id)) = self.memory.as_mut().zip(alarm.id) else { return };
-        if alarm.status.is_open() {
-            memory.open_alarms.insert(alarm.type_.as_str().into(), id);
-        } else if memory.open_alarms.get(&*alarm.type_) == Some(&id) {
-            memory.open_alarms.remove(&*alarm.type_);
-        }
-    }
-
-    fn named(&self, mut alarm: Alarm) -> Arc<Alarm> {
-        alarm.source_name = self.memory.as_ref().and_then(|memory| memory.name.clone());
-        Arc::new(alarm)
-    }
-
     /// On POST a missing device is a wrong value of the body, not a missing page (E-01).
     fn unknown_source(&mut self, error: Error) -> Error {
         match error {
-            Error::NotFound { .. } => Error::unknown_source(self.id),
+            Error::NotFound { .. } => {
+                self.gone = true;
+                Error::unknown_source(self.id)
+            }
+            // It was deleted between the look and the write.
             error if error.is_foreign_key_violation() => {
-                self.forget();
+                self.gone = true;
                 Error::unknown_source(self.id)
             }
             other => other,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Context, Device, DeviceActor};
+use super::{Context, Device, DeviceActor, Source};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, Publish};
 use crate::model::id::ManagedObjectId;
@@ -103,14 +103,11 @@ impl Device {
         match written.await? {
             Written::ManagedObject(object) => {
                 let object = Arc::new(*object);
-                if let Some(memory) = &mut self.memory {
-                    memory.name.clone_from(&object.name);
-                    memory.owner.clone_from(&object.owner);
-                }
+                self.source = Some(Source { name: object.name.clone(), owner: object.owner.clone() });
                 self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
                 Ok(object)
             }
-            _ => Err(self.gone()),
+            _ => Err(self.missing()),
         }
     }
 
@@ -137,18 +134,18 @@ impl Device {
         let change = Change::DeleteManagedObject(self.context.tenant.clone(), self.id);
         let written = self.context.writer.write(change).await?;
 
-        self.forget();
         match written {
             Written::Stored => {
+                self.gone = true;
                 self.publish(Event::ManagedObjectDeleted(self.id), &origin.links);
                 Ok(())
             }
-            _ => Err(self.gone()),
+            _ => Err(self.missing()),
         }
     }
 
-    fn gone(&mut self) -> Error {
-        self.forget();
+    fn missing(&mut self) -> Error {
+        self.gone = true;
         Error::not_found(Noun::ManagedObject, self.id)
     }
 }

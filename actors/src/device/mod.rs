@@ -1,12 +1,11 @@
 //! One actor per managed object that is written to: the order of its writes and the cache of what decides them.
 //!
-//! Memory is only a cache: it is loaded with the first message, dropped when a write's premise no longer holds, and
-//! loaded again. Two actors for one device, in two processes, stay correct, only slower.
+//! Memory is only a cache: loaded when a decision needs it, dropped when a write's premise no longer holds, and loaded
+//! again. Two actors for one device, in two processes, stay correct, only slower.
 
 mod alarms;
 mod managed_object;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, NotificationHub, Publish};
 use crate::limits::Limits;
-use crate::model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::origin::{Authority, Origin};
 use crate::registry::Registry;
@@ -28,8 +27,6 @@ use crate::writer::WriterHandle;
 
 /// How often a write is decided anew after its premise turned out stale.
 const DECISIONS: usize = 5;
-/// An actor for an object that does not exist stops after this time.
-const MISSING_IDLE: Duration = Duration::from_secs(5);
 
 /// What a device works with; everything here outlives the actor.
 #[derive(Clone)]
@@ -57,14 +54,15 @@ pub struct DeviceActor {
 pub(crate) struct Device {
     id: ManagedObjectId,
     context: Context,
-    memory: Option<Memory>,
+    source: Option<Source>,
+    /// There is no such object: the actor stops, so that ids somebody made up cost nothing for long.
+    gone: bool,
 }
 
-/// What is known of the device; a cache of the store.
-struct Memory {
+/// What is known of the managed object; a cache of the store.
+struct Source {
     name: Option<String>,
     owner: String,
-    open_alarms: HashMap<Box<str>, AlarmId>,
 }
 
 impl DeviceActor {
@@ -74,7 +72,7 @@ impl DeviceActor {
             idle: context.limits.device_idle,
             id,
             last_used: Instant::now(),
-            device: Some(Device { id, context, memory: None }),
+            device: Some(Device { id, context, source: None, gone: false }),
         }
     }
 
@@ -90,7 +88,10 @@ impl DeviceActor {
             let reply = work(&mut device).await;
             (device, reply)
         };
-        AtomicResponse::new(Box::pin(work.into_actor(self).map(|(device, reply), actor, _| {
+        AtomicResponse::new(Box::pin(work.into_actor(self).map(|(device, reply), actor, ctx| {
+            if device.gone {
+                ctx.stop();
+            }
             actor.device = Some(device);
             reply
         })))
@@ -98,9 +99,7 @@ impl DeviceActor {
 
     /// Stops an actor that nobody needed for a while; the next message starts a new one.
     fn stop_when_idle(&mut self, ctx: &mut actix::Context<Self>) {
-        let missing = self.device.as_ref().is_some_and(|device| device.memory.is_none());
-        let idle = if missing { MISSING_IDLE.min(self.idle) } else { self.idle };
-        let rest = idle.saturating_sub(self.last_used.elapsed());
+        let rest = self.idle.saturating_sub(self.last_used.elapsed());
         match rest.is_zero() {
             true => ctx.stop(),
             false => drop(ctx.run_later(rest, Self::stop_when_idle)),
@@ -114,7 +113,7 @@ impl Actor for DeviceActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         crate::metrics::DEVICE_ACTORS.increment(1);
         ctx.set_mailbox_capacity(256);
-        ctx.run_later(MISSING_IDLE.min(self.idle), Self::stop_when_idle);
+        ctx.run_later(self.idle, Self::stop_when_idle);
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
@@ -129,33 +128,26 @@ impl Drop for DeviceActor {
 }
 
 impl Device {
-    /// What is known of the device, loaded when it is not.
+    /// What is known of the managed object, loaded when it is not.
     ///
     /// # Errors
     /// `NotFound` when there is no such managed object, `Unavailable` or `Database`.
-    async fn memory(&mut self) -> Result<&mut Memory> {
-        if self.memory.is_none() {
+    async fn source(&mut self) -> Result<&mut Source> {
+        if self.source.is_none() {
             let client = self.context.database.loader().await?;
-            let tenant = &self.context.tenant;
-            let (source, open_alarms) = tokio::join!(
-                store::managed_objects::find_source(&client, tenant, self.id),
-                store::alarms::open_alarms(&client, tenant, self.id),
-            );
-            let (name, owner) = source?.ok_or_else(|| Error::not_found(Noun::ManagedObject, self.id))?;
-            self.memory = Some(Memory { name, owner, open_alarms: open_alarms? });
+            let found = store::managed_objects::find_source(&client, &self.context.tenant, self.id).await?;
+            let Some((name, owner)) = found else {
+                self.gone = true;
+                return Err(Error::not_found(Noun::ManagedObject, self.id));
+            };
+            self.source = Some(Source { name, owner });
         }
-        Ok(self.memory.as_mut().expect("loaded above"))
-    }
-
-    /// Drops what is known: somebody else has changed it.
-    fn forget(&mut self) {
-        self.memory = None;
+        Ok(self.source.as_mut().expect("loaded above"))
     }
 
     /// Refuses a caller who may only write to what is theirs (I-06).
     async fn authorize(&mut self, origin: &Origin) -> Result<()> {
-        let owner = &*self.memory().await?.owner;
-        match origin.authority == Authority::Role || owner == &*origin.user {
+        match origin.authority == Authority::Role || self.source().await?.owner == *origin.user {
             true => Ok(()),
             false => Err(Error::Forbidden),
         }

@@ -1,7 +1,8 @@
 //! Alarms in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::filter::{Filtered, Order, page_of};
@@ -14,23 +15,14 @@ use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::page::{Page, PageRequest, Position, TotalPages};
 use crate::model::timestamp::Timestamp;
 
-pub(crate) const INSERT: &str = include_str!("../../../sql/queries/alarms/insert.sql");
-pub(crate) const COUNT_REPETITIONS: &str = include_str!("../../../sql/queries/alarms/count_repetitions.sql");
+pub(crate) const RAISE: &str = include_str!("../../../sql/queries/alarms/raise.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/alarms/update.sql");
 const FIND: &str = include_str!("../../../sql/queries/alarms/find.sql");
-const OPEN_OF_SOURCE: &str = include_str!("../../../sql/queries/alarms/open_of_source.sql");
 
 /// The columns of an alarm, in the order [`from_row`] reads them.
 const COLUMNS: &str = "a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count, \
     a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, o.name";
 const FROM: &str = "alarms a JOIN managed_objects o ON o.tenant = a.tenant AND o.id = a.source";
-
-/// An alarm sent again while open.
-#[derive(Debug, Clone)]
-pub(crate) struct Repetition {
-    pub(crate) id: AlarmId,
-    pub(crate) time: Timestamp,
-}
 
 /// An alarm as a PUT leaves it, with the record that tells of it.
 #[derive(Debug, Clone)]
@@ -41,17 +33,21 @@ pub(crate) struct AlarmUpdate {
     pub(crate) audit: NewAuditRecord,
 }
 
-/// Inserts alarms; gives the ids of those that were stored. Those left out are open already.
-pub(crate) async fn insert_alarms(
+/// Raises alarms or counts those that are open already; gives them as they stand now, by source and type.
+///
+/// The rows are sorted, so that two processes that raise the same alarms wait for each other in one order.
+pub(crate) async fn raise_alarms(
     client: &tokio_postgres::Client,
     statement: &Statement,
-    rows: &[(&TenantId, &Alarm)],
-) -> Result<HashSet<i64>> {
+    rows: &mut [(&TenantId, &Alarm)],
+) -> Result<HashMap<(i64, String), Alarm>> {
     if rows.is_empty() {
-        return Ok(HashSet::new());
+        return Ok(HashMap::new());
     }
-    let each = |f: fn(&Alarm) -> i64| rows.iter().map(|(_, alarm)| f(alarm)).collect::<Vec<_>>();
+    rows.sort_unstable_by_key(|(tenant, alarm)| (*tenant, alarm.source, &alarm.type_));
     let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let ids: Vec<i64> = rows.iter().map(|(_, alarm)| alarm.id.map_or(0, |id| id.0)).collect();
+    let sources: Vec<i64> = rows.iter().map(|(_, alarm)| alarm.source.0).collect();
     let types: Vec<&str> = rows.iter().map(|(_, alarm)| &*alarm.type_).collect();
     let times: Vec<_> = rows.iter().map(|(_, alarm)| alarm.time.instant()).collect();
     let offsets: Vec<i16> = rows.iter().map(|(_, alarm)| alarm.time.offset_minutes()).collect();
@@ -60,9 +56,7 @@ pub(crate) async fn insert_alarms(
     let severities: Vec<&str> = rows.iter().map(|(_, alarm)| alarm.severity.as_str()).collect();
     let created: Vec<_> = rows.iter().map(|(_, alarm)| alarm.creation_time.instant()).collect();
     let fragments: Vec<String> = rows.iter().map(|(_, alarm)| alarm.fragments.to_json()).collect();
-    let ids = each(|alarm| alarm.id.map_or(0, |id| id.0));
-    let sources = each(|alarm| alarm.source.0);
-    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 11] = [
+    let parameters: [&(dyn ToSql + Sync); 11] = [
         &tenants,
         &ids,
         &sources,
@@ -75,24 +69,13 @@ pub(crate) async fn insert_alarms(
         &created,
         &fragments,
     ];
-    let stored = client.query(statement, &parameters).await?;
-    Ok(stored.iter().map(|row| row.get(0)).collect())
+    let raised = client.query(statement, &parameters).await?;
+    raised.iter().map(from_row).map(|alarm| alarm.map(|alarm| (key(&alarm), alarm))).collect()
 }
 
-/// Counts repetitions; gives the alarms as they stand now, by id. Those left out are no longer open.
-pub(crate) async fn count_repetitions(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &[(&TenantId, &Repetition)],
-) -> Result<HashMap<i64, Alarm>> {
-    if rows.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, again)| again.id.0).collect();
-    let times: Vec<_> = rows.iter().map(|(_, again)| again.time.instant()).collect();
-    let offsets: Vec<i16> = rows.iter().map(|(_, again)| again.time.offset_minutes()).collect();
-    by_id(client.query(statement, &[&tenants, &ids, &times, &offsets]).await?)
+/// What tells the open alarms of one batch apart; ids of sources are unique over all tenants.
+pub(crate) fn key(alarm: &Alarm) -> (i64, String) {
+    (alarm.source.0, alarm.type_.clone())
 }
 
 /// Updates alarms and inserts their audit records; gives the alarms as they stand now, by id. Those left out were
@@ -123,7 +106,7 @@ pub(crate) async fn update_alarms(
             serde_json::to_string(&update.audit.changes).expect("changes have string keys only")
         })
         .collect();
-    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 13] = [
+    let parameters: [&(dyn ToSql + Sync); 13] = [
         &tenants,
         &ids,
         &revisions,
@@ -150,17 +133,6 @@ pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> R
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Alarm, id))?)
-}
-
-/// The open alarms of a source, by type: what a device actor remembers.
-pub(crate) async fn open_alarms(
-    client: &deadpool_postgres::Client,
-    tenant: &TenantId,
-    source: ManagedObjectId,
-) -> Result<HashMap<Box<str>, AlarmId>> {
-    let statement = client.prepare_cached(OPEN_OF_SOURCE).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &source.0]).await?;
-    Ok(rows.iter().map(|row| (row.get::<_, &str>(0).into(), AlarmId(row.get(1)))).collect())
 }
 
 /// A page of alarms, newest first unless reverted (P-06).

@@ -46,6 +46,11 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 /// How long making one connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
 
+/// A writer looks rows up by key, in batches of any size. Planned anew for each batch its statements would cost more to
+/// plan than to run; planned once, on a small table, they must not scan it when it has grown.
+const WRITER_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
+    -c enable_mergejoin=off -c jit=off";
+
 impl Database {
     /// Prepares the pools; connects to nothing yet. `url` is `postgres://…` or `key=value …`.
     ///
@@ -67,7 +72,10 @@ impl Database {
 
     /// A pool of one connection, for a writer.
     pub(crate) fn writer_pool(&self) -> Result<Pool> {
-        pool(&self.config, 1)
+        let mut config = self.config.clone();
+        let options = config.get_options().unwrap_or_default().to_owned();
+        config.options(format!("{options} {WRITER_PLANS}"));
+        pool(&config, 1)
     }
 
     /// Whether PostgreSQL answered last time it was asked.

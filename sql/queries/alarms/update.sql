@@ -34,5 +34,6 @@ WITH wanted AS (
 )
 SELECT
     id, source, type, time, time_offset, text, status, severity, count,
-    first_time, first_offset, created_at, revision, fragments, NULL::text
+    first_time, first_offset, created_at, revision, fragments,
+    (SELECT o.name FROM managed_objects o WHERE o.tenant = updated.tenant AND o.id = updated.source)
 FROM updated
