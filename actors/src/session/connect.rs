@@ -4,10 +4,11 @@
 //! the batch stays for the next connect.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::{Delivery, SessionActor};
 use crate::bayeux::Advice;

@@ -13,9 +13,10 @@ mod tests;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use actix::prelude::*;
+use tokio::time::Instant;
 
 pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect};
 pub use queue::Delivery;

@@ -1,1 +1,316 @@
+//! Sessions under a driven clock: no database, so time may stand still.
 
+use std::time::Duration;
+
+use actix::prelude::*;
+use tokio::sync::oneshot;
+use tokio::time::{advance, pause};
+
+use super::*;
+use crate::bayeux::request::ClientAdvice;
+use crate::bayeux::{Reconnect, error};
+use crate::tenant::TenantActor;
+
+const USER: &str = "joe";
+
+/// A session with short limits, as a tenant would start it.
+struct Bench {
+    session: Addr<SessionActor>,
+    sessions: Arc<Registry<ClientId, SessionActor>>,
+    client: ClientId,
+}
+
+fn start(limits: Limits) -> Bench {
+    start_with(limits, |session| session)
+}
+
+fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) -> Bench {
+    pause();
+    let sessions = Arc::<Registry<_, _>>::default();
+    let (hub, limits) = (NotificationHub::default().start(), Arc::new(limits));
+    let mut home = None;
+    TenantActor::create(|ctx| {
+        let shared =
+            Arc::new(Home { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
+        home = Some(shared.clone());
+        TenantActor::new(shared, Vec::new())
+    });
+    let (home, client) = (home.expect("set above"), ClientId::draw());
+    let session = shape(SessionActor::new(home, client, USER.into(), None)).start();
+    sessions.enter(client, session.clone());
+    Bench { session, sessions, client }
+}
+
+impl Bench {
+    fn connect(&self) -> oneshot::Receiver<Answer> {
+        self.connect_with(None, None, Carries::Notifications)
+    }
+
+    fn connect_with(
+        &self,
+        advice: Option<ClientAdvice>,
+        acknowledged: Option<i64>,
+        carries: Carries,
+    ) -> oneshot::Receiver<Answer> {
+        let (reply_to, answer) = oneshot::channel();
+        let first = FirstConnect::Held;
+        self.session.do_send(Connect { user: USER.into(), advice, acknowledged, carries, first, reply_to });
+        answer
+    }
+
+    fn notify(&self, text: &str) {
+        self.session.do_send(Deliver(Arc::new(Notification::for_test(text))));
+    }
+
+    fn lives(&self) -> bool {
+        self.sessions.find(&self.client).is_some()
+    }
+}
+
+fn texts(answer: &Answer) -> Vec<&str> {
+    answer.delivery.notifications.iter().map(|n| std::str::from_utf8(n.json()).expect("UTF-8")).collect()
+}
+
+/// Lets every actor handle what it has.
+async fn settle() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn pass(time: Duration) {
+    settle().await;
+    advance(time).await;
+    settle().await;
+}
+
+#[actix::test]
+async fn notification_answers_a_parked_connect() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+
+    bench.notify("1");
+
+    assert_eq!(texts(&answer.await.expect("answered")), ["1"]);
+}
+
+#[actix::test]
+async fn notifications_between_connects_wait_for_the_next() {
+    let bench = start(Limits::default());
+    bench.notify("1");
+    bench.notify("2");
+    pass(Duration::from_secs(9)).await;
+
+    let answer = bench.connect().await.expect("answered");
+
+    assert_eq!(texts(&answer), ["1", "2"]);
+}
+
+#[actix::test]
+async fn session_lives_10_seconds_after_its_last_connect_and_not_much_longer() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+    bench.notify("1");
+    answer.await.expect("answered");
+
+    pass(Duration::from_secs(10)).await;
+    let after_10_seconds = bench.lives();
+    pass(Duration::from_secs(1)).await;
+
+    assert!(after_10_seconds && !bench.lives());
+}
+
+#[actix::test]
+async fn held_connect_keeps_the_session_alive_and_is_answered_empty_in_time() {
+    let bench = start(Limits::default());
+    let mut answer = bench.connect();
+    pass(Duration::from_millis(5_399_000)).await;
+    assert!(answer.try_recv().is_err() && bench.lives());
+
+    pass(Duration::from_secs(2)).await;
+
+    let answer = answer.await.expect("answered");
+    assert!(texts(&answer).is_empty() && answer.error.is_none() && answer.advice.is_none());
+}
+
+#[actix::test]
+async fn client_may_shorten_the_hold_and_lengthen_the_session() {
+    let bench = start(Limits::default());
+    let (timeout, interval) = (Some(Duration::from_secs(2)), Some(Duration::from_secs(60)));
+    let answer = bench.connect_with(Some(ClientAdvice { timeout, interval }), None, Carries::Notifications);
+
+    pass(Duration::from_secs(2)).await;
+    let answer = answer.await.expect("answered");
+    pass(Duration::from_secs(55)).await;
+
+    let advice = answer.advice.expect("the client sent some");
+    assert_eq!((advice.reconnect, advice.timeout), (Reconnect::Retry, timeout));
+    assert!(bench.lives());
+}
+
+#[actix::test]
+async fn newer_connect_takes_over_and_the_older_is_answered_plain() {
+    let bench = start(Limits::default());
+    let older = bench.connect();
+    let newer = bench.connect();
+
+    bench.notify("1");
+
+    let older = older.await.expect("answered");
+    assert!(texts(&older).is_empty() && older.error.is_none() && older.advice.is_none());
+    assert_eq!(texts(&newer.await.expect("answered")), ["1"]);
+}
+
+#[actix::test]
+async fn dropped_connect_keeps_its_batch() {
+    let bench = start(Limits::default());
+    drop(bench.connect());
+    bench.notify("1");
+    bench.notify("2");
+
+    let answer = bench.connect().await.expect("answered");
+
+    assert_eq!(texts(&answer), ["1", "2"]);
+}
+
+#[actix::test]
+async fn batch_that_was_not_written_comes_back_before_newer_ones() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+    bench.notify("1");
+    let unwritten = answer.await.expect("answered").delivery;
+    bench.notify("2");
+
+    bench.session.do_send(Abandoned { unwritten: Some(unwritten) });
+
+    assert_eq!(texts(&bench.connect().await.expect("answered")), ["1", "2"]);
+}
+
+#[actix::test]
+async fn vanished_connect_starts_the_sessions_time() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+    pass(Duration::from_secs(100)).await;
+    drop(answer);
+
+    bench.session.do_send(Abandoned { unwritten: None });
+
+    pass(Duration::from_secs(10)).await;
+    assert!(bench.lives());
+    pass(Duration::from_secs(1)).await;
+    assert!(!bench.lives());
+}
+
+#[actix::test]
+async fn full_queue_ends_the_session() {
+    let bench = start(Limits { queued_notifications: 2, ..Limits::default() });
+
+    (0..3).for_each(|n| bench.notify(&n.to_string()));
+    settle().await;
+
+    assert!(!bench.lives());
+}
+
+#[actix::test]
+async fn foreign_user_is_told_the_client_is_unknown() {
+    let bench = start(Limits::default());
+    let (reply_to, answer) = oneshot::channel();
+    let (advice, acknowledged, first) = (None, None, FirstConnect::Held);
+    let carries = Carries::Notifications;
+
+    bench.session.do_send(Connect { user: "eve".into(), advice, acknowledged, carries, first, reply_to });
+
+    assert_eq!(answer.await.expect("answered").error, Some(error::UNKNOWN_CLIENT));
+}
+
+#[actix::test]
+async fn unacknowledged_batch_is_sent_again_at_once() {
+    let bench = start_with(Limits::default(), SessionActor::acknowledging);
+    bench.notify("1");
+    let first = bench.connect_with(None, Some(-1), Carries::Notifications).await.expect("answered");
+    bench.notify("2");
+
+    let again = bench.connect_with(None, Some(-1), Carries::Notifications).await.expect("answered");
+
+    assert_eq!((texts(&first), texts(&again)), (vec!["1"], vec!["1", "2"]));
+    assert!(again.delivery.batch > first.delivery.batch);
+}
+
+#[actix::test]
+async fn stopping_server_answers_empty_with_the_advice_to_come_back_later() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+    let interval = Duration::from_secs(3);
+
+    bench.session.do_send(Release { interval });
+
+    let advice = answer.await.expect("answered").advice.expect("given");
+    assert_eq!((advice.reconnect, advice.interval), (Reconnect::Retry, Some(interval)));
+}
+
+/// A socket that takes frames only when it is told to.
+struct SlowSocket {
+    received: Vec<usize>,
+    reading: bool,
+}
+
+impl Actor for SlowSocket {
+    type Context = Context<Self>;
+}
+
+impl Handler<SocketMessage> for SlowSocket {
+    type Result = ResponseActFuture<Self, ()>;
+
+    fn handle(&mut self, message: SocketMessage, _: &mut Self::Context) -> Self::Result {
+        if let SocketMessage::Frames(Frames(notifications)) = message {
+            self.received.push(notifications.len());
+        }
+        match self.reading {
+            true => Box::pin(actix::fut::ready(())),
+            false => Box::pin(actix::fut::wrap_future(std::future::pending())),
+        }
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "Vec<usize>")]
+struct Received;
+
+impl Handler<Received> for SlowSocket {
+    type Result = Vec<usize>;
+
+    fn handle(&mut self, _: Received, _: &mut Self::Context) -> Vec<usize> {
+        self.received.clone()
+    }
+}
+
+#[actix::test]
+async fn socket_gets_the_next_frame_only_when_it_took_the_last() {
+    let bench = start(Limits { queued_notifications: 10, ..Limits::default() });
+    let socket = SlowSocket { received: Vec::new(), reading: false }.start();
+    let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient() };
+    assert!(bench.session.send(attach).await.expect("the session lives"));
+
+    (0..8).for_each(|n| bench.notify(&n.to_string()));
+    settle().await;
+
+    assert_eq!(socket.send(Received).await.expect("the socket lives"), [1]);
+    assert!(bench.lives());
+}
+
+#[actix::test]
+async fn open_socket_keeps_the_session_alive_without_a_connect() {
+    let bench = start(Limits::default());
+    let socket = SlowSocket { received: Vec::new(), reading: true }.start().recipient::<SocketMessage>();
+    let attach = AttachSocket { user: USER.into(), socket: socket.clone() };
+    bench.session.send(attach).await.expect("the session lives");
+    pass(Duration::from_secs(1000)).await;
+    assert!(bench.lives());
+
+    bench.session.do_send(SocketClosed { socket });
+
+    pass(Duration::from_secs(10)).await;
+    assert!(bench.lives());
+    pass(Duration::from_secs(1)).await;
+    assert!(!bench.lives());
+}
