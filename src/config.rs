@@ -80,12 +80,12 @@ pub struct Settings {
 
     /// Threads that serve HTTP [default: one per core]
     #[arg(long, env = "PLATFORM_WORKERS", value_name = "THREADS", default_value_t = cores(),
-          hide_default_value = true, value_parser = count(1..=1024))]
+          hide_default_value = true, value_parser = count(1..=512))]
     pub workers: usize,
 
     /// Threads of the device actors, each with a database connection for writes [default: one per core]
     #[arg(long, env = "PLATFORM_ACTOR_THREADS", value_name = "THREADS", default_value_t = cores(),
-          hide_default_value = true, value_parser = count(1..=1024))]
+          hide_default_value = true, value_parser = count(1..=512))]
     pub actor_threads: usize,
 
     /// Database connections for reads

@@ -1,5 +1,6 @@
 //! Logs and metrics of a server process.
 
+use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -23,8 +24,13 @@ static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 /// # Errors
 /// When the filter cannot be read; the text says where.
 pub fn start_logging(settings: &Settings) -> Result<(), String> {
-    let filter = EnvFilter::try_new(&settings.log).map_err(|e| format!("--log {}: {e}", settings.log))?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Libraries that announce each of their steps are heard when somebody asks for them.
+    let filter = EnvFilter::try_new(format!("actix_server=warn,refinery_core=warn,{}", settings.log))
+        .map_err(|e| format!("--log {}: {e}", settings.log))?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     let started = match settings.log_format {
         LogFormat::Text => lines.try_init(),
         LogFormat::Json => lines.json().try_init(),
