@@ -1,7 +1,8 @@
 //! The connection under HTTP: a TCP stream that can hold a head back until its body comes.
 //!
-//! The answer to a held poll has its head ready long before its body. Written early it costs a system call of its own
-//! and wakes the client for nothing, so the poll withholds it: head and body leave as one write.
+//! The answer to a held poll has its head ready long before its body. Written at once it costs a system call of its own
+//! and wakes the client for nothing, so the poll withholds it for a while: if the body comes soon, both leave as one
+//! write.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
@@ -87,12 +88,20 @@ pub struct Head(Rc<HeadState>);
 struct HeadState {
     withhold: Cell<bool>,
     withheld: RefCell<Vec<u8>>,
+    released: Cell<bool>,
 }
 
 impl Head {
-    /// Withholds the head of the answer that is given next, until the first byte of its body.
+    /// Withholds the head of the answer that is given next, until the first byte of its body, or until it is released.
     pub fn withhold(&self) {
         self.0.withhold.set(true);
+        self.0.released.set(false);
+    }
+
+    /// Lets a withheld head go with the next flush. A body that is polled is followed by a flush, whether or not it had
+    /// something.
+    pub fn release(&self) {
+        self.0.released.set(true);
     }
 
     /// Keeps what is written when it is a head and nothing else: an answer to a pipelined request must not wait.
@@ -160,6 +169,18 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.head.0.released.get() {
+            let head = self.head.clone();
+            let mut withheld = head.0.withheld.borrow_mut();
+            while !withheld.is_empty() {
+                match ready!(Pin::new(&mut self.stream).poll_write(cx, &withheld))? {
+                    0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    written => drop(withheld.drain(..written)),
+                }
+            }
+            *withheld = Vec::new();
+            head.0.released.set(false);
+        }
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

@@ -126,7 +126,7 @@ fn announce(server: &Server) -> io::Result<()> {
         )?;
         writeln!(
             out,
-            "  curl -s -i -u \"{name}:{password}\" -H {json} -d '{{\"type\":\"leak\",\"text\":\"It drips\",\"severity\":\"MAJOR\",\"time\":\"'$(date -u +%FT%TZ)'\",\"source\":{{\"id\":\"'$ID'\"}}}}' {base}/alarm/alarms"
+            "  curl -s -i -u \"{name}:{password}\" -H {json} -d '{{\"type\":\"leak\",\"text\":\"It drips\",\"severity\":\"MAJOR\",\"time\":\"'$(date -u +%FT%TZ)'\",\"source\":{{\"id\":\"'$ID'\"}}}}' {base}/alarm/alarms; echo"
         )?;
         writeln!(out, "  curl -s -u \"{name}:{password}\" '{base}/alarm/alarms?resolved=false'\n")?;
     }

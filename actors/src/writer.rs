@@ -22,13 +22,14 @@ use crate::model::alarm::Alarm;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::store::Database;
-use crate::store::alarms::{self, AlarmUpdate};
+use crate::store::alarms::{self, AlarmUpdate, SentAlarm};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 
 /// One write of one tenant.
 #[derive(Debug, Clone)]
 pub(crate) enum Change {
-    RaiseAlarm(TenantId, Arc<Alarm>),
+    RaiseAlarm(TenantId, Arc<SentAlarm>),
+    CountRepetition(TenantId, Arc<SentAlarm>),
     UpdateAlarm(TenantId, Box<AlarmUpdate>),
     InsertManagedObject(TenantId, Arc<ManagedObject>),
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
@@ -218,7 +219,8 @@ async fn one_by_one(
 /// The changes of one batch by kind.
 #[derive(Default)]
 struct ByKind<'a> {
-    new_alarms: Vec<(&'a TenantId, &'a Alarm)>,
+    sent_alarms: Vec<(&'a TenantId, &'a SentAlarm)>,
+    repetitions: Vec<(&'a TenantId, &'a SentAlarm)>,
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
     new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
@@ -230,7 +232,8 @@ impl<'a> ByKind<'a> {
         let mut by = Self::default();
         for change in changes {
             match change {
-                Change::RaiseAlarm(tenant, alarm) => by.new_alarms.push((tenant, alarm)),
+                Change::RaiseAlarm(tenant, alarm) => by.sent_alarms.push((tenant, alarm)),
+                Change::CountRepetition(tenant, alarm) => by.repetitions.push((tenant, alarm)),
                 Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
                 Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
@@ -243,7 +246,8 @@ impl<'a> ByKind<'a> {
     /// Whether one statement carries the whole batch: then it is a transaction by itself.
     fn is_one_statement(&self) -> bool {
         let used = [
-            !self.new_alarms.is_empty(),
+            !self.sent_alarms.is_empty(),
+            !self.repetitions.is_empty(),
             !self.alarm_updates.is_empty(),
             !self.new_objects.is_empty(),
             !self.object_updates.is_empty(),
@@ -263,10 +267,11 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, raised, updated, objects, changed, gone, committed) = tokio::join!(
+    let (begun, raised, counted, updated, objects, changed, gone, committed) = tokio::join!(
         biased;
         bracket("BEGIN"),
-        alarms::raise_alarms(client, &statements.raise_alarms, &mut by.new_alarms),
+        alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
+        alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
         managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
@@ -274,7 +279,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         bracket("COMMIT"),
     );
     begun?;
-    let (mut raised, mut updated) = (raised?, updated?);
+    let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
     objects?;
     let (mut changed, gone) = (changed?, gone?);
     committed?;
@@ -285,7 +290,8 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         found.map_or(Written::Stale, |object| Written::ManagedObject(Box::new(object)))
     };
     let outcome = |change: &Change| match change {
-        Change::RaiseAlarm(_, new) => alarm(raised.remove(&alarms::key(new))),
+        Change::RaiseAlarm(_, sent) => alarm(raised.remove(&alarms::key(&sent.alarm))),
+        Change::CountRepetition(_, sent) => alarm(counted.remove(&alarms::key(&sent.alarm))),
         Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
         Change::InsertManagedObject(..) => Written::Stored,
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
@@ -297,6 +303,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
 /// The prepared statements of a connection, from its cache.
 struct Statements {
     raise_alarms: Statement,
+    count_repetitions: Statement,
     update_alarms: Statement,
     insert_objects: Statement,
     update_objects: Statement,
@@ -307,6 +314,7 @@ impl Statements {
     async fn prepare(client: &Object) -> Result<Self> {
         Ok(Self {
             raise_alarms: client.prepare_cached(alarms::RAISE).await?,
+            count_repetitions: client.prepare_cached(alarms::COUNT_REPETITION).await?,
             update_alarms: client.prepare_cached(alarms::UPDATE).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,

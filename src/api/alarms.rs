@@ -119,6 +119,12 @@ fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
             return Ok(None);
         }
     }
+    // Managed objects have no children yet, so the descendants of a source are the source itself.
+    for name in ["withSourceAssets", "withSourceDevices", "withAssets", "withDevices"] {
+        if query.flag(name)? == Some(true) && query.get("source").is_none() {
+            return Err(Error::Invalid(format!("Parameter '{name}' needs parameter 'source'")).into());
+        }
+    }
     let source = query.get("source").map(ManagedObjectId::parse).transpose();
     let severities = query.list("severity").into_iter().map(Severity::parse).collect::<Result<_, _>>()?;
     let order = match query.flag("revert")? {

@@ -16,7 +16,7 @@ use futures_util::future::{Either, LocalBoxFuture};
 use platform_actors::Error;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::{Authority, Origin};
-use platform_actors::model::role::RoleSet;
+use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::tenant::TenantStatus;
 use platform_actors::store::{self, Database};
 use quick_cache::sync::Cache;
@@ -198,6 +198,10 @@ impl Authenticator {
         match (proven && user.enabled, status) {
             (false, _) => Err(ApiError::Unauthorized),
             (true, TenantStatus::Suspended) => Err(ApiError::forbidden_because("the tenant is suspended")),
+            // That user has endpoints of its own and may do nothing else (N-09).
+            (true, TenantStatus::Active) if user.roles.has(role::DEVICE_BOOTSTRAP) => {
+                Err(ApiError::forbidden())
+            }
             (true, TenantStatus::Active) => {
                 Ok(Caller(Arc::new(Identity { tenant: user.tenant, user: user.name, roles: user.roles })))
             }

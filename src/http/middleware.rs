@@ -41,7 +41,6 @@ fn emulate_method(request: &mut ServiceRequest) {
         b"GET" => Method::GET,
         b"PUT" => Method::PUT,
         b"DELETE" => Method::DELETE,
-        b"POST" => Method::POST,
         _ => Method::PATCH,
     };
     request.head_mut().method = method;

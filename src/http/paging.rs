@@ -3,7 +3,7 @@
 use form_urlencoded::Serializer;
 use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 use platform_actors::model::links::{Linked, Links};
-use platform_actors::model::page::{Page, PageRequest, Position, TotalPages};
+use platform_actors::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
@@ -72,7 +72,7 @@ where
         #[serde(rename_all = "camelCase")]
         struct Statistics {
             #[serde(skip_serializing_if = "Option::is_none")]
-            total_pages: Option<i64>,
+            total_pages: Option<Option<u64>>,
             page_size: u32,
             current_page: u32,
         }
@@ -82,8 +82,11 @@ where
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("self", &self.link(current, self.request.after))?;
         map.serialize_entry(self.name, &members)?;
-        let total_pages =
-            self.page.count.map(|count| (count as u64).div_ceil(self.request.size.into()) as i64);
+        let total_pages = match self.page.count {
+            Count::Omitted => None,
+            Count::Withheld => Some(None),
+            Count::Of(count) => Some(Some((count.max(0) as u64).div_ceil(self.request.size.into()))),
+        };
         let statistics = Statistics { total_pages, page_size: self.request.size, current_page: current };
         map.serialize_entry("statistics", &statistics)?;
         if current > 1 {
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn position_counts_only_for_the_page_it_was_made_for() {
-        assert_eq!(request("currentPage=2&after=2_0_77").after, Some(Position { time_micros: 0, id: 77 }));
+        assert_eq!(request("currentPage=2&after=2_0_77").after, Some(Position::of_id(77)));
         assert_eq!(request("currentPage=3&after=2_0_77").after, None);
         assert_eq!(request("currentPage=2&after=junk").after, None);
     }

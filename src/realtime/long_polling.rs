@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{self, HeaderValue};
@@ -78,10 +79,9 @@ async fn answer(
         _ if !answered => response.finish(),
         Outcome::Replies(replies) => response.body(replies),
         Outcome::Held(replies, held) => {
-            if let Some(head) = request.conn_data::<Head>() {
-                head.withhold();
-            }
-            response.body(HeldPoll::new(replies, held, edge))
+            let head = request.conn_data::<Head>().cloned().unwrap_or_default();
+            head.withhold();
+            response.body(HeldPoll::new(replies, held, head, edge))
         }
     })
 }
@@ -91,18 +91,25 @@ fn is_deprecated(path: &str) -> bool {
     !path.starts_with("/notification/")
 }
 
+/// A poll that is answered within this time leaves as one write, head and body together; of one held longer the head goes
+/// out, so that the client knows it is held.
+const HEAD_WITHHELD: Duration = Duration::from_millis(500);
+
 /// The body of a held poll: nothing until the session answers, but a space now and then (B-21).
 struct HeldPoll {
     replies: Vec<u8>,
     held: Option<Held>,
-    keep_alive: Pin<Box<Sleep>>,
+    /// The head, until it is released.
+    head: Option<Head>,
+    /// When the head is released, then when the next space is due.
+    timer: Pin<Box<Sleep>>,
     edge: web::Data<Edge>,
 }
 
 impl HeldPoll {
-    fn new(replies: Vec<u8>, held: Held, edge: web::Data<Edge>) -> Self {
-        let keep_alive = Box::pin(sleep(edge.limits().keep_alive));
-        Self { replies, held: Some(held), keep_alive, edge }
+    fn new(replies: Vec<u8>, held: Held, head: Head, edge: web::Data<Edge>) -> Self {
+        let timer = Box::pin(sleep(HEAD_WITHHELD.min(edge.limits().keep_alive)));
+        Self { replies, held: Some(held), head: Some(head), timer, edge }
     }
 }
 
@@ -120,10 +127,13 @@ impl MessageBody for HeldPoll {
             let text = self.held.take().map(|held| held.encode(replies, &answer)).unwrap_or_default();
             return Poll::Ready(Some(Ok(text.into())));
         }
-        if self.keep_alive.as_mut().poll(cx).is_ready() {
+        while self.timer.as_mut().poll(cx).is_ready() {
             let next = Instant::now() + self.edge.limits().keep_alive;
-            self.keep_alive.as_mut().reset(next);
-            return Poll::Ready(Some(Ok(Bytes::from_static(b" "))));
+            self.timer.as_mut().reset(next);
+            match self.head.take() {
+                Some(head) => head.release(),
+                None => return Poll::Ready(Some(Ok(Bytes::from_static(b" ")))),
+            }
         }
         Poll::Pending
     }

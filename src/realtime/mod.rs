@@ -228,14 +228,14 @@ impl Exchange<'_> {
         let user = self.caller.as_ref().map(|caller| caller.user.clone())?;
         let mut advice = message.advice();
         let carries = match (&self.transport, alone) {
-            (Transport::Socket(_), _) => Carries::Heartbeat,
-            (Transport::Mute, _) => {
-                advice.get_or_insert_default().timeout = Some(Duration::ZERO);
-                Carries::Heartbeat
-            }
             (Transport::LongPolling, true) => Carries::Notifications,
             (Transport::LongPolling, false) => Carries::WhatIsThere,
+            (Transport::Socket(_) | Transport::Mute, _) => Carries::Heartbeat,
         };
+        let held = alone && !matches!(self.transport, Transport::Mute);
+        if !held {
+            advice.get_or_insert_default().timeout = Some(Duration::ZERO);
+        }
         let first = match self.edge.client_compatibility {
             true => FirstConnect::AnsweredAtOnce,
             false => FirstConnect::Held,
@@ -243,13 +243,15 @@ impl Exchange<'_> {
         let (reply_to, answer) = oneshot::channel();
         let acknowledged = message.acknowledged_batch();
         session.do_send(Connect { user, advice, acknowledged, carries, first, reply_to });
-        let mut held =
-            Held { answer, session, client, id: message.id().map(ToOwned::to_owned), answered: false };
-        if carries == Carries::Notifications || matches!(self.transport, Transport::Socket(_)) {
-            return Some(held);
+        let id = message.id().map(ToOwned::to_owned);
+        let mut connect = Held { answer, session, client, id, answered: false };
+        if held {
+            return Some(connect);
         }
-        let answer = held.answer().await;
-        replies.connected(&held, &answer);
+        let mut answer = connect.answer().await;
+        // Advice answers advice, and the client may have sent none.
+        answer.advice = answer.advice.filter(|_| answer.error.is_some() || message.advice().is_some());
+        replies.connected(&connect, &answer);
         None
     }
 }

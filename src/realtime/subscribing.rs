@@ -2,7 +2,7 @@
 
 use actix::Addr;
 use platform_actors::bayeux::{Pattern, RequestMessage, error};
-use platform_actors::session::{SessionActor, Subscribe, Subscribed, Unsubscribe};
+use platform_actors::session::{Belongs, SessionActor, Subscribe, Subscribed, Unsubscribe};
 use platform_actors::{Error, store};
 
 use super::{Exchange, Replies};
@@ -21,6 +21,11 @@ impl Exchange<'_> {
         replies: &mut Replies,
     ) -> Result<()> {
         let channel = "/meta/subscribe";
+        let Some(caller) = self.caller.clone() else { return Ok(()) };
+        if !session.send(Belongs { user: caller.user.clone() }).await.unwrap_or(false) {
+            replies.unknown_client(message, channel);
+            return Ok(());
+        }
         let patterns = match self.patterns(message) {
             Ok(patterns) => patterns,
             Err(error) => {
@@ -28,7 +33,6 @@ impl Exchange<'_> {
                 return Ok(());
             }
         };
-        let Some(caller) = self.caller.clone() else { return Ok(()) };
         for pattern in &patterns {
             if !self.may_receive(&caller, pattern).await? {
                 replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);

@@ -113,14 +113,16 @@ impl<'a> RequestMessage<'a> {
         self.ext_member("ack").and_then(|raw| raw.get().parse().ok())
     }
 
-    /// `token` of the authentication extension: base64 of `[tenant/]user:password` (B-19).
+    /// `token` of the authentication extension: base64 of `[tenant/]user:password` (B-19). An extension that holds no
+    /// token is empty credentials, not none: it is refused.
     pub fn authentication_token(&self, extension: &str) -> Option<String> {
         #[derive(Deserialize)]
         struct Authentication {
             token: String,
         }
         let raw = self.ext_member(extension)?;
-        serde_json::from_str::<Authentication>(raw.get()).ok().map(|authentication| authentication.token)
+        let authentication = serde_json::from_str::<Authentication>(raw.get());
+        Some(authentication.map(|authentication| authentication.token).unwrap_or_default())
     }
 
     fn ext_member(&self, name: &str) -> Option<&'a RawValue> {

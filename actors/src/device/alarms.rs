@@ -14,10 +14,10 @@ use crate::hub::Event;
 use crate::model::alarm::{Alarm, AlarmPatch, NewAlarm};
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::id::AlarmId;
-use crate::model::origin::Origin;
+use crate::model::origin::{Authority, Origin};
 use crate::model::timestamp::Timestamp;
 use crate::store;
-use crate::store::alarms::AlarmUpdate;
+use crate::store::alarms::{AlarmUpdate, SentAlarm};
 use crate::writer::{Change, Written};
 
 /// Raises an alarm, or counts a repetition when this type is already open (document 2, Alarm states; ).
@@ -40,7 +40,7 @@ pub struct RaiseAlarm {
 /// Changes text, status, severity or fragments of an alarm and writes the audit record.
 ///
 /// Sent by the edge for `PUT /alarm/alarms/<id>`. Replies with the alarm as it stands; a change that changes nothing
-/// writes nothing and publishes nothing. Publishes UPDATE.
+/// writes nothing and publishes nothing. Publishes UPDATE, which in mode TRANSIENT is all that happens (M-02).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Conflict` when it would open a second alarm of its type, `Unavailable` or `Database`.
@@ -73,31 +73,59 @@ impl Handler<UpdateAlarm> for DeviceActor {
 
 impl Device {
     async fn raise_alarm(&mut self, RaiseAlarm { alarm: new, origin }: RaiseAlarm) -> Result<Arc<Alarm>> {
-        self.authorize(&origin).await.map_err(|error| self.unknown_source(error))?;
         if !origin.mode.stores() {
-            return self.tell_only(&new, &origin).await.map_err(|error| self.unknown_source(error));
+            return self.tell_only(&new, &origin).await;
         }
-        let mut fresh = Arc::new(new.raised(Some(AlarmId(self.context.ids.next())), None));
-        let change = Change::RaiseAlarm(self.context.tenant.clone(), fresh.clone());
+        let owner = (origin.authority == Authority::Ownership).then(|| origin.user.clone());
+        let sent = SentAlarm { alarm: new.raised(Some(AlarmId(self.context.ids.next())), None), owner };
 
-        let written = self.context.writer.write(change).await;
+        let stored = self.write_sent(Arc::new(sent.clone())).await?;
 
-        let Written::Alarm(stored) = written.map_err(|error| self.unknown_source(error))? else {
-            return Err(self.unknown_source(Error::not_found(Noun::ManagedObject, self.id)));
-        };
-        if stored.id != fresh.id {
-            let alarm = Arc::new(*stored);
+        let Some(stored) = stored else { return Err(self.why_refused(&origin).await) };
+        if stored.id != sent.alarm.id {
+            let alarm = Arc::new(stored);
             self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
             return Ok(alarm);
         }
-        Arc::make_mut(&mut fresh).source_name = stored.source_name;
-        self.publish(Event::AlarmCreated(fresh.clone()), &origin.links);
-        Ok(fresh)
+        let alarm = Arc::new(Alarm { source_name: stored.source_name, ..sent.alarm });
+        self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
+        Ok(alarm)
+    }
+
+    /// Raises or counts; `None` when there is no such source, or it is not the caller's.
+    async fn write_sent(&mut self, sent: Arc<SentAlarm>) -> Result<Option<Alarm>> {
+        let tenant = &self.context.tenant;
+        let mut changes = vec![Change::RaiseAlarm(tenant.clone(), sent.clone())];
+        if !sent.alarm.status.is_open() {
+            changes.insert(0, Change::CountRepetition(tenant.clone(), sent));
+        }
+        for change in changes {
+            match self.context.writer.write(change).await {
+                Ok(Written::Alarm(alarm)) => return Ok(Some(*alarm)),
+                Ok(_) => {}
+                // The source was deleted between the look and the write.
+                Err(error) if error.is_foreign_key_violation() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// On POST a missing device is a wrong value of the body, not a missing page (E-01).
+    async fn why_refused(&mut self, origin: &Origin) -> Error {
+        match self.authorize(origin).await {
+            Err(Error::NotFound { .. }) | Ok(_) => Error::unknown_source(self.id),
+            Err(error) => error,
+        }
     }
 
     /// Mode TRANSIENT: real-time processing only (M-02).
     async fn tell_only(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Arc<Alarm>> {
-        let alarm = Arc::new(new.raised(None, self.source().await?.name.as_deref()));
+        let source = match self.authorize(origin).await {
+            Err(Error::NotFound { .. }) => return Err(Error::unknown_source(self.id)),
+            other => other?,
+        };
+        let alarm = Arc::new(new.raised(None, source.name.as_deref()));
         self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
         Ok(alarm)
     }
@@ -109,8 +137,13 @@ impl Device {
         for _ in 0..DECISIONS {
             let mut alarm = Alarm::clone(&current);
             let changes = patch.apply(&mut alarm);
-            if changes.is_empty() || !origin.mode.stores() {
+            if changes.is_empty() {
                 return Ok(Arc::new(alarm));
+            }
+            if !origin.mode.stores() {
+                let alarm = Arc::new(alarm);
+                self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
+                return Ok(alarm);
             }
             let audit = audit_record(id, &alarm, changes, &origin);
             let update = AlarmUpdate { alarm, audit_id: self.context.ids.next(), audit };
@@ -133,22 +166,6 @@ impl Device {
             }
         }
         Err(contended(&id.to_string()))
-    }
-
-    /// On POST a missing device is a wrong value of the body, not a missing page (E-01).
-    fn unknown_source(&mut self, error: Error) -> Error {
-        match error {
-            Error::NotFound { .. } => {
-                self.gone = true;
-                Error::unknown_source(self.id)
-            }
-            // It was deleted between the look and the write.
-            error if error.is_foreign_key_violation() => {
-                self.gone = true;
-                Error::unknown_source(self.id)
-            }
-            other => other,
-        }
     }
 }
 

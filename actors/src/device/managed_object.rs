@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Context, Device, DeviceActor, Source};
+use super::{Context, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, Publish};
 use crate::model::id::ManagedObjectId;
@@ -103,7 +103,6 @@ impl Device {
         match written.await? {
             Written::ManagedObject(object) => {
                 let object = Arc::new(*object);
-                self.source = Some(Source { name: object.name.clone(), owner: object.owner.clone() });
                 self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
                 Ok(object)
             }

@@ -1,7 +1,6 @@
-//! One actor per managed object that is written to: the order of its writes and the cache of what decides them.
+//! One actor per managed object that is written to: the order of its writes, and of what is told of them.
 //!
-//! Memory is only a cache: loaded when a decision needs it, dropped when a write's premise no longer holds, and loaded
-//! again. Two actors for one device, in two processes, stay correct, only slower.
+//! What a write depends on is its premise in SQL, so two actors for one device, in two processes, stay correct.
 
 mod alarms;
 mod managed_object;
@@ -22,6 +21,7 @@ use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::origin::{Authority, Origin};
 use crate::registry::Registry;
+use crate::store::managed_objects::Source;
 use crate::store::{self, Database};
 use crate::writer::WriterHandle;
 
@@ -50,19 +50,12 @@ pub struct DeviceActor {
     last_used: Instant,
 }
 
-/// The state of a device and its way to the rest of the world.
+/// A device and its way to the rest of the world.
 pub(crate) struct Device {
     id: ManagedObjectId,
     context: Context,
-    source: Option<Source>,
     /// There is no such object: the actor stops, so that ids somebody made up cost nothing for long.
     gone: bool,
-}
-
-/// What is known of the managed object; a cache of the store.
-struct Source {
-    name: Option<String>,
-    owner: String,
 }
 
 impl DeviceActor {
@@ -72,7 +65,7 @@ impl DeviceActor {
             idle: context.limits.device_idle,
             id,
             last_used: Instant::now(),
-            device: Some(Device { id, context, source: None, gone: false }),
+            device: Some(Device { id, context, gone: false }),
         }
     }
 
@@ -128,27 +121,22 @@ impl Drop for DeviceActor {
 }
 
 impl Device {
-    /// What is known of the managed object, loaded when it is not.
+    /// The managed object as far as writes need it, for a caller who may write it (I-06). Read afresh each time: another
+    /// process may have given it another owner.
     ///
     /// # Errors
-    /// `NotFound` when there is no such managed object, `Unavailable` or `Database`.
-    async fn source(&mut self) -> Result<&mut Source> {
-        if self.source.is_none() {
-            let client = self.context.database.loader().await?;
-            let found = store::managed_objects::find_source(&client, &self.context.tenant, self.id).await?;
-            let Some((name, owner)) = found else {
-                self.gone = true;
-                return Err(Error::not_found(Noun::ManagedObject, self.id));
-            };
-            self.source = Some(Source { name, owner });
-        }
-        Ok(self.source.as_mut().expect("loaded above"))
-    }
-
-    /// Refuses a caller who may only write to what is theirs (I-06).
-    async fn authorize(&mut self, origin: &Origin) -> Result<()> {
-        match origin.authority == Authority::Role || self.source().await?.owner == *origin.user {
-            true => Ok(()),
+    /// `NotFound` when there is no such object, `Forbidden` for a caller who may only write to what is theirs and is not
+    /// its owner; `Unavailable` or `Database`.
+    async fn authorize(&mut self, origin: &Origin) -> Result<Source> {
+        let client = self.context.database.loader().await?;
+        let Some(source) =
+            store::managed_objects::find_source(&client, &self.context.tenant, self.id).await?
+        else {
+            self.gone = true;
+            return Err(Error::not_found(Noun::ManagedObject, self.id));
+        };
+        match origin.authority == Authority::Role || source.owner == *origin.user {
+            true => Ok(source),
             false => Err(Error::Forbidden),
         }
     }

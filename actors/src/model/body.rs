@@ -12,6 +12,9 @@ use crate::model::timestamp::Timestamp;
 
 /// Bytes of UTF-8 a short text such as a type, a name or a fragment name may have; index entries must fit a page.
 pub const MAX_SHORT_TEXT: usize = 1024;
+/// Decimal exponents of a 64-bit float reach from -324 to 308.
+const MAX_EXPONENT: i32 = 324;
+
 /// Top-level members of one body; more is no device's doing.
 const MAX_MEMBERS: usize = 4096;
 
@@ -173,8 +176,14 @@ fn is_number_byte(byte: u8) -> bool {
 }
 
 fn scan_number(number: &str) -> Result<()> {
-    let plain = number.len() < 300 && !number.contains(['e', 'E']);
-    let fits = plain || (number.len() <= MAX_NUMBER_LENGTH && number.parse().is_ok_and(f64::is_finite));
+    if number.len() < 300 && !number.contains(['e', 'E']) {
+        return Ok(());
+    }
+    // An exponent far below zero is refused too, even of a zero: `jsonb` would write its thousands of digits out.
+    let exponent = number.split_once(['e', 'E']).map_or(Ok(0), |(_, exponent)| exponent.parse::<i32>());
+    let fits = number.len() <= MAX_NUMBER_LENGTH
+        && exponent.is_ok_and(|exponent| exponent.abs() <= MAX_EXPONENT)
+        && number.parse().is_ok_and(f64::is_finite);
     match fits {
         true => Ok(()),
         false => {
@@ -199,6 +208,7 @@ mod tests {
             (b"{\"a\":\"x\\u0000y\"}", "NUL"),
             (b"{\"a\":\"\\ud800\"}", "surrogate"),
             (b"{\"a\":1e400}", "number"),
+            (b"{\"a\":0e-16000}", "number"),
             (b"{\"a\":01}", "Malformed JSON"),
             (deep.as_bytes(), "nested deeper than 100"),
         ] {

@@ -1,5 +1,7 @@
 //! Pages of a collection (document 1, Paging; P-01 to P-07).
 
+use time::OffsetDateTime;
+
 /// Which page is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
@@ -16,7 +18,11 @@ pub struct PageRequest {
 impl PageRequest {
     /// The page of a collection that can have no members.
     pub fn empty<T>(&self) -> Page<T> {
-        Page { members: Vec::new(), next: None, count: (self.total == TotalPages::Counted).then_some(0) }
+        let count = match self.total {
+            TotalPages::Counted => Count::Of(0),
+            TotalPages::Omitted => Count::Omitted,
+        };
+        Page { members: Vec::new(), next: None, count }
     }
 }
 
@@ -32,24 +38,41 @@ pub enum TotalPages {
 /// Place of a member in its collection: what it is sorted by, then its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Microseconds since 1970 of the time a collection is sorted by; 0 where it is sorted by id alone.
-    pub time_micros: i64,
+    /// The time a collection is sorted by; 1970 where it is sorted by id alone.
+    pub time: OffsetDateTime,
     /// Id of the last member of the page before.
     pub id: i64,
 }
 
 impl Position {
-    /// Reads the form a `next` link carries.
+    /// Place in a collection that is sorted by id alone.
+    pub fn of_id(id: i64) -> Self {
+        Self { time: OffsetDateTime::UNIX_EPOCH, id }
+    }
+
+    /// Reads the form a `next` link carries: microseconds since 1970, and the id.
     pub fn parse(text: &str) -> Option<Self> {
-        let (time, id) = text.split_once('_')?;
-        Some(Self { time_micros: time.parse().ok()?, id: id.parse().ok()? })
+        let (micros, id) = text.split_once('_')?;
+        let nanos = i128::from(micros.parse::<i64>().ok()?) * 1000;
+        Some(Self { time: OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?, id: id.parse().ok()? })
     }
 }
 
 impl std::fmt::Display for Position {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}_{}", self.time_micros, self.id)
+        write!(f, "{}_{}", self.time.unix_timestamp_nanos() / 1000, self.id)
     }
+}
+
+/// How many records match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// Nobody asked.
+    Omitted,
+    /// Not told, because the caller sees only part of them (P-07).
+    Withheld,
+    /// This many.
+    Of(i64),
 }
 
 /// One page of a collection.
@@ -59,6 +82,6 @@ pub struct Page<T> {
     pub members: Vec<T>,
     /// Where the next page starts; `None` when this is the last (P-01).
     pub next: Option<Position>,
-    /// Matching records, when they were counted.
-    pub count: Option<i64>,
+    /// Matching records.
+    pub count: Count,
 }

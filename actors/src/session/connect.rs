@@ -159,9 +159,11 @@ impl SessionActor {
 
     /// The hold time is over: the answer carries what there is, which is nothing on a long poll that waited.
     pub(super) fn connect_timed_out(&mut self) {
-        match self.parked.as_ref().map(|parked| parked.carries) {
-            Some(Carries::Heartbeat) | None => self.answer_parked(Answer::default()),
-            Some(_) => self.deliver_to_parked(),
+        match &self.parked {
+            Some(Parked { carries: Carries::Heartbeat, advice, .. }) => {
+                self.answer_parked(Answer { advice: *advice, ..Answer::default() });
+            }
+            _ => self.deliver_to_parked(),
         }
         self.expires = Instant::now() + self.interval;
     }

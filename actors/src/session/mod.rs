@@ -21,7 +21,7 @@ use tokio::time::Instant;
 pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect};
 pub use queue::Delivery;
 pub use socket::{AttachSocket, Frames, SocketClosed, SocketMessage};
-pub use subscriptions::{Subscribe, Subscribed, Unsubscribe};
+pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
 
 use crate::bayeux::{Advice, Pattern, error};
 use crate::hub::{Leave, Notification, NotificationHub};

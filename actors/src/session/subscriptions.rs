@@ -32,6 +32,14 @@ pub struct Unsubscribe {
     pub patterns: Vec<Pattern>,
 }
 
+/// Asks whether the session is that user's (B-18). Sent by the edge before it says what the user may not receive.
+#[derive(Debug, Message)]
+#[rtype(result = "bool")]
+pub struct Belongs {
+    /// Who asks.
+    pub user: Arc<str>,
+}
+
 /// What became of a change of subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, MessageResponse)]
 pub enum Subscribed {
@@ -41,6 +49,14 @@ pub enum Subscribed {
     UnknownClient,
     /// The session has as many subscriptions as it may.
     TooMany,
+}
+
+impl Handler<Belongs> for SessionActor {
+    type Result = bool;
+
+    fn handle(&mut self, belongs: Belongs, _: &mut Self::Context) -> bool {
+        self.belongs_to(&belongs.user)
+    }
 }
 
 impl Handler<Subscribe> for SessionActor {

@@ -30,8 +30,7 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
     let (hub, limits) = (NotificationHub::default().start(), Arc::new(limits));
     let mut home = None;
     TenantActor::create(|ctx| {
-        let shared =
-            Arc::new(Home { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
+        let shared = Arc::new(Home { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
         home = Some(shared.clone());
         TenantActor::new(shared, Vec::new())
     });

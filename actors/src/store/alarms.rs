@@ -1,6 +1,7 @@
 //! Alarms in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
@@ -12,10 +13,11 @@ use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity, TimeOrder};
 use crate::model::audit_record::NewAuditRecord;
 use crate::model::fragments::Fragments;
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
-use crate::model::page::{Page, PageRequest, Position, TotalPages};
+use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use crate::model::timestamp::Timestamp;
 
 pub(crate) const RAISE: &str = include_str!("../../../sql/queries/alarms/raise.sql");
+pub(crate) const COUNT_REPETITION: &str = include_str!("../../../sql/queries/alarms/count_repetition.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/alarms/update.sql");
 const FIND: &str = include_str!("../../../sql/queries/alarms/find.sql");
 
@@ -33,30 +35,42 @@ pub(crate) struct AlarmUpdate {
     pub(crate) audit: NewAuditRecord,
 }
 
-/// Raises alarms or counts those that are open already; gives them as they stand now, by source and type.
+/// An alarm that was sent.
+#[derive(Debug, Clone)]
+pub(crate) struct SentAlarm {
+    /// The alarm it makes when none of its type is open.
+    pub(crate) alarm: Alarm,
+    /// Who must own its source: the premise of a caller who writes by ownership.
+    pub(crate) owner: Option<Arc<str>>,
+}
+
+/// Raises alarms or counts those that are open already; gives them as they stand now, by source and type. Those left out
+/// have no source, or one that is not the caller's.
 ///
 /// The rows are sorted, so that two processes that raise the same alarms wait for each other in one order.
 pub(crate) async fn raise_alarms(
     client: &tokio_postgres::Client,
     statement: &Statement,
-    rows: &mut [(&TenantId, &Alarm)],
+    rows: &mut [(&TenantId, &SentAlarm)],
 ) -> Result<HashMap<(i64, String), Alarm>> {
     if rows.is_empty() {
         return Ok(HashMap::new());
     }
-    rows.sort_unstable_by_key(|(tenant, alarm)| (*tenant, alarm.source, &alarm.type_));
+    rows.sort_unstable_by_key(|(tenant, sent)| (*tenant, sent.alarm.source, &sent.alarm.type_));
+    let alarms = || rows.iter().map(|(_, sent)| &sent.alarm);
     let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, alarm)| alarm.id.map_or(0, |id| id.0)).collect();
-    let sources: Vec<i64> = rows.iter().map(|(_, alarm)| alarm.source.0).collect();
-    let types: Vec<&str> = rows.iter().map(|(_, alarm)| &*alarm.type_).collect();
-    let times: Vec<_> = rows.iter().map(|(_, alarm)| alarm.time.instant()).collect();
-    let offsets: Vec<i16> = rows.iter().map(|(_, alarm)| alarm.time.offset_minutes()).collect();
-    let texts: Vec<&str> = rows.iter().map(|(_, alarm)| &*alarm.text).collect();
-    let statuses: Vec<&str> = rows.iter().map(|(_, alarm)| alarm.status.as_str()).collect();
-    let severities: Vec<&str> = rows.iter().map(|(_, alarm)| alarm.severity.as_str()).collect();
-    let created: Vec<_> = rows.iter().map(|(_, alarm)| alarm.creation_time.instant()).collect();
-    let fragments: Vec<String> = rows.iter().map(|(_, alarm)| alarm.fragments.to_json()).collect();
-    let parameters: [&(dyn ToSql + Sync); 11] = [
+    let ids: Vec<i64> = alarms().map(|alarm| alarm.id.map_or(0, |id| id.0)).collect();
+    let sources: Vec<i64> = alarms().map(|alarm| alarm.source.0).collect();
+    let types: Vec<&str> = alarms().map(|alarm| &*alarm.type_).collect();
+    let times: Vec<_> = alarms().map(|alarm| alarm.time.instant()).collect();
+    let offsets: Vec<i16> = alarms().map(|alarm| alarm.time.offset_minutes()).collect();
+    let texts: Vec<&str> = alarms().map(|alarm| &*alarm.text).collect();
+    let statuses: Vec<&str> = alarms().map(|alarm| alarm.status.as_str()).collect();
+    let severities: Vec<&str> = alarms().map(|alarm| alarm.severity.as_str()).collect();
+    let created: Vec<_> = alarms().map(|alarm| alarm.creation_time.instant()).collect();
+    let fragments: Vec<String> = alarms().map(|alarm| alarm.fragments.to_json()).collect();
+    let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
+    let parameters: [&(dyn ToSql + Sync); 12] = [
         &tenants,
         &ids,
         &sources,
@@ -68,9 +82,34 @@ pub(crate) async fn raise_alarms(
         &severities,
         &created,
         &fragments,
+        &owners,
     ];
-    let raised = client.query(statement, &parameters).await?;
-    raised.iter().map(from_row).map(|alarm| alarm.map(|alarm| (key(&alarm), alarm))).collect()
+    by_key(client.query(statement, &parameters).await?)
+}
+
+/// Counts alarms that are open already; gives them as they stand now, by source and type. Those left out are not open,
+/// have no source, or one that is not the caller's.
+pub(crate) async fn count_repetitions(
+    client: &tokio_postgres::Client,
+    statement: &Statement,
+    rows: &[(&TenantId, &SentAlarm)],
+) -> Result<HashMap<(i64, String), Alarm>> {
+    if rows.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let alarms = || rows.iter().map(|(_, sent)| &sent.alarm);
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let sources: Vec<i64> = alarms().map(|alarm| alarm.source.0).collect();
+    let types: Vec<&str> = alarms().map(|alarm| &*alarm.type_).collect();
+    let times: Vec<_> = alarms().map(|alarm| alarm.time.instant()).collect();
+    let offsets: Vec<i16> = alarms().map(|alarm| alarm.time.offset_minutes()).collect();
+    let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
+    let parameters: [&(dyn ToSql + Sync); 6] = [&tenants, &sources, &types, &times, &offsets, &owners];
+    by_key(client.query(statement, &parameters).await?)
+}
+
+fn by_key(rows: Vec<Row>) -> Result<HashMap<(i64, String), Alarm>> {
+    rows.iter().map(from_row).map(|alarm| alarm.map(|alarm| (key(&alarm), alarm))).collect()
 }
 
 /// What tells the open alarms of one batch apart; ids of sources are unique over all tenants.
@@ -150,9 +189,9 @@ pub async fn list_alarms(
     let count = match page.total {
         TotalPages::Counted => {
             let statement = client.prepare_cached(&filtered.count()).await?;
-            Some(client.query_one(&statement, &filtered.parameters()).await?.get(0))
+            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
         }
-        TotalPages::Omitted => None,
+        TotalPages::Omitted => Count::Omitted,
     };
     let order = match filter.order {
         TimeOrder::NewestFirst => Order::NewestFirst("a.time", "a.id"),
@@ -179,8 +218,7 @@ fn filtered(tenant: &TenantId, filter: &AlarmFilter) -> filter::Filtered {
 }
 
 fn position(alarm: &Alarm) -> Position {
-    let time_micros = (alarm.time.instant().unix_timestamp_nanos() / 1000) as i64;
-    Position { time_micros, id: alarm.id.map_or(0, |id| id.0) }
+    Position { time: alarm.time.instant(), id: alarm.id.map_or(0, |id| id.0) }
 }
 
 fn by_id(rows: Vec<Row>) -> Result<HashMap<i64, Alarm>> {

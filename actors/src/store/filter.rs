@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tokio_postgres::types::ToSql;
 
 use crate::limits::EXACT_COUNT;
-use crate::model::page::{Page, PageRequest, Position};
+use crate::model::page::{Count, Page, PageRequest, Position};
 
 /// The part of a statement behind `FROM`, growing with each filter that is set.
 pub(super) struct Filtered {
@@ -81,15 +81,15 @@ impl Filtered {
     }
 
     fn seek(&mut self, order: Order, after: Position) {
-        let instant = "'epoch'::timestamptz + $ * interval '1 microsecond'";
         let (time, id, than) = match order {
             Order::Id(id) => return self.and(&format!("{id} > $"), after.id),
             Order::NewestFirst(time, id) => (time, id, '<'),
             Order::OldestFirst(time, id) => (time, id, '>'),
         };
-        self.parameters.push(Box::new(after.time_micros as f64));
-        let instant = instant.replace('$', &format!("${}::float8", self.parameters.len()));
-        self.and(&format!("({time}, {id}) {than} ({instant}, $)"), after.id);
+        self.parameters.push(Box::new(after.time));
+        self.parameters.push(Box::new(after.id));
+        let n = self.parameters.len();
+        let _ = write!(self.conditions, " AND ({time}, {id}) {than} (${}, ${n})", n - 1);
     }
 
     /// The parameters, in the form the driver takes them.
@@ -107,5 +107,5 @@ pub(super) fn page_of<T>(
     let more = members.len() > page.size as usize;
     members.truncate(page.size as usize);
     let next = if more { members.last().map(position) } else { None };
-    Page { members, next, count: None }
+    Page { members, next, count: Count::Omitted }
 }

@@ -11,7 +11,7 @@ use super::filter::{Filtered, Order, page_of};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{ManagedObject, ManagedObjectFilter, ManagedObjectPatch};
-use crate::model::page::{Page, PageRequest, Position, TotalPages};
+use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use crate::model::timestamp::Timestamp;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/managed_objects/insert.sql");
@@ -114,15 +114,22 @@ pub async fn get_managed_object(
     from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)
 }
 
-/// Name and owner of a managed object: what a device actor remembers of it.
+/// A managed object as far as writes need it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) name: Option<String>,
+    pub(crate) owner: String,
+}
+
+/// Name and owner of a managed object.
 pub(crate) async fn find_source(
     client: &deadpool_postgres::Client,
     tenant: &TenantId,
     id: ManagedObjectId,
-) -> Result<Option<(Option<String>, String)>> {
+) -> Result<Option<Source>> {
     let statement = client.prepare_cached(FIND_SOURCE).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
-    Ok(row.map(|row| (row.get(0), row.get(1))))
+    Ok(row.map(|row| Source { name: row.get(0), owner: row.get(1) }))
 }
 
 /// A page of managed objects by ascending id, or, with `ids`, in the order of that list (I-07).
@@ -138,11 +145,12 @@ pub async fn list_managed_objects(
     let client = database.reader().await?;
     let mut filtered = filtered(tenant, filter);
     let count = match page.total {
+        _ if filter.visible_to.is_some() => Count::Withheld,
         TotalPages::Counted => {
             let statement = client.prepare_cached(&filtered.count()).await?;
-            Some(client.query_one(&statement, &filtered.parameters()).await?.get(0))
+            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
         }
-        TotalPages::Omitted => None,
+        TotalPages::Omitted => Count::Omitted,
     };
     // Rows of a list of ids come in the order of the list: its place stands in for the id.
     let order = if filter.ids.is_some() { Order::Id("wanted.place") } else { Order::Id("o.id") };
@@ -152,7 +160,7 @@ pub async fn list_managed_objects(
     };
     let statement = client.prepare_cached(&filtered.page(&columns, order, page)).await?;
     let rows = client.query(&statement, &filtered.parameters()).await?;
-    let page = page_of(rows, page, |row| Position { time_micros: 0, id: row.get(7) });
+    let page = page_of(rows, page, |row| Position::of_id(row.get(7)));
     let members = page.members.iter().map(from_row).collect::<Result<Vec<_>>>()?;
     Ok(Page { members, next: page.next, count })
 }

@@ -8,10 +8,12 @@ SELECT
     1, new.time, new.time_offset, new.created_at, new.fragments::json
 FROM unnest(
     $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[], $6::smallint[],
-    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[])
-    AS new (tenant, id, source, type, time, time_offset, text, status, severity, created_at, fragments)
+    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[])
+    AS new (tenant, id, source, type, time, time_offset, text, status, severity, created_at, fragments, owner)
 -- A row whose source does not exist is left out; left to the foreign key it would fail its neighbours too.
 JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.source
+-- The premise: a caller who writes as the owner still is the owner.
+WHERE coalesce(new.owner, o.owner) = o.owner
 ON CONFLICT (tenant, source, type) WHERE status <> 'CLEARED'
 DO UPDATE SET
     count = a.count + 1,

@@ -1,4 +1,4 @@
--- What a device actor remembers of its object.
+-- What a device actor needs to know of its object before it writes.
 SELECT name, owner
 FROM managed_objects
 WHERE tenant = $1

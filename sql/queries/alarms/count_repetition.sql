@@ -1,0 +1,20 @@
+-- Counts alarms that are open already and were sent again as CLEARED: the index holds open ones only, so the insert
+-- would not meet them (A-05).
+UPDATE alarms a
+SET
+    count = a.count + 1,
+    -- An older time than stored does not move time back.
+    time = greatest(a.time, again.time),
+    time_offset = CASE WHEN again.time > a.time THEN again.time_offset ELSE a.time_offset END
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::smallint[], $6::text[])
+    AS again (tenant, source, type, time, time_offset, owner)
+JOIN managed_objects o ON o.tenant = again.tenant AND o.id = again.source
+WHERE a.tenant = again.tenant
+    AND a.source = again.source
+    AND a.type = again.type
+    AND a.status <> 'CLEARED'
+    -- The premise: a caller who writes as the owner still is the owner.
+    AND coalesce(again.owner, o.owner) = o.owner
+RETURNING
+    a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count,
+    a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, o.name
