@@ -51,11 +51,12 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());
     let served = System::new().block_on(async {
+        let told_to_stop = told_to_stop()?;
         let server = Box::pin(Server::start(settings, &url)).await?;
         announce(&server)?;
         // On this thread: the private PostgreSQL must be started again by the thread that lives longest.
         tokio::select! {
-            () = server.run(told_to_stop()) => {}
+            () = server.run(told_to_stop) => {}
             never = supervise(postgres.as_mut()) => match never {},
         }
         Ok(())
@@ -93,16 +94,13 @@ async fn supervise(postgres: Option<&mut EmbeddedPostgres>) -> std::convert::Inf
     }
 }
 
-async fn told_to_stop() {
-    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    match signals {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-        }
-        // Without signals the only way to stop is the hard one.
-        _ => std::future::pending().await,
-    }
-    tracing::info!("stopping");
+/// Resolves at SIGTERM or Ctrl-C. Listens from the moment it is made: who reads `ready` may stop the server at once.
+fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::info!("stopping");
+    })
 }
 
 /// Says where the server is and, once, how to get in. The last line is for scripts that wait for it.

@@ -96,20 +96,21 @@ impl Handler<Publish> for NotificationHub {
     fn handle(&mut self, publish: Publish, _: &mut Self::Context) {
         crate::metrics::PUBLISHED.increment(1);
         let channel = Channel { resource: publish.event.resource(), id: publish.source };
-        let exact = self.listeners.get(&Pattern::Exact(channel));
-        let all = self.listeners.get(&Pattern::All(channel.resource));
-        if exact.is_none() && all.is_none() {
+        // Managed objects have no parents yet, so the family of an object is the object itself.
+        let patterns =
+            [Pattern::Exact(channel), Pattern::WithChildren(channel), Pattern::All(channel.resource)];
+        let listeners = patterns.map(|pattern| self.listeners.get(&pattern));
+        if listeners.iter().all(Option::is_none) {
             return;
         }
         self.last_id += 1;
         let notification = Arc::new(publish.event.encode(channel, self.last_id, &publish.links));
-        for session in exact.into_iter().flat_map(Listeners::values) {
-            session.do_send(Deliver(notification.clone()));
-        }
-        // A session subscribed to both gets it once (B-02).
-        for (client, session) in all.into_iter().flatten() {
-            if exact.is_none_or(|exact| !exact.contains_key(client)) {
-                session.do_send(Deliver(notification.clone()));
+        for (at, listening) in listeners.iter().enumerate() {
+            for (client, session) in listening.iter().copied().flatten() {
+                // A session subscribed in several ways gets it once (B-02).
+                if !listeners[..at].iter().flatten().any(|earlier| earlier.contains_key(client)) {
+                    session.do_send(Deliver(notification.clone()));
+                }
             }
         }
     }

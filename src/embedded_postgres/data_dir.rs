@@ -5,6 +5,7 @@ use std::{
     io::{self, ErrorKind},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, lchown},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use super::{StartError, account::Account};
@@ -13,6 +14,9 @@ use super::{StartError, account::Account};
 pub(super) const SOCKET_NAME: &str = ".s.PGSQL.5432";
 /// Bytes of the longest path a socket may have.
 const LONGEST_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// How long a lock may outlive its holder.
+const LOCK_LINGERS: Duration = Duration::from_secs(1);
 
 /// An existing data directory, absolute and without symbolic links.
 #[derive(Debug)]
@@ -53,10 +57,17 @@ impl DataDir {
         let path = self.0.join("lock");
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
         let file = file.map_err(StartError::io("open", &path))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(StartError::InUse { data_dir: self.0.clone() }),
-            Err(TryLockError::Error(error)) => Err(StartError::io("lock", path)(error)),
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                // A child of the holder before keeps the file open for the moment between its fork and its exec.
+                Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_LINGERS => {
+                    std::thread::sleep(LOCK_LINGERS / 20);
+                }
+                Err(TryLockError::WouldBlock) => return Err(StartError::InUse { data_dir: self.0.clone() }),
+                Err(TryLockError::Error(error)) => return Err(StartError::io("lock", path)(error)),
+            }
         }
     }
 

@@ -29,6 +29,15 @@ impl Resource {
         ("operations", Self::Operations),
     ];
 
+    /// What a channel of an object and its descendants carries.
+    fn of_family(word: &str) -> Option<Self> {
+        match word {
+            "alarmsWithChildren" => Some(Self::Alarms),
+            "eventsWithChildren" => Some(Self::Events),
+            _ => None,
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             Self::ManagedObjects => "managedobjects",
@@ -82,6 +91,8 @@ pub enum Pattern {
     Exact(Channel),
     /// `/alarms/*`.
     All(Resource),
+    /// `/alarmsWithChildren/208`: also those of all descendants (B-19b).
+    WithChildren(Channel),
     /// `/208` on the operations endpoint: new operations for an agent.
     Agent(ManagedObjectId),
     /// `/module/statement` or `/module/*`: output of an event-processing module.
@@ -110,6 +121,10 @@ impl Pattern {
     }
 
     fn parse_pair(first: &str, second: &str) -> Option<Self> {
+        if let Some(resource) = Resource::of_family(first) {
+            let id = ManagedObjectId::parse(second).ok()?;
+            return Some(Self::WithChildren(Channel { resource, id }));
+        }
         let resource = Resource::WORDS.iter().find(|(word, _)| *word == first).map(|(_, resource)| *resource);
         match (resource, second) {
             (Some(resource), "*") => Some(Self::All(resource)),
@@ -127,7 +142,7 @@ impl Pattern {
     /// The role that may subscribe (B-01).
     pub fn role(&self) -> &'static str {
         match self {
-            Self::Exact(channel) => channel.resource.role(),
+            Self::Exact(channel) | Self::WithChildren(channel) => channel.resource.role(),
             Self::All(resource) => resource.role(),
             Self::Agent(_) => role::DEVICE_CONTROL_READ,
             Self::Module { .. } => role::NOTIFICATION_READ,
@@ -137,7 +152,7 @@ impl Pattern {
     /// The object whose owner may subscribe without the role (B-01); `None` where only the role counts.
     pub fn owned_object(&self) -> Option<ManagedObjectId> {
         match self {
-            Self::Exact(channel) => Some(channel.id),
+            Self::Exact(channel) | Self::WithChildren(channel) => Some(channel.id),
             Self::Agent(id) => Some(*id),
             Self::All(_) | Self::Module { .. } => None,
         }
@@ -166,6 +181,12 @@ mod tests {
             ),
             (Realtime, "/pumps/*", Some(Pattern::Module { module: "pumps".into(), statement: None })),
             (Operations, "/208", Some(Pattern::Agent(id))),
+            (
+                Realtime,
+                "/alarmsWithChildren/208",
+                Some(Pattern::WithChildren(Channel { resource: Resource::Alarms, id })),
+            ),
+            (Realtime, "/alarmsWithChildren/*", None),
             (Realtime, "/208", None),
             (Operations, "/alarms/208", None),
             (Realtime, "/alarms/**", None),

@@ -1,0 +1,154 @@
+//! The collection and its filters (A-01, P-06, X-08).
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, TestServer, alarm_of, member_texts};
+
+/// Two devices with five alarms whose types name them.
+async fn populated() -> (TestServer, Caller, String, String) {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
+    for (device, kind, severity, status, time) in [
+        (&pump, "a", "CRITICAL", "ACTIVE", "2024-03-10T01:00:00Z"),
+        (&pump, "b", "MAJOR", "ACKNOWLEDGED", "2024-03-10T02:00:00Z"),
+        (&pump, "c", "MINOR", "CLEARED", "2024-03-10T03:00:00Z"),
+        (&motor, "d", "WARNING", "ACTIVE", "2024-03-10T04:00:00Z"),
+        (&motor, "e", "MAJOR", "CLEARED", "2024-03-10T05:00:00Z"),
+    ] {
+        let mut alarm = alarm_of(device, kind);
+        alarm["severity"] = json!(severity);
+        alarm["status"] = json!(status);
+        alarm["time"] = json!(time);
+        admin.create("/alarm/alarms", &alarm).await;
+    }
+    (server, admin, pump, motor)
+}
+
+async fn types(caller: &Caller, query: &str) -> String {
+    member_texts(&caller.read(&format!("/alarm/alarms?{query}")).await, "alarms", "type").concat()
+}
+
+#[tokio::test]
+async fn alarms_are_listed_newest_first_and_reverted_oldest_first() {
+    let (_server, admin, ..) = populated().await;
+
+    assert_eq!(types(&admin, "").await, "edcba");
+    assert_eq!(types(&admin, "revert=false").await, "edcba");
+    assert_eq!(types(&admin, "revert=true").await, "abcde");
+}
+
+#[tokio::test]
+async fn reverted_list_is_paged_in_its_order() {
+    let (_server, admin, ..) = populated().await;
+
+    let first = admin.read("/alarm/alarms?revert=true&pageSize=2").await;
+    let second = admin.read(first["next"].as_str().unwrap()).await;
+    let third = admin.read(second["next"].as_str().unwrap()).await;
+
+    let seen = [first, second, third].map(|page| member_texts(&page, "alarms", "type").concat());
+    assert_eq!(seen, ["ab", "cd", "e"]);
+}
+
+#[tokio::test]
+async fn each_filter_finds_what_it_names() {
+    let (_server, admin, pump, motor) = populated().await;
+
+    for (query, expected) in [
+        ("status=ACTIVE", "da"),
+        ("status=ACTIVE,ACKNOWLEDGED", "dba"),
+        ("status=CLEARED", "ec"),
+        ("resolved=true", "ec"),
+        ("resolved=false", "dba"),
+        ("resolved=false&status=ACTIVE", "da"),
+        ("resolved=true&status=ACTIVE", ""),
+        ("severity=MAJOR", "eb"),
+        ("severity=CRITICAL,WARNING", "da"),
+        ("type=a", "a"),
+        ("type=a,c,unknown", "ca"),
+        ("dateFrom=2024-03-10T03:00:00Z", "edc"),
+        ("dateTo=2024-03-10T03:00:00Z", "cba"),
+        ("dateFrom=2024-03-10T02:00:00Z&dateTo=2024-03-10T04:00:00Z", "dcb"),
+        ("dateFrom=2024-03-10T04:00:00Z&dateTo=2024-03-10T02:00:00Z", ""),
+        (&*format!("source={pump}"), "cba"),
+        (&*format!("source={motor}&severity=MAJOR"), "e"),
+        ("source=4711", ""),
+    ] {
+        assert_eq!(types(&admin, query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn filters_are_counted() {
+    let (_server, admin, ..) = populated().await;
+
+    let page = admin.read("/alarm/alarms?severity=MAJOR&pageSize=1&withTotalPages=true").await;
+
+    assert_eq!(page["statistics"], json!({"totalPages": 2, "pageSize": 1, "currentPage": 1}));
+}
+
+#[tokio::test]
+async fn source_with_its_descendants_includes_the_source() {
+    let (_server, admin, pump, _) = populated().await;
+
+    for parameter in ["withSourceDevices", "withSourceAssets", "withDevices", "withAssets"] {
+        assert_eq!(types(&admin, &format!("source={pump}&{parameter}=true")).await, "cba", "{parameter}");
+    }
+}
+
+#[tokio::test]
+async fn descendants_without_a_source_are_422() {
+    let (_server, admin, ..) = populated().await;
+
+    for parameter in ["withSourceDevices", "withSourceAssets", "withDevices", "withAssets"] {
+        let answer = admin.get(&format!("/alarm/alarms?{parameter}=true")).await;
+        assert_eq!(answer.status, 422, "{parameter}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn wrong_words_in_filters_are_422_and_named() {
+    let (_server, admin, ..) = populated().await;
+
+    for (parameter, value) in [
+        ("status", "active"),
+        ("status", "ACTIVE,OPEN"),
+        ("severity", "BAD"),
+        ("resolved", "maybe"),
+        ("resolved", "TRUE"),
+        ("revert", "yes"),
+        ("dateFrom", "yesterday"),
+    ] {
+        let answer = admin.get(&format!("/alarm/alarms?{parameter}={value}")).await;
+        assert_eq!(answer.status, 422, "{parameter}={value}: {}", answer.text);
+        assert!(answer.message().contains(parameter), "{}", answer.message());
+    }
+}
+
+#[tokio::test]
+async fn alarms_at_one_time_are_ordered_by_descending_id() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    for kind in ["a", "b", "c"] {
+        admin.raise_alarm(&device, kind).await;
+    }
+
+    assert_eq!(types(&admin, "").await, "cba");
+    assert_eq!(types(&admin, "revert=true").await, "abc");
+}
+
+#[tokio::test]
+async fn collection_has_the_documents_members() {
+    let server = TestServer::start().await;
+
+    let page: Value = server.admin().read("/alarm/alarms").await;
+
+    let members: Vec<&String> = page.as_object().unwrap().keys().collect();
+    assert_eq!(members.len(), 3, "{members:?}");
+    assert_eq!(
+        (&page["alarms"], &page["statistics"]),
+        (&json!([]), &json!({"currentPage": 1, "pageSize": 5}))
+    );
+    assert!(page["self"].as_str().unwrap().starts_with(&format!("{}/alarm/alarms?", server.base())));
+}

@@ -1,0 +1,8 @@
+//! Alarms (document 2, Alarms; ).
+
+mod filters;
+mod raise;
+mod repeat;
+mod roles;
+mod several_servers;
+mod update;

@@ -1,0 +1,86 @@
+//! `self` links and `Location` (C-15).
+
+use serde_json::{Value, json};
+
+use crate::harness::{TestServer, alarm_of};
+
+/// Everything in an answer that is a link.
+fn links(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) if text.starts_with("http") => vec![text],
+        Value::Array(items) => items.iter().flat_map(links).collect(),
+        Value::Object(members) => members.values().flat_map(links).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn links_start_with_the_host_of_the_request() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+
+    let request = admin.request("POST", "/alarm/alarms").header("Host", "things.example.com:8443");
+    let alarm = request.accepting_json().json(&alarm_of(&device, "hot")).send().await;
+    let request = admin.request("GET", "/alarm/alarms?pageSize=1").header("Host", "things.example.com:8443");
+    let list = request.send().await;
+
+    let (alarm_json, list_json) = (alarm.json(), list.json());
+    for link in links(&alarm_json).into_iter().chain(links(&list_json)).chain(alarm.header("Location")) {
+        assert!(link.starts_with("http://things.example.com:8443/"), "{link}");
+    }
+    assert_eq!(links(&alarm_json).len(), 3, "self, source and history: {alarm_json}");
+}
+
+#[tokio::test]
+async fn forwarded_host_of_a_stranger_is_not_believed() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
+
+    let request = admin.request("GET", &path).header("X-Forwarded-Host", "evil.example.com");
+    let object = request.header("X-Forwarded-Proto", "https").send().await.json();
+
+    assert_eq!(object["self"], json!(format!("{}{path}", server.base())));
+}
+
+#[tokio::test]
+async fn forwarded_host_and_scheme_of_a_trusted_proxy_are_believed() {
+    let server = TestServer::start_with(|settings| {
+        settings.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let admin = server.admin();
+    let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
+
+    let request = admin.request("GET", &path).header("X-Forwarded-Host", "things.example.com");
+    let object = request.header("X-Forwarded-Proto", "https").send().await.json();
+
+    assert_eq!(object["self"], json!(format!("https://things.example.com{path}")));
+}
+
+#[tokio::test]
+async fn host_that_is_no_host_does_not_get_into_links() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
+
+    let answer = admin.request("GET", &path).header("Host", "a\"><script>").send().await;
+
+    assert!([200, 400].contains(&answer.status), "{}: {}", answer.status, answer.text);
+    assert!(!answer.text.contains("script"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn location_is_the_self_link_of_the_created_object() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let answer = admin.post("/inventory/managedObjects", &json!({})).await;
+
+    let object = answer.json();
+    assert_eq!(answer.header("Location"), object["self"].as_str());
+    let expected = format!("{}/inventory/managedObjects/{}", server.base(), object["id"].as_str().unwrap());
+    assert_eq!(object["self"], json!(expected));
+    assert_eq!(admin.read(&expected).await, object);
+}

@@ -1,0 +1,162 @@
+//! Accept, Content-Type and versions (document 1, Versioning; C-08, C-09).
+
+use serde_json::json;
+
+use crate::harness::{MEDIA, RawConnection, TestServer, alarm_of};
+
+#[tokio::test]
+async fn post_without_accept_is_answered_with_location_and_an_empty_body() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let body = json!({"name": "pump"});
+    let answer = RawConnection::without_accept(&admin, "POST", "/inventory/managedObjects", &body).await;
+
+    assert_eq!((answer.status, answer.text.as_str()), (201, ""));
+    let created = admin.read(answer.header("Location").unwrap()).await;
+    assert_eq!(created["name"], "pump");
+    assert_eq!(created["self"], answer.header("Location").unwrap());
+}
+
+#[tokio::test]
+async fn put_without_accept_is_answered_with_an_empty_body() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
+
+    let answer = RawConnection::without_accept(&admin, "PUT", &path, &json!({"name": "motor"})).await;
+
+    assert_eq!((answer.status, answer.text.as_str()), (200, ""));
+    assert_eq!(admin.read(&path).await["name"], "motor");
+}
+
+#[tokio::test]
+async fn get_without_accept_is_answered_with_its_body() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+
+    let path = format!("/inventory/managedObjects/{device}");
+    let answer = RawConnection::without_accept(&admin, "GET", &path, &json!({})).await;
+
+    assert_eq!((answer.status, answer.json()["id"].clone()), (200, json!(device)));
+    let media_type = answer.header("Content-Type").unwrap();
+    assert!(media_type.starts_with(&format!("{MEDIA}managedObject+json")), "{media_type}");
+    assert!(media_type.contains("ver=0.9"), "{media_type}");
+}
+
+#[tokio::test]
+async fn every_resource_is_given_as_its_own_media_type() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let alarm = admin.raise_alarm(&device, "hot").await["id"].as_str().unwrap().to_owned();
+
+    for (path, name) in [
+        ("/inventory/managedObjects".to_owned(), "managedObjectCollection"),
+        (format!("/inventory/managedObjects/{device}"), "managedObject"),
+        ("/alarm/alarms".to_owned(), "alarmCollection"),
+        (format!("/alarm/alarms/{alarm}"), "alarm"),
+    ] {
+        let wanted = format!("{MEDIA}{name}+json");
+        let answer = admin.request("GET", &path).header("Accept", &wanted).send().await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+        let given = answer.header("Content-Type").unwrap();
+        assert_eq!(given.split(';').next(), Some(&*wanted), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn accept_is_understood_in_any_spelling() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for accept in [
+        "*/*",
+        "application/*",
+        "application/json",
+        "Application/JSON; charset=UTF-8",
+        &format!("{MEDIA}alarmCollection+json"),
+        &format!("{MEDIA}alarmCollection+json;"),
+        &format!("{MEDIA}AlarmCollection+json; ver=0.9"),
+        &format!("{MEDIA}alarmCollection+json;charset=UTF-8;ver=0.9"),
+        &format!("{MEDIA}alarmCollection+json ; ver = 0.9 ; charset=utf-8 ;"),
+        "text/html, application/json;q=0.5",
+    ] {
+        let answer = admin.request("GET", "/alarm/alarms").header("Accept", accept).send().await;
+        assert_eq!(answer.status, 200, "{accept}: {}", answer.text);
+        answer.json();
+    }
+}
+
+#[tokio::test]
+async fn other_version_than_0_9_is_not_acceptable() {
+    let server = TestServer::start().await;
+    let accept = format!("{MEDIA}alarmCollection+json;ver=1.0");
+
+    let answer = server.admin().request("GET", "/alarm/alarms").header("Accept", &accept).send().await;
+
+    assert_eq!(answer.status, 406, "{}", answer.text);
+    assert!(answer.error().contains('/'), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn refused_accept_on_post_stores_nothing() {
+    let server = TestServer::start().await;
+    let accept = format!("{MEDIA}managedObject+json;ver=2.0");
+
+    let request = server.admin().request("POST", "/inventory/managedObjects").header("Accept", &accept);
+    let answer = request.json(&json!({"name": "pump"})).send().await;
+
+    assert_eq!(answer.status, 406, "{}", answer.text);
+    assert_eq!(server.database().count("managed_objects").await, 0);
+}
+
+#[tokio::test]
+async fn content_type_of_the_resource_plain_json_and_none_are_taken() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+
+    for content_type in [
+        None,
+        Some("application/json".to_owned()),
+        Some("application/json; charset=utf-8".to_owned()),
+        Some(format!("{MEDIA}alarm+json")),
+        Some(format!("{MEDIA}ALARM+json; charset=UTF-8 ; ver=0.9;")),
+    ] {
+        let request = admin.request("POST", "/alarm/alarms").body(alarm_of(&device, "hot").to_string());
+        let request = match &content_type {
+            Some(content_type) => request.header("Content-Type", content_type),
+            None => request,
+        };
+        let answer = request.send().await;
+        assert_eq!(answer.status, 201, "{content_type:?}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn content_type_of_another_resource_or_none_of_json_is_415() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let event = format!("{MEDIA}event+json");
+
+    for content_type in [&event, "text/plain", "application/xml", "application/x-www-form-urlencoded"] {
+        let request = admin.request("POST", "/alarm/alarms").header("Content-Type", content_type);
+        let answer = request.body(alarm_of(&device, "hot").to_string()).send().await;
+        assert_eq!(answer.status, 415, "{content_type}: {}", answer.text);
+    }
+    assert_eq!(server.database().count("alarms").await, 0);
+}
+
+#[tokio::test]
+async fn unknown_headers_and_query_members_are_ignored() {
+    let server = TestServer::start().await;
+
+    let request =
+        server.admin().request("GET", "/alarm/alarms?colour=red&dateFrm=x").header("X-Colour", "red");
+    let answer = request.send().await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}

@@ -1,0 +1,76 @@
+//! `X-HTTP-METHOD` and slashes (document 1, Authentication 6; C-06, X-27).
+
+use serde_json::json;
+
+use crate::harness::TestServer;
+
+#[tokio::test]
+async fn post_with_method_header_acts_as_that_method() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
+    let post = |method: &str| admin.request("POST", &path).accepting_json().header("X-HTTP-METHOD", method);
+
+    let put = post("put").json(&json!({"name": "motor"})).send().await;
+    let get = post("GET").send().await;
+    let delete = post("Delete").send().await;
+
+    assert_eq!((put.status, put.json()["name"].clone()), (200, json!("motor")));
+    assert_eq!((get.status, get.json()["name"].clone()), (200, json!("motor")));
+    assert_eq!((delete.status, delete.text.as_str()), (204, ""));
+    assert_eq!(admin.get(&path).await.status, 404);
+}
+
+#[tokio::test]
+async fn method_header_counts_on_post_only() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
+
+    let answer = admin.request("GET", &path).header("X-HTTP-METHOD", "DELETE").send().await;
+
+    assert_eq!((answer.status, answer.json()["name"].clone()), (200, json!("pump")));
+    assert_eq!(admin.get(&path).await.status, 200);
+}
+
+#[tokio::test]
+async fn other_methods_in_the_header_are_405() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for method in ["PATCH", "OPTIONS", "HEAD", "POST", "brew", ""] {
+        let request = admin.request("POST", "/inventory/managedObjects").header("X-HTTP-METHOD", method);
+        let answer = request.json(&json!({})).send().await;
+        assert_eq!(answer.status, 405, "{method}: {}", answer.text);
+    }
+    assert_eq!(server.database().count("managed_objects").await, 0);
+}
+
+#[tokio::test]
+async fn method_header_counts_only_after_authentication() {
+    let server = TestServer::start().await;
+
+    let request =
+        server.stranger().request("POST", "/inventory/managedObjects").header("X-HTTP-METHOD", "PATCH");
+    let answer = request.json(&json!({})).send().await;
+
+    assert_eq!(answer.status, 401, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn trailing_and_repeated_slashes_are_ignored() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+
+    for path in [
+        "/inventory/managedObjects/".to_owned(),
+        "//inventory///managedObjects".to_owned(),
+        format!("/inventory/managedObjects/{device}/"),
+        format!("//inventory/managedObjects//{device}//"),
+        "/alarm/alarms/?pageSize=1".to_owned(),
+    ] {
+        let answer = admin.get(&path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text);
+    }
+}

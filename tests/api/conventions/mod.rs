@@ -1,0 +1,13 @@
+//! Document 1: what all resources have in common.
+
+mod dates;
+mod errors;
+mod hostile_bodies;
+mod links;
+mod media_types;
+mod methods;
+mod nulls;
+mod order_of_checks;
+mod paging;
+mod processing_modes;
+mod total_pages;

@@ -1,0 +1,82 @@
+//! JSON nulls (document 1, Verbs; C-10).
+
+use serde_json::json;
+
+use crate::harness::{TestServer, without};
+
+const SERVER_MEMBERS: [&str; 11] = [
+    "id",
+    "self",
+    "owner",
+    "creationTime",
+    "lastUpdated",
+    "childDevices",
+    "childAssets",
+    "childAdditions",
+    "deviceParents",
+    "assetParents",
+    "additionParents",
+];
+
+#[tokio::test]
+async fn null_on_put_removes_and_other_fragments_stay() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let object = json!({"name": "pump", "type": "t", "plat_A": {"x": 1}, "plat_B": [1, 2], "plat_C": 3});
+    let created = admin.create("/inventory/managedObjects", &object).await;
+
+    let change = json!({"type": null, "plat_A": null, "plat_Unknown": null, "plat_D": {"y": 2}});
+    let changed = admin.put(created["self"].as_str().unwrap(), &change).await.json();
+
+    let expected = json!({"name": "pump", "plat_B": [1, 2], "plat_C": 3, "plat_D": {"y": 2}});
+    assert_eq!(without(&changed, &SERVER_MEMBERS), expected);
+    assert_eq!(admin.read(created["self"].as_str().unwrap()).await, changed);
+}
+
+#[tokio::test]
+async fn nested_values_are_replaced_as_a_whole() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let object = json!({"plat_A": {"x": 1, "deep": {"a": 1, "b": 2}}});
+    let created = admin.create("/inventory/managedObjects", &object).await;
+
+    let change = json!({"plat_A": {"deep": {"b": null}}});
+    let changed = admin.put(created["self"].as_str().unwrap(), &change).await.json();
+
+    assert_eq!(changed["plat_A"], json!({"deep": {"b": null}}));
+}
+
+#[tokio::test]
+async fn null_on_post_counts_as_absent() {
+    let server = TestServer::start().await;
+
+    let object = json!({"name": null, "type": null, "plat_A": null, "plat_B": {"x": null}});
+    let created = server.admin().create("/inventory/managedObjects", &object).await;
+
+    assert_eq!(without(&created, &SERVER_MEMBERS), json!({"plat_B": {"x": null}}));
+}
+
+#[tokio::test]
+async fn null_for_a_mandatory_member_of_an_alarm_counts_as_missing() {
+    let server = TestServer::start().await;
+    let body = json!({"type": "t", "time": "2024-03-10T02:30:00Z", "text": null, "severity": "MAJOR", "source": null});
+
+    let answer = server.admin().post("/alarm/alarms", &body).await;
+
+    assert_eq!(answer.status, 422);
+    assert_eq!(answer.message(), "Following mandatory fields should be included: text,source");
+}
+
+#[tokio::test]
+async fn null_on_put_of_an_alarm_removes_fragments_and_leaves_fixed_members() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut body = crate::harness::alarm_of(&admin.create_device("pump").await, "hot");
+    body["plat_A"] = json!({"x": 1});
+    let alarm = admin.create("/alarm/alarms", &body).await;
+
+    let change = json!({"plat_A": null, "text": null, "severity": null, "status": null});
+    let changed = admin.put(alarm["self"].as_str().unwrap(), &change).await.json();
+
+    assert_eq!(changed, without(&alarm, &["plat_A"]));
+}

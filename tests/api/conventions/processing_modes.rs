@@ -1,0 +1,151 @@
+//! `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-03).
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Caller, TestServer, alarm_of, notifications, redacted, without};
+
+const HEADER: &str = "X-Platform-Processing-Mode";
+
+async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Answer {
+    caller.request(method, path).accepting_json().header(HEADER, mode).json(body).send().await
+}
+
+#[tokio::test]
+async fn transient_alarm_is_answered_without_id_and_not_stored() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let stored = admin.raise_alarm(&device, "hot").await;
+
+    let answer = send(&admin, "POST", "/alarm/alarms", "TRANSIENT", &alarm_of(&device, "hot")).await;
+
+    let alarm = answer.json();
+    assert_eq!(answer.status, 201);
+    assert!(alarm["id"].is_null(), "{alarm}");
+    assert_eq!(alarm["self"], json!(format!("{}/alarm/alarms/null", server.base())));
+    assert_eq!((&alarm["type"], &alarm["count"]), (&json!("hot"), &json!(1)), "no counter: {alarm}");
+    assert_eq!(admin.read("/alarm/alarms").await["alarms"], json!([stored]));
+}
+
+#[tokio::test]
+async fn transient_managed_object_is_answered_without_id_and_not_stored() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let body = json!({"name": "pump", "plat_A": {"x": 1}});
+
+    let answer = send(&admin, "POST", "/inventory/managedObjects", "TRANSIENT", &body).await;
+
+    let object = answer.json();
+    assert_eq!(answer.status, 201);
+    assert!(object["id"].is_null(), "{object}");
+    assert_eq!((&object["name"], &object["plat_A"]["x"]), (&json!("pump"), &json!(1)));
+    assert!(object["self"].as_str().unwrap().ends_with("/inventory/managedObjects/null"), "{object}");
+    assert_eq!(server.database().count("managed_objects").await, 0);
+}
+
+#[tokio::test]
+async fn transient_alarm_is_notified_as_create() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    admin.raise_alarm(&device, "hot").await;
+    let session = admin.listen(&format!("/alarms/{device}")).await;
+
+    let alarm = send(&admin, "POST", "/alarm/alarms", "transient", &alarm_of(&device, "hot")).await.json();
+
+    let answer = session.connect().await;
+    let data = json!({"realtimeAction": "CREATE", "data": alarm});
+    let expected = json!({"channel": format!("/alarms/{device}"), "id": "1", "data": data});
+    assert_eq!(redacted(&notifications(&answer)[0], &[]), redacted(&expected, &[]));
+}
+
+#[tokio::test]
+async fn transient_change_is_answered_and_notified_but_not_stored() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let alarm = admin.raise_alarm(&device, "hot").await;
+    let session = admin.session().await;
+    session.subscribe("/alarms/*").await;
+    session.subscribe("/managedobjects/*").await;
+    let (alarm_path, object_path) =
+        (alarm["self"].as_str().unwrap(), format!("/inventory/managedObjects/{device}"));
+    let object = admin.read(&object_path).await;
+
+    let changed = send(&admin, "PUT", alarm_path, "TRANSIENT", &json!({"text": "Cooler"})).await;
+    let renamed = send(&admin, "PUT", &object_path, "TRANSIENT", &json!({"name": "motor"})).await;
+
+    assert_eq!((changed.status, changed.json()["text"].clone()), (200, json!("Cooler")));
+    assert_eq!((renamed.status, renamed.json()["name"].clone()), (200, json!("motor")));
+    assert_eq!(admin.read(alarm_path).await, alarm);
+    assert_eq!(admin.read(&object_path).await, object);
+    assert_eq!(server.database().count("audit_records").await, 0);
+    let told = session.receive(2).await;
+    assert_eq!(
+        (&told[0]["data"]["data"]["text"], &told[1]["data"]["data"]["name"]),
+        (&json!("Cooler"), &json!("motor"))
+    );
+}
+
+#[tokio::test]
+async fn transient_delete_deletes_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
+
+    let answer = admin.request("DELETE", &path).header(HEADER, "TRANSIENT").send().await;
+
+    assert_eq!(answer.status, 204, "{}", answer.text);
+    assert_eq!(admin.get(&path).await.status, 200);
+}
+
+#[tokio::test]
+async fn persistent_and_quiescent_alarms_are_stored_and_notified() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    for (n, mode) in ["PERSISTENT", "persistent", "Quiescent"].into_iter().enumerate() {
+        let answer =
+            send(&admin, "POST", "/alarm/alarms", mode, &alarm_of(&device, &format!("type {n}"))).await;
+        assert_eq!(answer.status, 201, "{mode}");
+        let told = session.receive(1).await;
+        assert_eq!(told[0]["data"], json!({"realtimeAction": "CREATE", "data": answer.json()}), "{mode}");
+        assert_eq!(
+            without(&admin.read(answer.header("Location").unwrap()).await, &[]),
+            answer.json(),
+            "{mode}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn unknown_mode_is_422_and_named() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+
+    for mode in ["SOMETIMES", "", "PERSISTENT,TRANSIENT"] {
+        let answer = send(&admin, "POST", "/alarm/alarms", mode, &alarm_of(&device, "hot")).await;
+        assert_eq!(answer.status, 422, "{mode}: {}", answer.text);
+        assert!(
+            answer.message().contains(mode) && answer.message().contains("TRANSIENT"),
+            "{}",
+            answer.message()
+        );
+    }
+    assert_eq!(server.database().count("alarms").await, 0);
+}
+
+#[tokio::test]
+async fn cep_mode_is_422_on_alarms_and_managed_objects() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+
+    let alarm = send(&admin, "POST", "/alarm/alarms", "CEP", &alarm_of(&device, "hot")).await;
+    let object = send(&admin, "POST", "/inventory/managedObjects", "CEP", &json!({})).await;
+
+    assert_eq!((alarm.status, object.status), (422, 422));
+}

@@ -1,0 +1,58 @@
+//! `totalPages` (P-02, P-03).
+
+use serde_json::json;
+
+use crate::harness::{TestServer, ids};
+
+const OBJECTS: &str = "/inventory/managedObjects";
+
+async fn total_pages(server: &TestServer, query: &str) -> serde_json::Value {
+    server.admin().read(&format!("{OBJECTS}?{query}")).await["statistics"]["totalPages"].clone()
+}
+
+#[tokio::test]
+async fn total_pages_are_given_on_request_only() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    for n in 0..7 {
+        admin.create_device(&format!("pump {n}")).await;
+    }
+
+    assert_eq!(total_pages(&server, "withTotalPages=true").await, json!(2));
+    assert_eq!(total_pages(&server, "withTotalPages=true&pageSize=7").await, json!(1));
+    assert_eq!(total_pages(&server, "withTotalPages=true&pageSize=3&currentPage=3").await, json!(3));
+    assert_eq!(total_pages(&server, "withTotalPages=false").await, json!(null));
+}
+
+#[tokio::test]
+async fn total_pages_of_nothing_are_0() {
+    let server = TestServer::start().await;
+
+    assert_eq!(total_pages(&server, "withTotalPages=true").await, json!(0));
+}
+
+#[tokio::test]
+async fn page_size_1_counts_the_matching_records() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    for kind in ["a", "b", "a", "a"] {
+        admin.create(OBJECTS, &json!({"type": kind})).await;
+    }
+
+    assert_eq!(total_pages(&server, "pageSize=1&withTotalPages=true&type=a").await, json!(3));
+}
+
+#[tokio::test]
+async fn next_link_keeps_counting() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    for n in 0..5 {
+        admin.create_device(&format!("pump {n}")).await;
+    }
+    let first = admin.read(&format!("{OBJECTS}?pageSize=2&withTotalPages=true")).await;
+
+    let second = admin.read(first["next"].as_str().unwrap()).await;
+
+    assert_eq!(second["statistics"], json!({"totalPages": 3, "pageSize": 2, "currentPage": 2}));
+    assert_eq!(ids(&second, "managedObjects").len(), 2);
+}

@@ -1,0 +1,196 @@
+//! A Bayeux client over long polling.
+
+use serde_json::{Value, json};
+
+use super::rest::{Answer, Caller};
+use super::{soon, without};
+
+/// The endpoint of resource channels.
+pub(crate) const REALTIME: &str = "/notification/realtime";
+
+/// A session of a client.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    caller: Caller,
+    endpoint: String,
+    /// Its clientId.
+    pub(crate) client: String,
+}
+
+impl Caller {
+    /// POSTs Bayeux messages and gives the HTTP answer.
+    pub(crate) async fn bayeux(&self, endpoint: &str, messages: &Value) -> Answer {
+        self.request("POST", endpoint).accepting_json().json(messages).send().await
+    }
+
+    /// POSTs Bayeux messages and gives the replies.
+    pub(crate) async fn exchange(&self, endpoint: &str, messages: &Value) -> Vec<Value> {
+        let answer = self.bayeux(endpoint, messages).await;
+        assert_eq!(answer.status, 200, "{messages}: {}", answer.text);
+        serde_json::from_str(&answer.text).unwrap()
+    }
+
+    /// Shakes hands; `more` is merged into the message. Gives the reply.
+    pub(crate) async fn handshake(&self, more: Value) -> Value {
+        let message = merged(
+            json!({
+                "id": 1,
+                "channel": "/meta/handshake",
+                "version": "1.0",
+                "supportedConnectionTypes": ["long-polling", "websocket"],
+            }),
+            more,
+        );
+        let [reply] = one(self.exchange(REALTIME, &json!([message])).await);
+        reply
+    }
+
+    /// A new session.
+    pub(crate) async fn session(&self) -> Session {
+        self.session_with(json!({})).await
+    }
+
+    /// A new session; `more` is merged into the handshake.
+    pub(crate) async fn session_with(&self, more: Value) -> Session {
+        let reply = self.handshake(more).await;
+        assert_eq!(reply["successful"], true, "{reply}");
+        self.resume(reply["clientId"].as_str().unwrap())
+    }
+
+    /// A session as this caller goes on with it.
+    pub(crate) fn resume(&self, client: &str) -> Session {
+        Session { caller: self.clone(), endpoint: REALTIME.into(), client: client.into() }
+    }
+
+    /// A new session that listens to a channel.
+    pub(crate) async fn listen(&self, channel: &str) -> Session {
+        let session = self.session().await;
+        let reply = session.subscribe(channel).await;
+        assert_eq!(reply["successful"], true, "{reply}");
+        session
+    }
+}
+
+impl Session {
+    /// The message to a meta channel; `more` is merged into it.
+    pub(crate) fn message(&self, channel: &str, more: Value) -> Value {
+        merged(json!({"id": "7", "channel": channel, "clientId": self.client}), more)
+    }
+
+    /// The same session on another path.
+    pub(crate) fn on(&self, endpoint: &str) -> Self {
+        Self { endpoint: endpoint.into(), ..self.clone() }
+    }
+
+    /// Sends one message and gives the only reply.
+    pub(crate) async fn ask(&self, channel: &str, more: Value) -> Value {
+        let messages = json!([self.message(channel, more)]);
+        let [reply] = one(self.caller.exchange(&self.endpoint, &messages).await);
+        reply
+    }
+
+    /// Subscribes to a channel.
+    pub(crate) async fn subscribe(&self, channel: &str) -> Value {
+        self.ask("/meta/subscribe", json!({"subscription": channel})).await
+    }
+
+    /// Unsubscribes from a channel.
+    pub(crate) async fn unsubscribe(&self, channel: &str) -> Value {
+        self.ask("/meta/unsubscribe", json!({"subscription": channel})).await
+    }
+
+    /// Connects and waits for the whole answer.
+    pub(crate) async fn connect(&self) -> Vec<Value> {
+        self.connect_with(json!({})).await
+    }
+
+    /// Connects and waits for the whole answer; `more` is merged into the message.
+    pub(crate) async fn connect_with(&self, more: Value) -> Vec<Value> {
+        self.hold_with(more).await.answer().await
+    }
+
+    /// Connects with timeout 0: what waits comes at once.
+    pub(crate) async fn glance(&self) -> Vec<Value> {
+        self.connect_with(json!({"advice": {"timeout": 0}})).await
+    }
+
+    /// Connects and waits for the head of the answer only. It comes with the body, or with the first space: then the
+    /// server holds the request.
+    pub(crate) async fn hold(&self) -> Held {
+        self.hold_with(json!({})).await
+    }
+
+    /// Like [`hold`](Self::hold); `more` is merged into the message.
+    pub(crate) async fn hold_with(&self, more: Value) -> Held {
+        let message = self.message("/meta/connect", merged(json!({"connectionType": "long-polling"}), more));
+        let request = self.caller.request("POST", &self.endpoint).accepting_json().json(&json!([message]));
+        Held(request.head().await)
+    }
+
+    /// Connects again and again until this many notifications have come.
+    pub(crate) async fn receive(&self, count: usize) -> Vec<Value> {
+        let mut received = Vec::new();
+        while received.len() < count {
+            let answer = self.connect().await;
+            assert_eq!(
+                reply(&answer)["successful"],
+                true,
+                "after {} notifications: {answer:?}",
+                received.len()
+            );
+            received.extend_from_slice(notifications(&answer));
+        }
+        received
+    }
+
+    /// Whether the server still knows the session. Costs a connect, so the session lives on.
+    pub(crate) async fn is_known(&self) -> bool {
+        reply(&self.glance().await)["successful"] == true
+    }
+}
+
+/// A connect whose head has arrived, and with it a space when it is held.
+#[derive(Debug)]
+pub(crate) struct Held(reqwest::Response);
+
+impl Held {
+    /// Waits for the body.
+    pub(crate) async fn answer(self) -> Vec<Value> {
+        let answer = Answer::of(self.0).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        serde_json::from_str(&answer.text).unwrap_or_else(|error| panic!("{error}: {:?}", answer.text))
+    }
+
+    /// Waits for the next piece of the body; `None` at its end.
+    pub(crate) async fn piece(&mut self) -> Option<String> {
+        let piece = soon("a piece of a held answer", self.0.chunk()).await.unwrap();
+        piece.map(|bytes| String::from_utf8(bytes.into()).unwrap())
+    }
+
+    /// Closes the connection without reading further.
+    pub(crate) fn abort(self) {}
+}
+
+/// The notifications in a connect answer.
+pub(crate) fn notifications(answer: &[Value]) -> &[Value] {
+    let (last, notifications) = answer.split_last().expect("a connect is answered with a reply");
+    assert_eq!(last["channel"], "/meta/connect", "the reply comes last: {answer:?}");
+    notifications
+}
+
+/// The connect reply in a connect answer, without the echoes.
+pub(crate) fn reply(answer: &[Value]) -> Value {
+    notifications(answer);
+    without(answer.last().unwrap(), &["id", "clientId", "channel"])
+}
+
+fn one(replies: Vec<Value>) -> [Value; 1] {
+    replies.try_into().unwrap_or_else(|replies| panic!("not one reply: {replies:?}"))
+}
+
+fn merged(mut message: Value, more: Value) -> Value {
+    if let (Some(message), Value::Object(more)) = (message.as_object_mut(), more) {
+        message.extend(more);
+    }
+    message
+}

@@ -1,0 +1,82 @@
+//! A PostgreSQL of one test, which stops and starts it.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+
+use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
+
+use super::program::scratch;
+
+/// A PostgreSQL on a directory of its own, running until it is stopped or dropped.
+pub(crate) struct PrivatePostgres {
+    orders: mpsc::Sender<Order>,
+    done: mpsc::Receiver<()>,
+    url: String,
+    directory: tempfile::TempDir,
+}
+
+enum Order {
+    Stop,
+    Start,
+}
+
+impl PrivatePostgres {
+    /// Starts it.
+    pub(crate) fn start() -> Self {
+        let directory = scratch();
+        let options =
+            Options { data_dir: directory.path().into(), bin_dir: None, durability: Durability::Disposable };
+        let (orders, received) = mpsc::channel();
+        let (report, done) = mpsc::channel();
+        let (tell_url, url) = mpsc::channel();
+        // The kernel ends PostgreSQL with the thread that started it, so one thread does both.
+        thread::spawn(move || {
+            let mut postgres = Some(EmbeddedPostgres::start(options.clone()).unwrap());
+            tell_url.send(postgres.as_ref().unwrap().database_url()).unwrap();
+            for order in received {
+                drop(postgres.take());
+                if matches!(order, Order::Start) {
+                    postgres = Some(EmbeddedPostgres::start(options.clone()).unwrap());
+                }
+                report.send(()).unwrap();
+            }
+        });
+        let url = url.recv().expect("the thread of PostgreSQL says why it ended");
+        Self { orders, done, url, directory }
+    }
+
+    /// How to connect; the same after each start.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Where its data is.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Stops it: connections are cut.
+    pub(crate) fn stop(&self) {
+        self.carry_out(Order::Stop);
+    }
+
+    /// Starts it again.
+    pub(crate) fn start_again(&self) {
+        self.carry_out(Order::Start);
+    }
+
+    fn carry_out(&self, order: Order) {
+        self.orders.send(order).unwrap();
+        self.done.recv().unwrap();
+    }
+}
+
+impl Drop for PrivatePostgres {
+    fn drop(&mut self) {
+        // The thread is gone when its PostgreSQL did not start.
+        if self.orders.send(Order::Stop).is_ok() {
+            self.done.recv().ok();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The real binary, as an operator runs it.
+
+use std::fs::Permissions;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// How long a first start, with a database to create, may take on a slow machine.
+const START: Duration = Duration::from_secs(60);
+
+/// A directory that the account of the database can enter also when root made it.
+pub(crate) fn scratch() -> TempDir {
+    let directory = tempfile::Builder::new().prefix("platform-program-").tempdir().unwrap();
+    std::fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).unwrap();
+    directory
+}
+
+/// A running `platform`; killed when dropped, its database with it.
+pub(crate) struct Program {
+    child: Child,
+    /// What it printed up to its line `ready`, that line included.
+    pub(crate) printed: Vec<String>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Program {
+    /// `platform` with these arguments, on this data directory and any free port.
+    pub(crate) fn command(data_dir: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_platform"));
+        command.args(arguments).current_dir(data_dir).stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("PLATFORM_") {
+                command.env_remove(name);
+            }
+        }
+        command.env("PLATFORM_DATA_DIR", data_dir.join("data")).env("PLATFORM_LISTEN", "127.0.0.1:0");
+        command
+    }
+
+    /// Starts the server and waits until it is ready.
+    pub(crate) fn serve(data_dir: &Path) -> Self {
+        Self::serve_with(Self::command(data_dir, &[]))
+    }
+
+    /// Starts a server and waits until it is ready.
+    pub(crate) fn serve_with(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = collected(child.stderr.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let mut program = Self { child, printed: Vec::new(), log };
+        let deadline = Instant::now() + START;
+        while !program.printed.last().is_some_and(|line| line.starts_with("ready ")) {
+            match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => program.printed.push(line),
+                Err(_) => panic!("not ready: {:#?}\n{}", program.printed, program.log()),
+            }
+        }
+        program
+    }
+
+    /// The address of its line `ready`.
+    pub(crate) fn base(&self) -> &str {
+        self.printed.last().unwrap().strip_prefix("ready ").unwrap()
+    }
+
+    /// What it logged so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// Its process number.
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().try_into().unwrap()
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid()).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for its end, at most this long.
+    pub(crate) async fn ended_within(&mut self, limit: Duration) -> ExitStatus {
+        super::eventually_within(limit, "the end of the program", async || self.child.try_wait().unwrap())
+            .await
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Runs a command of `platform` to its end, `input` being its standard input.
+pub(crate) fn run(mut command: Command, input: &str) -> Output {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A command that does not read its input may be gone already.
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).ok();
+    child.wait_with_output().unwrap()
+}
+
+fn collected(mut stream: impl Read + Send + 'static) -> Arc<Mutex<String>> {
+    let text = Arc::new(Mutex::new(String::new()));
+    let shared = text.clone();
+    thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = stream.read(&mut buffer) {
+            shared.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..count]));
+        }
+    });
+    text
+}

@@ -1,0 +1,88 @@
+//! A connection for bytes that no client library sends.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+
+use super::rest::{Answer, Caller};
+use super::soon;
+
+/// A TCP connection to a server.
+#[derive(Debug)]
+pub(crate) struct RawConnection(TcpStream);
+
+impl RawConnection {
+    /// Connects.
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        Self(soon("a connection", TcpStream::connect(address)).await.unwrap())
+    }
+
+    /// Connects with the smallest receive buffer the system grants, for a client that reads slowly.
+    pub(crate) async fn open_narrow(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(1).unwrap();
+        Self(soon("a connection", socket.connect(address)).await.unwrap())
+    }
+
+    /// Sends bytes.
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        soon("room for bytes", self.0.write_all(bytes.as_ref())).await.unwrap();
+    }
+
+    /// Sends one HTTP request with a body; `head` holds its lines but Content-Length.
+    pub(crate) async fn request(&mut self, head: &[&str], body: &str) {
+        let lines = head.join("\r\n");
+        self.send(format!("{lines}\r\nContent-Length: {}\r\n\r\n{body}", body.len())).await;
+    }
+
+    /// Reads until this text has come; gives everything that came.
+    pub(crate) async fn read_until(&mut self, text: &str) -> String {
+        let mut came = String::new();
+        while !came.contains(text) {
+            let piece = self.read_some().await;
+            assert!(!piece.is_empty(), "the connection ended before {text:?} came: {came:?}");
+            came.push_str(&piece);
+        }
+        came
+    }
+
+    /// Reads what is there, at most one byte when `most` is 1; nothing at the end of the connection.
+    pub(crate) async fn read_at_most(&mut self, most: usize) -> Vec<u8> {
+        let mut buffer = vec![0; most];
+        let count = soon("bytes", self.0.read(&mut buffer)).await.unwrap_or(0);
+        buffer.truncate(count);
+        buffer
+    }
+
+    /// Tells the server that nothing more will be sent, and keeps reading.
+    pub(crate) async fn half_close(&mut self) {
+        self.0.shutdown().await.unwrap();
+    }
+
+    /// Ends the connection by a reset, as a machine does that was switched off and on.
+    pub(crate) fn reset(self) {
+        self.0.set_zero_linger().unwrap();
+    }
+
+    /// Sends one request of a caller without `Accept`, which no client library leaves out, and reads the answer.
+    pub(crate) async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Answer {
+        let authority = caller.base().strip_prefix("http://").unwrap();
+        let mut connection = Self::open(authority.parse().unwrap()).await;
+        let line = format!("{method} {path} HTTP/1.1");
+        let host = format!("Host: {authority}");
+        let authorization = format!("Authorization: {}", caller.authorization().unwrap());
+        let head = [&line, &host, &authorization, "Content-Type: application/json", "Connection: close"];
+        connection.request(&head, &body.to_string()).await;
+        let mut answer = Vec::new();
+        while let piece @ [_, ..] = connection.read_at_most(4096).await.as_slice() {
+            answer.extend_from_slice(piece);
+        }
+        Answer::read(&String::from_utf8(answer).unwrap())
+    }
+
+    async fn read_some(&mut self) -> String {
+        String::from_utf8(self.read_at_most(4096).await).unwrap()
+    }
+}

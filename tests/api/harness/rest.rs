@@ -1,0 +1,205 @@
+//! REST as a client speaks it: a caller with credentials, requests, answers.
+
+use std::sync::Arc;
+
+use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use super::PATIENCE;
+
+/// Prefix of every media type.
+pub(crate) const MEDIA: &str = "application/vnd.example.platform.";
+
+/// Somebody who talks to a server, over connections of their own.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    http: Client,
+    base: Arc<str>,
+    credentials: Option<(String, String)>,
+}
+
+impl Caller {
+    /// `base` is scheme and authority.
+    pub(crate) fn new(base: &str, credentials: Option<(&str, &str)>) -> Self {
+        let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let credentials = credentials.map(|(user, password)| (user.to_owned(), password.to_owned()));
+        Self { http, base: base.into(), credentials }
+    }
+
+    /// Scheme and authority of the server.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The value of this caller's header `Authorization`.
+    pub(crate) fn authorization(&self) -> Option<String> {
+        self.credentials.as_ref().map(|(user, password)| format!("Basic {}", token(user, password)))
+    }
+
+    /// A request with nothing but the credentials. `path` starts with a slash, or is a whole link.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
+        let url = if path.starts_with('/') { format!("{}{path}", self.base) } else { path.to_owned() };
+        let request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
+        Request(match self.authorization() {
+            Some(authorization) => request.header("Authorization", authorization),
+            None => request,
+        })
+    }
+
+    /// GET.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.request("GET", path).send().await
+    }
+
+    /// GET of something that is there.
+    pub(crate) async fn read(&self, path: &str) -> Value {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "GET {path}: {}", answer.text);
+        answer.json()
+    }
+
+    /// POST of JSON, asking for the created object.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.request("POST", path).accepting_json().json(body).send().await
+    }
+
+    /// PUT of JSON, asking for the changed object.
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.request("PUT", path).accepting_json().json(body).send().await
+    }
+
+    /// DELETE.
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", path).send().await
+    }
+
+    /// POST that must create something; gives it.
+    pub(crate) async fn create(&self, path: &str, body: &Value) -> Value {
+        let answer = self.post(path, body).await;
+        assert_eq!(answer.status, 201, "POST {path} {body}: {}", answer.text);
+        answer.json()
+    }
+
+    /// A new managed object; gives its id.
+    pub(crate) async fn create_device(&self, name: &str) -> String {
+        let device =
+            self.create("/inventory/managedObjects", &json!({"name": name, "plat_IsDevice": {}})).await;
+        device["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A new or repeated alarm; gives it.
+    pub(crate) async fn raise_alarm(&self, source: &str, kind: &str) -> Value {
+        self.create("/alarm/alarms", &alarm_of(source, kind)).await
+    }
+}
+
+/// Base64 of `user:password`.
+pub(crate) fn token(user: &str, password: &str) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"))
+}
+
+/// A complete alarm body.
+pub(crate) fn alarm_of(source: &str, kind: &str) -> Value {
+    json!({
+        "type": kind,
+        "time": "2024-03-10T02:30:00.000+01:00",
+        "text": "Too hot",
+        "severity": "MAJOR",
+        "source": {"id": source},
+    })
+}
+
+/// A request that is being put together.
+#[derive(Debug)]
+pub(crate) struct Request(RequestBuilder);
+
+impl Request {
+    /// Adds a header.
+    pub(crate) fn header(self, name: &str, value: &str) -> Self {
+        Self(self.0.header(name, value))
+    }
+
+    /// Asks for JSON.
+    pub(crate) fn accepting_json(self) -> Self {
+        self.header("Accept", "application/json")
+    }
+
+    /// Sets the body, without a Content-Type.
+    pub(crate) fn body(self, text: impl Into<Vec<u8>>) -> Self {
+        Self(self.0.body(text.into()))
+    }
+
+    /// Sets a JSON body with its Content-Type.
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.header("Content-Type", "application/json").body(body.to_string())
+    }
+
+    /// Sends the request and waits for the head of the answer.
+    pub(crate) async fn head(self) -> reqwest::Response {
+        super::soon("the head of an answer", self.0.send()).await.unwrap()
+    }
+
+    /// Sends the request and waits for the whole answer; `None` when the server goes away meanwhile.
+    pub(crate) async fn try_send(self) -> Option<Answer> {
+        let response = self.0.timeout(2 * PATIENCE).send().await.ok()?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Some(Answer { status, headers, text: response.text().await.ok()? })
+    }
+
+    /// Sends the request and waits for the whole answer.
+    pub(crate) async fn send(self) -> Answer {
+        let response = self.0.timeout(2 * PATIENCE).send().await.unwrap();
+        Answer::of(response).await
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
+    headers: HeaderMap,
+}
+
+impl Answer {
+    /// Reads a response to its end.
+    pub(crate) async fn of(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = super::soon("the end of an answer", response.bytes()).await.unwrap();
+        Self { status, headers, text: String::from_utf8(body.into()).unwrap() }
+    }
+
+    /// Takes the text of a response apart; its body must not be chunked.
+    pub(super) fn read(text: &str) -> Self {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {text:?}"));
+        let (line, fields) = head.split_once("\r\n").unwrap();
+        let status = line.split(' ').nth(1).unwrap().parse().unwrap();
+        let fields = fields.lines().map(|field| field.split_once(": ").unwrap());
+        let headers =
+            fields.map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse().unwrap()));
+        Self { status, headers: headers.collect(), text: body.to_owned() }
+    }
+
+    /// A header, or nothing.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The body, which must be JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|error| panic!("{} answered {:?}: {error}", self.status, self.text))
+    }
+
+    /// The member `error` of an error body.
+    pub(crate) fn error(&self) -> String {
+        self.json()["error"].as_str().unwrap_or_else(|| panic!("no error in {}", self.text)).to_owned()
+    }
+
+    /// The member `message` of an error body.
+    pub(crate) fn message(&self) -> String {
+        self.json()["message"].as_str().unwrap_or_else(|| panic!("no message in {}", self.text)).to_owned()
+    }
+}

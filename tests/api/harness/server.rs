@@ -1,0 +1,159 @@
+//! A server of the test process, on a thread of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use platform::config::Settings;
+use platform::server::Server;
+use tokio::sync::oneshot;
+
+use super::postgres::TestDatabase;
+use super::rest::Caller;
+
+/// Password of every user of a test, `devicebootstrap` excepted.
+pub(crate) const ADMIN_PASSWORD: &str = "admin-secret";
+/// Password of `devicebootstrap`.
+pub(crate) const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
+
+/// A running server; stopped when dropped.
+pub(crate) struct TestServer {
+    base: String,
+    database: Arc<TestDatabase>,
+    running: Running,
+}
+
+/// The thread of a server.
+struct Running {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    ended: oneshot::Receiver<()>,
+}
+
+impl TestServer {
+    /// With the defaults, on a database of its own.
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// With other settings, on a database of its own.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::start_on(&TestDatabase::create().await, change).await
+    }
+
+    /// On this database; several servers may share one.
+    pub(crate) async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = settings(database);
+        change(&mut settings);
+        let running =
+            run(settings, database).unwrap_or_else(|error| panic!("the server does not start: {error}"));
+        Self { base: format!("http://{}", running.address), database: database.clone(), running }
+    }
+
+    /// Scheme and authority.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// `127.0.0.1` and the port.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.running.address
+    }
+
+    /// The database behind it.
+    pub(crate) fn database(&self) -> &TestDatabase {
+        &self.database
+    }
+
+    /// The database, for another server on it.
+    pub(crate) fn shared_database(&self) -> Arc<TestDatabase> {
+        self.database.clone()
+    }
+
+    /// The user `admin` of tenant `main`.
+    pub(crate) fn admin(&self) -> Caller {
+        self.caller("admin", ADMIN_PASSWORD)
+    }
+
+    /// Somebody with these credentials.
+    pub(crate) fn caller(&self, user: &str, password: &str) -> Caller {
+        Caller::new(&self.base, Some((user, password)))
+    }
+
+    /// Somebody without credentials.
+    pub(crate) fn stranger(&self) -> Caller {
+        Caller::new(&self.base, None)
+    }
+
+    /// A new user of tenant `main` with exactly these roles.
+    pub(crate) async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
+        self.database.insert_user(name, roles).await;
+        self.caller(name, ADMIN_PASSWORD)
+    }
+
+    /// Stops it in an orderly way and waits for its end.
+    pub(crate) async fn stop(self) {
+        let Running { stop, ended, .. } = self.running;
+        drop(stop);
+        super::soon("the end of the server", ended).await.ok();
+    }
+}
+
+/// A held poll gets its head with the first space, so this often a test learns that its poll is held.
+const KEEP_ALIVE: Duration = Duration::from_millis(50);
+
+/// The settings of tests: any free port, one thread of each kind, few connections, spaces soon.
+fn settings(database: &TestDatabase) -> Settings {
+    let mut settings = Settings {
+        listen: ([127, 0, 0, 1], 0).into(),
+        workers: 1,
+        actor_threads: 1,
+        read_connections: 4,
+        job_connections: 1,
+        admin_password: Some(ADMIN_PASSWORD.parse().unwrap()),
+        bootstrap_password: Some(BOOTSTRAP_PASSWORD.parse().unwrap()),
+        shutdown: Duration::from_secs(1),
+        ..Settings::default()
+    };
+    settings.store.data_dir = database.data_dir().into();
+    settings.limits.keep_alive = KEEP_ALIVE;
+    settings
+}
+
+/// Lets a server make schema, tenants and users, and waits for its end.
+pub(super) fn first_start(database: &Arc<TestDatabase>) {
+    let Running { stop, ended, .. } = run(settings(database), database).unwrap();
+    drop(stop);
+    // The thread's own end of the channel closes when it panics.
+    let waiting = thread::spawn(|| ended.blocking_recv());
+    waiting.join().unwrap().expect("the server of the first start ends in an orderly way");
+}
+
+/// Starts a server on a new thread, which holds the database until its end.
+fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, String> {
+    let database = database.clone();
+    let url = database.url().to_owned();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (end, ended) = oneshot::channel();
+    let (report, started) = mpsc::channel();
+    let serve = async move {
+        match Server::start(&settings, &url).await {
+            Ok(server) => {
+                report.send(Ok(server.address())).unwrap();
+                server.run(async { drop(stopped.await) }).await;
+            }
+            Err(error) => report.send(Err(error.to_string())).unwrap(),
+        }
+    };
+    let body = move || {
+        actix_web::rt::System::new().block_on(serve);
+        drop(database);
+        // Nobody may wait for it.
+        let _ = end.send(());
+    };
+    thread::Builder::new().name("server".into()).spawn(body).unwrap();
+    let address = started.recv().map_err(|_| "its thread panicked".to_owned())??;
+    Ok(Running { address, stop, ended })
+}

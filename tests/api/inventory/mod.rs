@@ -1,0 +1,6 @@
+//! Managed objects (document 2, Inventory; I-01 to I-16).
+
+mod lifecycle;
+mod list;
+mod notifications;
+mod ownership;

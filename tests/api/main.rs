@@ -1,0 +1,17 @@
+//! The server as its clients see it: every sentence of the documents that this server keeps, on a real PostgreSQL.
+//!
+//! Each test starts a server on any free port, with a database of its own; see [`harness`]. The files follow the
+//! documents: [`conventions`] for document 1, one file or folder per noun, [`realtime`] for notifications,
+//! [`operations`] and [`process`] for what an operator sees.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
+#![allow(clippy::large_futures, reason = "a test holds one of them")]
+
+mod alarms;
+mod callers;
+mod conventions;
+mod harness;
+mod inventory;
+mod operations;
+mod process;
+mod realtime;

@@ -1,0 +1,207 @@
+//! What an operator sees: health, metrics, and a database that goes away (issue: operations).
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::harness::{
+    PrivatePostgres, Socket, TestDatabase, TestServer, alarm_of, eventually, eventually_within,
+    notifications, within,
+};
+
+#[tokio::test]
+async fn health_is_told_without_credentials() {
+    let server = TestServer::start().await;
+
+    for path in ["/health/live", "/health/ready"] {
+        assert_eq!(server.stranger().get(path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    admin.raise_alarm(&device, "hot").await;
+    session.receive(1).await;
+    let _held = session.hold().await;
+
+    let answer = server.stranger().get("/metrics").await;
+
+    assert_eq!(answer.status, 200);
+    assert!(answer.header("Content-Type").unwrap().starts_with("text/plain"));
+    for name in [
+        "platform_http_request_seconds_count",
+        "platform_device_actors",
+        "platform_sessions_open",
+        "platform_long_polls_parked",
+        "platform_notifications_published_total",
+        "platform_notifications_delivered_total",
+        "platform_writer_batch_rows_count",
+        "platform_writer_commit_seconds_count",
+        "platform_database_connection_wait_seconds_count",
+    ] {
+        assert!(
+            answer.text.lines().any(|line| line.starts_with(name)),
+            "{name} is missing in\n{}",
+            answer.text
+        );
+    }
+    assert!(!answer.text.contains(&device), "{}", answer.text);
+    for line in answer.text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let (_, value) = line.rsplit_once(' ').unwrap();
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn routes_in_metrics_are_patterns() {
+    let server = TestServer::start().await;
+    server.admin().get("/alarm/alarms/4711").await;
+
+    let text = server.stranger().get("/metrics").await.text;
+
+    assert!(text.contains("/alarm/alarms/{id}") && !text.contains("/alarm/alarms/4711"), "{text}");
+}
+
+/// A server on a PostgreSQL that the test stops, and a device in it.
+async fn on_private_postgres() -> (PrivatePostgres, TestServer, String) {
+    let postgres = PrivatePostgres::start();
+    let server = TestServer::start_on(&TestDatabase::at(postgres.url(), postgres.directory()), |_| {}).await;
+    let device = server.admin().create_device("pump").await;
+    (postgres, server, device)
+}
+
+#[tokio::test]
+async fn everything_comes_back_within_five_seconds_of_the_database() {
+    let (postgres, server, device) = on_private_postgres().await;
+    let admin = server.admin();
+    let session = admin.listen("/alarms/*").await;
+    let held = session.hold().await;
+    let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
+
+    postgres.stop();
+    let begun = Instant::now();
+    let refused = admin.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert!(begun.elapsed() < Duration::from_secs(3), "at once, not after {:?}", begun.elapsed());
+    assert!(refused.header("Retry-After").unwrap().parse::<u32>().is_ok());
+    let ready = async || (server.stranger().get("/health/ready").await.status == 503).then_some(());
+    eventually("unreadiness", ready).await;
+    // Away long enough for whatever tries again to have tried several times.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    postgres.start_again();
+
+    let alarm = eventually_within(Duration::from_secs(5), "a write that succeeds", async || {
+        let answer = admin.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
+        assert!([201, 503].contains(&answer.status), "{}", answer.text);
+        (answer.status == 201).then(|| answer.json())
+    })
+    .await;
+    let answer = held.answer().await;
+    assert_eq!((notifications(&answer).len(), &answer[0]["data"]["data"]), (1, &alarm));
+    assert_eq!(socket.message().await["data"]["data"], alarm);
+    assert_eq!(alarm["count"], 1, "nothing that was refused is stored");
+    let ready = async || (server.stranger().get("/health/ready").await.status == 200).then_some(());
+    eventually_within(Duration::from_secs(5), "readiness", ready).await;
+}
+
+#[tokio::test]
+async fn without_a_database_everything_is_answered_at_once() {
+    let (postgres, server, device) = on_private_postgres().await;
+    let admin = server.admin();
+    let alarm = admin.raise_alarm(&device, "hot").await;
+    let session = admin.session().await;
+
+    postgres.stop();
+    let ready = async || (server.stranger().get("/health/ready").await.status == 503).then_some(());
+    eventually("unreadiness", ready).await;
+
+    let (path, link) = (format!("/inventory/managedObjects/{device}"), alarm["self"].as_str().unwrap());
+    let change = json!({"name": "motor"});
+    let unknown = server.caller("nobody", "wrong-secret");
+    for (caller, method, path, body) in [
+        (&admin, "POST", "/alarm/alarms", alarm_of(&device, "cold")),
+        (&admin, "PUT", link, json!({"text": "Cooler"})),
+        (&admin, "POST", "/inventory/managedObjects", change.clone()),
+        (&admin, "PUT", &path, change),
+        (&admin, "DELETE", &path, json!({})),
+        (&admin, "GET", &path, json!({})),
+        (&admin, "GET", "/alarm/alarms", json!({})),
+        (&unknown, "GET", "/alarm/alarms", json!({})),
+    ] {
+        let request = caller.request(method, path).accepting_json().json(&body);
+        let answer = within(Duration::from_secs(2), "an answer at once", request.send()).await;
+        assert_eq!(answer.status, 503, "{method} {path}: {}", answer.text);
+        assert!(answer.header("Retry-After").is_some(), "{method} {path}");
+        assert!(
+            !answer.text.contains("host=") && !answer.text.contains("socket"),
+            "no causes: {}",
+            answer.text
+        );
+    }
+    assert_eq!(server.stranger().get("/health/live").await.status, 200);
+    let glance = within(Duration::from_secs(2), "a connect", session.glance()).await;
+    assert_eq!(notifications(&glance).len(), 0, "sessions live on");
+}
+
+#[tokio::test]
+async fn hundred_writers_are_refused_at_once_while_the_database_is_away() {
+    let (postgres, server, device) = on_private_postgres().await;
+    let admin = server.admin();
+
+    postgres.stop();
+    let posts: Vec<_> = (0..100)
+        .map(|n| {
+            let (admin, body) = (admin.clone(), alarm_of(&device, &format!("type {n}")));
+            tokio::spawn(async move { admin.post("/alarm/alarms", &body).await.status })
+        })
+        .collect();
+
+    for post in posts {
+        let status = within(Duration::from_secs(5), "a refusal", post).await.unwrap();
+        assert_eq!(status, 503);
+    }
+}
+
+#[tokio::test]
+async fn short_restart_of_the_database_keeps_what_was_acknowledged() {
+    let (postgres, server, device) = on_private_postgres().await;
+    let admin = server.admin();
+    let posting = {
+        let (admin, device) = (admin.clone(), device.clone());
+        tokio::spawn(async move {
+            let mut acknowledged = Vec::new();
+            for n in 0..400 {
+                let answer = admin.post("/alarm/alarms", &alarm_of(&device, &format!("type {n}"))).await;
+                assert!([201, 503].contains(&answer.status), "{}", answer.text);
+                if answer.status == 201 {
+                    acknowledged.push(answer.json()["id"].as_str().unwrap().to_owned());
+                }
+            }
+            acknowledged
+        })
+    };
+    eventually("some alarms", async || {
+        let list = admin.get("/alarm/alarms?pageSize=20").await;
+        (list.status == 200 && list.json()["alarms"].as_array().unwrap().len() == 20).then_some(())
+    })
+    .await;
+
+    postgres.stop();
+    postgres.start_again();
+
+    let mut acknowledged = within(Duration::from_secs(60), "the end of posting", posting).await.unwrap();
+    let list = eventually("a list", async || {
+        let answer = admin.get("/alarm/alarms?pageSize=2000").await;
+        (answer.status == 200).then(|| answer.json())
+    })
+    .await;
+    let mut stored = crate::harness::ids(&list, "alarms");
+    stored.sort_unstable();
+    acknowledged.sort_unstable();
+    let lost: Vec<_> = acknowledged.iter().filter(|id| stored.binary_search(id).is_err()).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}

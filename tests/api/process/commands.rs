@@ -1,0 +1,140 @@
+//! `platform tenant` and `platform user`, beside a running server and without one.
+
+use std::time::Duration;
+
+use crate::harness::{Caller, Program, eventually_within, run, scratch};
+
+/// Runs a command that must succeed; gives what it printed.
+fn succeed(directory: &std::path::Path, arguments: &[&str], input: &str) -> String {
+    let output = run(Program::command(directory, arguments), input);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+async fn status(program: &Program, user: &str, password: &str) -> u16 {
+    Caller::new(program.base(), Some((user, password))).get("/alarm/alarms").await.status
+}
+
+#[tokio::test]
+async fn tenant_is_created_beside_a_running_server() {
+    let directory = scratch();
+    let program = Program::serve(directory.path());
+
+    let arguments = ["tenant", "create", "t7", "--domain", "plant7.example.com", "--company", "Acme"];
+    let printed =
+        succeed(directory.path(), &[&arguments[..], &["--admin-password", "first-secret"]].concat(), "");
+
+    assert!(printed.contains("t7/admin") && !printed.contains("first-secret"), "{printed}");
+    assert_eq!(status(&program, "t7/admin", "first-secret").await, 200);
+    let bare = Caller::new(program.base(), Some(("admin", "first-secret")));
+    eventually_within(Duration::from_secs(5), "the new domain", async || {
+        let request = bare.request("GET", "/alarm/alarms").header("Host", "plant7.example.com");
+        (request.send().await.status == 200).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn user_is_created_with_roles_and_a_generated_password() {
+    let directory = scratch();
+    let program = Program::serve(directory.path());
+
+    let printed =
+        succeed(directory.path(), &["user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"], "");
+
+    let (user, password) = printed.trim().split_once(' ').unwrap();
+    assert_eq!((user, status(&program, user, password).await), ("main/mia", 200));
+    let mia = Caller::new(program.base(), Some((user, password)));
+    assert_eq!(mia.post("/alarm/alarms", &crate::harness::alarm_of("1", "hot")).await.status, 422);
+    assert_eq!(mia.post("/inventory/managedObjects", &serde_json::json!({})).await.status, 403);
+}
+
+#[tokio::test]
+async fn new_password_from_a_pipe_counts_at_once_and_ends_sessions() {
+    let directory = scratch();
+    let program = Program::serve(directory.path());
+    let arguments = ["user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"];
+    succeed(directory.path(), &arguments, "first-secret\n");
+    let session = Caller::new(program.base(), Some(("mia", "first-secret"))).listen("/alarms/*").await;
+
+    let printed = succeed(directory.path(), &["user", "passwd", "main", "mia"], "second-secret\n");
+
+    assert!(!printed.contains("second-secret"), "{printed}");
+    eventually_within(Duration::from_secs(5), "the end of the old password", async || {
+        (status(&program, "mia", "first-secret").await == 401).then_some(())
+    })
+    .await;
+    let mia = Caller::new(program.base(), Some(("mia", "second-secret")));
+    assert_eq!(mia.get("/alarm/alarms").await.status, 200);
+    eventually_within(Duration::from_secs(5), "the end of the session", async || {
+        (!mia.resume(&session.client).is_known().await).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn commands_work_without_a_server() {
+    let directory = scratch();
+    drop(Program::serve(directory.path()));
+
+    succeed(directory.path(), &["user", "create", "main", "mia", "--password", "first-secret"], "");
+
+    let program = Program::serve(directory.path());
+    assert_eq!(status(&program, "mia", "first-secret").await, 403, "known, without the role");
+}
+
+#[tokio::test]
+async fn wrong_commands_are_refused_and_change_nothing() {
+    let directory = scratch();
+    let program = Program::serve(directory.path());
+
+    for arguments in [
+        &["user", "create", "unknown", "mia", "--password", "first-secret"][..],
+        &["user", "create", "main", "admin", "--password", "first-secret"],
+        &["user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_KING"],
+        &["user", "create", "main", "mia", "--password", "short"],
+        &["user", "create", "main", "m ia", "--password", "first-secret"],
+        &["user", "passwd", "main", "nobody", "--password", "first-secret"],
+        &[
+            "tenant",
+            "create",
+            "main",
+            "--domain",
+            "x.example.com",
+            "--company",
+            "A",
+            "--admin-password",
+            "first-secret",
+        ],
+        &[
+            "tenant",
+            "create",
+            "UPPER",
+            "--domain",
+            "x.example.com",
+            "--company",
+            "A",
+            "--admin-password",
+            "first-secret",
+        ],
+        &[
+            "tenant",
+            "create",
+            "t8",
+            "--domain",
+            "main.localhost",
+            "--company",
+            "A",
+            "--admin-password",
+            "first-secret",
+        ],
+    ] {
+        let output = run(Program::command(directory.path(), arguments), "");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && !said.is_empty(), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    }
+    assert_eq!(status(&program, "mia", "first-secret").await, 401);
+    assert_eq!(status(&program, "t8/admin", "first-secret").await, 401);
+}

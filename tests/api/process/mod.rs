@@ -1,0 +1,7 @@
+//! The real binary, as an operator runs it.
+
+mod commands;
+mod crash;
+mod memory;
+mod start;
+mod stop;

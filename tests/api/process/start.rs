@@ -1,0 +1,179 @@
+//! Start, first and later; settings that are refused.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::{Caller, PrivatePostgres, Program, TestDatabase, run, scratch, within};
+
+/// The users and passwords that were printed.
+fn credentials(program: &Program) -> Vec<(String, String)> {
+    let words = program.printed.iter().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let pairs = words.filter_map(|words| match words.as_slice() {
+        [user, password] if user.contains('/') && !user.contains(':') => {
+            Some(((*user).to_owned(), (*password).to_owned()))
+        }
+        _ => None,
+    });
+    pairs.collect()
+}
+
+#[tokio::test]
+async fn first_start_prints_address_credentials_and_three_lines_to_paste() {
+    let directory = scratch();
+
+    let program = Program::serve(directory.path());
+
+    let printed = program.printed.join("\n");
+    assert!(program.base().starts_with("http://127.0.0.1:") && !program.base().ends_with(":0"), "{printed}");
+    assert!(program.printed[0].contains(program.base()), "{printed}");
+    let users: Vec<_> = credentials(&program).into_iter().map(|(user, _)| user).collect();
+    assert_eq!(users, ["management/admin", "management/devicebootstrap", "main/admin"], "{printed}");
+    assert_eq!(program.printed.iter().filter(|line| line.contains("curl ")).count(), 3, "{printed}");
+    for line in program.printed.iter().filter(|line| line.contains("curl ")) {
+        assert!(line.contains(program.base()), "{line}");
+    }
+    assert_eq!(program.printed.last().unwrap(), &format!("ready {}", program.base()));
+}
+
+#[tokio::test]
+async fn generated_passwords_work_and_are_stored_hashed() {
+    let directory = scratch();
+
+    let program = Program::serve(directory.path());
+
+    for (user, password) in credentials(&program) {
+        let status = Caller::new(program.base(), Some((&user, &password))).get("/alarm/alarms").await.status;
+        let expected = if user.ends_with("/devicebootstrap") { 403 } else { 200 };
+        assert_eq!(status, expected, "{user}");
+        assert!(!program.log().contains(&password), "passwords are not logged");
+    }
+    assert_eq!(Caller::new(program.base(), Some(("admin", "admin"))).get("/alarm/alarms").await.status, 401);
+}
+
+#[tokio::test]
+async fn printed_lines_work_when_pasted() {
+    if std::process::Command::new("curl").arg("--version").output().is_err() {
+        eprintln!("curl is not installed: its lines were not tried");
+        return;
+    }
+    let directory = scratch();
+    let program = Program::serve(directory.path());
+    let lines: Vec<_> = program.printed.iter().filter(|line| line.contains("curl ")).cloned().collect();
+
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-e").env("no_proxy", "*");
+    let output = tokio::task::spawn_blocking(move || run(shell, &lines.join("; echo\n")));
+    let output = within(Duration::from_secs(30), "the lines", output).await.unwrap();
+
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let last = said.lines().last().unwrap();
+    let open: serde_json::Value =
+        serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {said}"));
+    assert_eq!(open["alarms"].as_array().unwrap().len(), 1, "{said}");
+}
+
+#[tokio::test]
+async fn second_start_prints_no_credentials_and_keeps_everything() {
+    let directory = scratch();
+    let (user, password, path) = {
+        let mut program = Program::serve(directory.path());
+        let (user, password) = credentials(&program).pop().unwrap();
+        let caller = Caller::new(program.base(), Some((&user, &password)));
+        let path = format!("/inventory/managedObjects/{}", caller.create_device("pump").await);
+        program.signal(rustix::process::Signal::TERM);
+        program.ended_within(Duration::from_secs(25)).await;
+        (user, password, path)
+    };
+
+    let program = Program::serve(directory.path());
+
+    assert!(credentials(&program).is_empty(), "{:#?}", program.printed);
+    assert!(!program.printed.iter().any(|line| line.contains("curl ")), "{:#?}", program.printed);
+    let caller = Caller::new(program.base(), Some((&user, &password)));
+    assert_eq!(caller.read(&path).await["name"], "pump");
+}
+
+#[tokio::test]
+async fn configured_passwords_count_and_are_not_printed() {
+    let directory = scratch();
+    let mut command = Program::command(directory.path(), &["serve"]);
+    command
+        .env("PLATFORM_ADMIN_PASSWORD", "chosen-admin")
+        .env("PLATFORM_BOOTSTRAP_PASSWORD", "chosen-bootstrap");
+
+    let program = Program::serve_with(command);
+
+    assert!(!program.printed.iter().any(|line| line.contains("chosen-")), "{:#?}", program.printed);
+    for (user, password, status) in [
+        ("admin", "chosen-admin", 201),
+        ("management/admin", "chosen-admin", 201),
+        ("management/devicebootstrap", "chosen-bootstrap", 403),
+    ] {
+        let caller = Caller::new(program.base(), Some((user, password)));
+        assert_eq!(caller.post("/inventory/managedObjects", &json!({})).await.status, status, "{user}");
+    }
+}
+
+#[tokio::test]
+async fn database_of_the_operators_choice_is_used_instead_of_a_private_one() {
+    let postgres = PrivatePostgres::start();
+    let directory = scratch();
+
+    let program =
+        Program::serve_with(Program::command(directory.path(), &["--database-url", postgres.url()]));
+
+    let (user, password) = credentials(&program).pop().unwrap();
+    let caller = Caller::new(program.base(), Some((&user, &password)));
+    caller.create_device("pump").await;
+    let database = TestDatabase::at(postgres.url(), postgres.directory());
+    assert_eq!(database.count("managed_objects").await, 1);
+    assert!(!directory.path().join("data/postgres").exists());
+}
+
+#[tokio::test]
+async fn unknown_and_malformed_settings_are_refused_with_their_names() {
+    let directory = scratch();
+
+    for (arguments, variable, named) in [
+        (&[][..], Some(("PLATFORM_LISTNE", "127.0.0.1:0")), "PLATFORM_LISTNE"),
+        (&[], Some(("PLATFORM_WORKERS", "many")), "PLATFORM_WORKERS"),
+        (&[], Some(("PLATFORM_LISTEN", "here")), "PLATFORM_LISTEN"),
+        (&["--wrokers", "2"], None, "--wrokers"),
+        (&["serve", "--body-bytes", "0"], None, "--body-bytes"),
+        (&["sevre"], None, "sevre"),
+    ] {
+        let mut command = Program::command(directory.path(), arguments);
+        command.envs(variable);
+        let output = run(command, "");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(named), "{named}: {said}");
+        assert!(output.stdout.is_empty() && !directory.path().join("data").exists(), "nothing was begun");
+    }
+}
+
+#[tokio::test]
+async fn second_server_on_the_same_data_is_refused() {
+    let directory = scratch();
+    let _running = Program::serve(directory.path());
+
+    let output = run(Program::command(directory.path(), &[]), "");
+
+    assert!(!output.status.success());
+    assert!(!String::from_utf8_lossy(&output.stderr).is_empty());
+}
+
+#[tokio::test]
+async fn help_explains_itself() {
+    let directory = scratch();
+
+    let output = run(Program::command(directory.path(), &["--help"]), "");
+
+    let help = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success());
+    for part in ["serve", "tenant", "user", "PLATFORM_LISTEN", "PLATFORM_DATABASE_URL", "127.0.0.1:8080"] {
+        assert!(help.contains(part), "{part} is missing in\n{help}");
+    }
+}

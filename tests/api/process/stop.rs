@@ -1,0 +1,122 @@
+//! SIGTERM: an orderly end.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::harness::{Caller, Program, Socket, alarm_of, reply, scratch, within};
+
+const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
+/// From the signal to the end of the process.
+const END: Duration = Duration::from_secs(25);
+
+fn serve(directory: &std::path::Path) -> Program {
+    let mut command = Program::command(directory, &[]);
+    // A held poll gets its head with the first space.
+    command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret").env("PLATFORM_KEEP_ALIVE_SECONDS", "1");
+    Program::serve_with(command)
+}
+
+#[tokio::test]
+async fn sigterm_answers_held_polls_with_retry_advice_and_exits_0() {
+    let directory = scratch();
+    let mut program = serve(directory.path());
+    let admin = Caller::new(program.base(), ADMIN);
+    let mut holding = Vec::new();
+    for _ in 0..10 {
+        let session = admin.listen("/alarms/*").await;
+        holding.push(tokio::spawn(async move { session.hold().await }));
+    }
+    let mut held = Vec::new();
+    for poll in holding {
+        held.push(poll.await.unwrap());
+    }
+
+    program.signal(Signal::TERM);
+
+    let mut intervals = Vec::new();
+    for connect in held {
+        let answer = within(Duration::from_secs(10), "a released poll", connect.answer()).await;
+        let reply = reply(&answer);
+        assert_eq!((answer.len(), &reply["successful"]), (1, &json!(true)), "{answer:?}");
+        assert_eq!(reply["advice"]["reconnect"], "retry");
+        intervals.push(reply["advice"]["interval"].as_u64().unwrap());
+    }
+    let status = program.ended_within(END).await;
+    assert_eq!(status.code(), Some(0), "{}", program.log());
+    intervals.sort_unstable();
+    assert!(
+        intervals[9] <= 10_000 && intervals[9] - intervals[0] >= 1000,
+        "spread over seconds: {intervals:?}"
+    );
+}
+
+#[tokio::test]
+async fn sigterm_ends_open_websockets_too() {
+    let directory = scratch();
+    let mut program = serve(directory.path());
+    let admin = Caller::new(program.base(), ADMIN);
+    let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
+
+    program.signal(Signal::TERM);
+
+    assert_eq!(program.ended_within(END).await.code(), Some(0), "{}", program.log());
+    socket.closed().await;
+}
+
+#[tokio::test]
+async fn sigterm_finishes_the_writes_under_way() {
+    let directory = scratch();
+    let mut program = serve(directory.path());
+    let admin = Caller::new(program.base(), ADMIN);
+    let device = admin.create_device("pump").await;
+    let posts: Vec<_> = (0..50)
+        .map(|n| {
+            let (admin, body) = (admin.clone(), alarm_of(&device, &format!("type {n}")));
+            tokio::spawn(async move {
+                // A connection that was not accepted any more is no broken promise.
+                let request = admin.request("POST", "/alarm/alarms").json(&body);
+                request.try_send().await.filter(|answer| answer.status == 201).map(|_| n)
+            })
+        })
+        .collect();
+    admin.read("/alarm/alarms").await;
+
+    program.signal(Signal::TERM);
+
+    let mut acknowledged = Vec::new();
+    for post in posts {
+        acknowledged.extend(within(END, "an answer", post).await.unwrap());
+    }
+    assert_eq!(program.ended_within(END).await.code(), Some(0), "{}", program.log());
+    let again = serve(directory.path());
+    let list = Caller::new(again.base(), ADMIN).read("/alarm/alarms?pageSize=100").await;
+    let stored = crate::harness::member_texts(&list, "alarms", "type");
+    let lost: Vec<_> = acknowledged.iter().filter(|n| !stored.contains(&format!("type {n}"))).collect();
+    assert!(lost.is_empty(), "{lost:?}");
+}
+
+#[tokio::test]
+async fn sigterm_stops_the_private_database_too() {
+    let directory = scratch();
+    let mut program = serve(directory.path());
+    let pid_file = directory.path().join("data/postgres/postmaster.pid");
+    assert!(pid_file.exists());
+
+    program.signal(Signal::TERM);
+
+    assert_eq!(program.ended_within(END).await.code(), Some(0), "{}", program.log());
+    assert!(!pid_file.exists(), "PostgreSQL removes it at its end");
+    assert!(std::net::TcpStream::connect(program.base().strip_prefix("http://").unwrap()).is_err());
+}
+
+#[tokio::test]
+async fn ctrl_c_ends_the_server_like_sigterm() {
+    let directory = scratch();
+    let mut program = serve(directory.path());
+
+    program.signal(Signal::INT);
+
+    assert_eq!(program.ended_within(END).await.code(), Some(0), "{}", program.log());
+}

@@ -1,0 +1,168 @@
+//! The acknowledgement extension (B-22).
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, Session, TestServer, notifications, reply, soon};
+
+async fn acknowledging(caller: &Caller, channel: &str) -> Session {
+    let session = caller.session_with(json!({"ext": {"ack": true}})).await;
+    assert_eq!(session.subscribe(channel).await["successful"], true);
+    session
+}
+
+async fn connect(session: &Session, acknowledged: i64) -> Vec<Value> {
+    session.connect_with(json!({"ext": {"ack": acknowledged}})).await
+}
+
+fn batch(answer: &[Value]) -> i64 {
+    answer.last().unwrap()["ext"]["ack"].as_i64().unwrap_or_else(|| panic!("no batch in {answer:?}"))
+}
+
+fn types(answer: &[Value]) -> Vec<&str> {
+    notifications(answer).iter().map(|n| n["data"]["data"]["type"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn extension_is_granted_to_those_who_ask() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let asked = admin.handshake(json!({"ext": {"ack": true}})).await;
+    let not_asked = admin.handshake(json!({"ext": {"ack": false}})).await;
+    let silent = admin.handshake(json!({})).await;
+
+    assert_eq!(asked["ext"], json!({"ack": true}));
+    assert!(not_asked.get("ext").is_none() && silent.get("ext").is_none(), "{not_asked} {silent}");
+}
+
+#[tokio::test]
+async fn every_connect_reply_carries_a_new_number() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = acknowledging(&admin, "/alarms/*").await;
+
+    let mut last = -1;
+    for n in 0..3 {
+        admin.raise_alarm(&device, &format!("type {n}")).await;
+        let answer = connect(&session, last).await;
+        assert_eq!(types(&answer), [format!("type {n}")]);
+        assert!(batch(&answer) > last, "{answer:?}");
+        last = batch(&answer);
+    }
+}
+
+#[tokio::test]
+async fn batch_that_was_not_acknowledged_is_sent_again_before_newer_ones() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = acknowledging(&admin, "/alarms/*").await;
+    admin.raise_alarm(&device, "a").await;
+    let first = connect(&session, -1).await;
+    admin.raise_alarm(&device, "b").await;
+    let second = connect(&session, batch(&first)).await;
+    admin.raise_alarm(&device, "c").await;
+
+    // The second answer got lost on its way.
+    let again = connect(&session, batch(&first)).await;
+
+    assert_eq!((types(&first), types(&second)), (vec!["a"], vec!["b"]));
+    assert_eq!(types(&again), ["b", "c"]);
+    assert!(batch(&again) > batch(&second), "{again:?}");
+}
+
+#[tokio::test]
+async fn first_batch_is_sent_again_to_a_client_that_has_none() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = acknowledging(&admin, "/alarms/*").await;
+    admin.raise_alarm(&device, "a").await;
+    connect(&session, -1).await;
+
+    let again = soon("an answer at once", connect(&session, -1)).await;
+
+    assert_eq!(types(&again), ["a"]);
+}
+
+#[tokio::test]
+async fn acknowledged_batches_are_not_sent_again() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = acknowledging(&admin, "/alarms/*").await;
+    admin.raise_alarm(&device, "a").await;
+    let first = connect(&session, -1).await;
+
+    let held = session.hold_with(json!({"ext": {"ack": batch(&first)}})).await;
+    admin.raise_alarm(&device, "b").await;
+
+    assert_eq!(types(&held.answer().await), ["b"]);
+}
+
+#[tokio::test]
+async fn several_lost_batches_are_sent_again_in_order() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = acknowledging(&admin, "/alarms/*").await;
+    let mut seen = -1;
+    for kind in ["a", "b", "c", "d"] {
+        admin.raise_alarm(&device, kind).await;
+        // Each answer gets lost: the client goes on saying that it has nothing.
+        seen = batch(&connect(&session, -1).await);
+    }
+
+    let again = connect(&session, -1).await;
+    let acknowledged =
+        session.connect_with(json!({"ext": {"ack": batch(&again)}, "advice": {"timeout": 0}})).await;
+
+    assert_eq!(types(&again), ["a", "b", "c", "d"]);
+    assert!(batch(&again) > seen && types(&acknowledged).is_empty(), "{acknowledged:?}");
+}
+
+#[tokio::test]
+async fn number_that_was_never_given_is_no_server_error() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = acknowledging(&admin, "/alarms/*").await;
+
+    for ack in [json!(i64::MAX), json!(i64::MIN), json!("x"), json!(1.5), json!({}), json!(1e300)] {
+        admin.raise_alarm(&device, "hot").await;
+        let answer = session.connect_with(json!({"ext": {"ack": ack}, "advice": {"timeout": 0}})).await;
+        assert_eq!(reply(&answer)["successful"], true, "{ack}");
+    }
+}
+
+#[tokio::test]
+async fn session_without_the_extension_gets_no_numbers() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    admin.raise_alarm(&device, "hot").await;
+
+    let answer = connect(&session, -1).await;
+
+    assert_eq!(reply(&answer), json!({"successful": true}));
+}
+
+#[tokio::test]
+async fn unacknowledged_notifications_count_towards_the_bounds() {
+    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 5).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = acknowledging(&admin, "/alarms/*").await;
+
+    // A notification may reach the session a moment after its post was answered.
+    for _ in 0..50 {
+        admin.raise_alarm(&device, "hot").await;
+        if reply(&session.glance().await)["successful"] == false {
+            return;
+        }
+    }
+
+    panic!("fifty unacknowledged notifications are kept where five may be");
+}

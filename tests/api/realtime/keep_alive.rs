@@ -1,0 +1,56 @@
+//! The space on held polls, and pings (B-21).
+
+use std::time::Duration;
+
+use crate::harness::{Socket, TestServer};
+
+#[tokio::test]
+async fn held_poll_gets_spaces_before_its_body() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.keep_alive = Duration::from_millis(100)).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    let mut held = session.hold().await;
+    let spaces = [held.piece().await, held.piece().await, held.piece().await];
+    admin.raise_alarm(&device, "hot").await;
+    let mut body = String::new();
+    while let Some(piece) = held.piece().await {
+        body.push_str(&piece);
+    }
+
+    for space in spaces {
+        assert_eq!(space.as_deref(), Some(" "));
+    }
+    let answer: Vec<serde_json::Value> = serde_json::from_str(&body).unwrap();
+    assert_eq!(answer.len(), 2, "{body}");
+}
+
+#[tokio::test]
+async fn spaces_do_not_keep_a_session_alive_whose_peer_is_gone() {
+    let server = TestServer::start_with(|settings| {
+        settings.limits.keep_alive = Duration::from_millis(50);
+        settings.limits.session_interval = Duration::from_millis(300);
+    })
+    .await;
+    let session = server.admin().session().await;
+
+    let mut held = session.hold().await;
+    held.piece().await;
+    held.abort();
+    tokio::time::sleep(Duration::from_millis(900)).await;
+
+    assert!(!session.is_known().await);
+}
+
+#[tokio::test]
+async fn websocket_gets_pings() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.socket_ping = Duration::from_millis(100)).await;
+    let (mut socket, _) = Socket::session(&server.admin()).await;
+
+    for _ in 0..3 {
+        socket.ping().await;
+    }
+}

@@ -1,0 +1,16 @@
+//! Notifications over Bayeux (document 1, Events; B-01 to B-23).
+
+mod acknowledgement;
+mod buffer;
+mod connect;
+mod endpoints;
+mod errors;
+mod handshake;
+mod keep_alive;
+mod overflow;
+mod permissions;
+mod slow_clients;
+mod subscribe;
+mod vanished_clients;
+mod websocket;
+mod websocket_sessions;

@@ -1,0 +1,106 @@
+//! The bounded queue (B-12): never a silent gap.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, Session, TestServer, alarm_of, eventually, notifications, reply};
+
+async fn raise(caller: &Caller, device: &str, count: usize, bytes: usize) {
+    for n in 0..count {
+        let mut alarm = alarm_of(device, &format!("type {n}"));
+        alarm["text"] = json!("x".repeat(bytes));
+        caller.create("/alarm/alarms", &alarm).await;
+    }
+}
+
+/// How many sessions overflowed in this process, those of other tests included.
+async fn overflows(server: &TestServer) -> f64 {
+    let metrics = server.stranger().get("/metrics").await.text;
+    let line = metrics.lines().find_map(|line| line.strip_prefix("platform_session_overflows_total "));
+    line.map_or(0.0, |count| count.parse().unwrap())
+}
+
+fn told_to_handshake() -> Value {
+    let advice = json!({"reconnect": "handshake", "interval": 0});
+    json!({"successful": false, "error": "402::Unknown client", "advice": advice})
+}
+
+async fn assert_ended(session: &Session) {
+    // The notification that is too much may still be on its way to the session.
+    eventually("the end of the session", async || {
+        let answer = session.glance().await;
+        let ended = reply(&answer) == told_to_handshake();
+        assert!(ended || notifications(&answer).is_empty(), "some were delivered and some not: {answer:?}");
+        ended.then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn queue_as_long_as_allowed_is_delivered() {
+    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 10).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    raise(&admin, &device, 10, 10).await;
+
+    assert_eq!(session.receive(10).await.len(), 10);
+}
+
+#[tokio::test]
+async fn queue_with_too_many_notifications_ends_the_session() {
+    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 10).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    let other = admin.listen("/events/*").await;
+    let before = overflows(&server).await;
+
+    raise(&admin, &device, 11, 10).await;
+
+    assert_ended(&session).await;
+    assert!(overflows(&server).await > before, "it is counted");
+    assert!(other.is_known().await, "others are not concerned");
+}
+
+#[tokio::test]
+async fn queue_with_too_many_bytes_ends_the_session() {
+    let server = TestServer::start_with(|settings| settings.limits.queued_bytes = 20_000).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    raise(&admin, &device, 3, 9000).await;
+
+    assert_ended(&session).await;
+}
+
+#[tokio::test]
+async fn client_that_fetches_in_time_never_overflows() {
+    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 5).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    for _ in 0..5 {
+        raise(&admin, &device, 5, 10).await;
+        assert_eq!(session.receive(5).await.len(), 5);
+    }
+
+    assert!(session.is_known().await);
+}
+
+#[tokio::test]
+async fn client_whose_session_overflowed_starts_over() {
+    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 2).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let old = admin.listen("/alarms/*").await;
+    raise(&admin, &device, 3, 10).await;
+    assert_ended(&old).await;
+
+    let new = admin.listen("/alarms/*").await;
+    raise(&admin, &device, 1, 10).await;
+
+    assert_eq!(new.receive(1).await.len(), 1);
+}

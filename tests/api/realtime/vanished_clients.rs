@@ -1,0 +1,123 @@
+//! Clients that go away while a connect is held: nothing is lost, nobody is harmed (B-12, B-22).
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::{Caller, REALTIME, RawConnection, Session, TestServer, notifications, reply};
+
+/// A connect on a connection of its own, whose head has arrived.
+async fn hold(server: &TestServer, caller: &Caller, session: &Session) -> RawConnection {
+    let mut connection = RawConnection::open(server.address()).await;
+    let authorization = format!("Authorization: {}", caller.authorization().unwrap());
+    let body =
+        json!([session.message("/meta/connect", json!({"connectionType": "long-polling"}))]).to_string();
+    let line = format!("POST {REALTIME} HTTP/1.1");
+    connection.request(&[&line, "Host: x", &authorization, "Accept: application/json"], &body).await;
+    let head = connection.read_until("\r\n\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    connection
+}
+
+#[derive(Clone, Copy)]
+enum Leaving {
+    Closing,
+    HalfClosing,
+    Resetting,
+}
+
+async fn loses_nothing(leaving: Leaving) {
+    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    for n in 0..30 {
+        let mut connection = hold(&server, &admin, &session).await;
+        let kept = match leaving {
+            Leaving::Closing => {
+                drop(connection);
+                None
+            }
+            Leaving::HalfClosing => {
+                connection.half_close().await;
+                Some(connection)
+            }
+            Leaving::Resetting => {
+                connection.reset();
+                None
+            }
+        };
+        let kind = format!("type {n}");
+        admin.raise_alarm(&device, &kind).await;
+        let told = session.receive(1).await;
+        assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!(kind)), "round {n}");
+        drop(kept);
+    }
+}
+
+#[tokio::test]
+async fn aborted_long_poll_keeps_its_batch() {
+    loses_nothing(Leaving::Closing).await;
+}
+
+#[tokio::test]
+async fn half_closed_long_poll_keeps_its_batch() {
+    loses_nothing(Leaving::HalfClosing).await;
+}
+
+#[tokio::test]
+async fn reset_long_poll_keeps_its_batch() {
+    loses_nothing(Leaving::Resetting).await;
+}
+
+#[tokio::test]
+async fn session_of_a_vanished_client_ends_after_the_interval() {
+    let interval = Duration::from_millis(400);
+    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
+    let admin = server.admin();
+    let session = admin.listen("/alarms/*").await;
+
+    hold(&server, &admin, &session).await.reset();
+    tokio::time::sleep(interval * 3).await;
+
+    assert_eq!(reply(&session.glance().await)["error"], "402::Unknown client");
+}
+
+#[tokio::test]
+async fn client_that_comes_back_on_a_new_connection_goes_on() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    let gone = hold(&server, &admin, &session).await;
+
+    // The old connection is still open as far as the server can know.
+    let held = session.hold().await;
+    drop(gone);
+    admin.raise_alarm(&device, "hot").await;
+
+    assert_eq!(notifications(&held.answer().await).len(), 1);
+}
+
+#[tokio::test]
+async fn connections_that_say_nothing_or_nonsense_harm_nobody() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut silent = Vec::new();
+    for text in [
+        "",
+        "POST",
+        "POST /notification/realtime HTTP/1.1\r\nContent-Length: 10\r\n",
+        "\0\0\0",
+        "GET / HTTP/9.9\r\n\r\n",
+    ] {
+        let mut connection = RawConnection::open(server.address()).await;
+        connection.send(text).await;
+        silent.push(connection);
+    }
+
+    for _ in 0..3 {
+        assert_eq!(admin.get("/alarm/alarms").await.status, 200);
+    }
+}

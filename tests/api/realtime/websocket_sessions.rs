@@ -1,0 +1,228 @@
+//! Delivery over WebSocket, and sessions that change their transport (B-18, B-19).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{REALTIME, Socket, TestServer, connect, notifications, reply, soon, subscribe, without};
+
+fn kind(message: &Value) -> &str {
+    message["data"]["data"]["type"].as_str().unwrap_or_else(|| panic!("no notification: {message}"))
+}
+
+#[tokio::test]
+async fn notifications_go_out_at_once_without_a_connect() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (mut socket, _) = Socket::listen(&admin, &format!("/alarms/{device}")).await;
+
+    let alarm = admin.raise_alarm(&device, "hot").await;
+
+    let message = socket.message().await;
+    let data = json!({"realtimeAction": "CREATE", "data": alarm});
+    assert_eq!(message, json!({"channel": format!("/alarms/{device}"), "id": message["id"], "data": data}));
+}
+
+#[tokio::test]
+async fn pending_connect_is_only_the_heartbeat() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
+
+    let mut first = connect(&client);
+    first["advice"] = json!({"timeout": 300});
+    socket.send(json!([first]).to_string()).await;
+    admin.raise_alarm(&device, "hot").await;
+    let (notification, heartbeat) = (socket.message().await, socket.message().await);
+
+    assert_eq!(kind(&notification), "hot");
+    let advice = json!({"interval": 0, "timeout": 300, "reconnect": "retry"});
+    let expected = json!({"id": 3, "channel": "/meta/connect", "clientId": client, "successful": true, "advice": advice});
+    assert_eq!(heartbeat, expected);
+}
+
+#[tokio::test]
+async fn hundreds_of_notifications_come_in_order() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
+
+    let posting = tokio::spawn(async move {
+        for _ in 0..300 {
+            admin.raise_alarm(&device, "hot").await;
+        }
+    });
+    let told = socket.messages(300).await;
+
+    soon("the end of posting", posting).await.unwrap();
+    let counts: Vec<_> =
+        told.iter().map(|message| message["data"]["data"]["count"].as_u64().unwrap()).collect();
+    assert_eq!(counts, (1..=300).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn session_that_began_by_post_goes_on_over_a_websocket() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    admin.raise_alarm(&device, "before").await;
+    let mut socket = Socket::open(&admin, REALTIME).await;
+
+    socket.send(json!([connect(&session.client)]).to_string()).await;
+    let before = socket.message().await;
+    admin.raise_alarm(&device, "after").await;
+    let after = socket.message().await;
+
+    assert_eq!((kind(&before), kind(&after)), ("before", "after"));
+}
+
+#[tokio::test]
+async fn new_socket_with_the_old_client_id_gets_what_came_meanwhile() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
+    drop(socket);
+    admin.raise_alarm(&device, "meanwhile").await;
+    let mut socket = Socket::open(&admin, REALTIME).await;
+
+    socket.send(json!([connect(&client)]).to_string()).await;
+
+    assert_eq!(kind(&socket.message().await), "meanwhile");
+}
+
+#[tokio::test]
+async fn newer_socket_takes_over_from_an_open_one() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (mut old, client) = Socket::listen(&admin, "/alarms/*").await;
+    let mut new = Socket::open(&admin, REALTIME).await;
+
+    assert_eq!(new.ask(subscribe(&client, "/events/*")).await["successful"], true);
+    admin.raise_alarm(&device, "hot").await;
+
+    assert_eq!(kind(&new.message().await), "hot");
+    old.closed().await;
+}
+
+#[tokio::test]
+async fn session_that_began_over_a_websocket_goes_on_by_long_polling() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
+    drop(socket);
+    let session = admin.resume(&client);
+
+    let held = session.hold().await;
+    admin.raise_alarm(&device, "hot").await;
+
+    assert_eq!(notifications(&held.answer().await).len(), 1);
+}
+
+#[tokio::test]
+async fn long_poll_beside_an_open_socket_gets_its_notifications() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
+    let session = admin.resume(&client);
+
+    let held = session.hold_with(json!({"advice": {"timeout": 1000}})).await;
+    admin.raise_alarm(&device, "hot").await;
+
+    // Whichever way it takes, it takes exactly one.
+    let answer = held.answer().await;
+    match notifications(&answer) {
+        [one] => assert_eq!(kind(one), "hot"),
+        [] => assert_eq!(kind(&socket.message().await), "hot"),
+        more => panic!("{more:?}"),
+    }
+}
+
+#[tokio::test]
+async fn session_outlives_its_socket_by_the_interval_only() {
+    let interval = Duration::from_secs(1);
+    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
+    let admin = server.admin();
+    let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
+
+    tokio::time::sleep(interval * 2).await;
+    drop(socket);
+    let known = admin.resume(&client).is_known().await;
+    tokio::time::sleep(interval * 3).await;
+    let answer = admin.resume(&client).glance().await;
+
+    assert!(known, "an open socket keeps its session, and the interval begins with its end");
+    assert_eq!(reply(&answer)["error"], "402::Unknown client");
+}
+
+#[tokio::test]
+async fn disconnect_over_a_websocket_ends_the_session() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (mut socket, client) = Socket::session(&admin).await;
+
+    let reply = socket.ask(json!({"id": 4, "channel": "/meta/disconnect", "clientId": client})).await;
+
+    let expected = json!({"id": 4, "channel": "/meta/disconnect", "successful": true});
+    assert_eq!(without(&reply, &["clientId"]), expected);
+    assert!(!admin.resume(&client).is_known().await);
+}
+
+#[tokio::test]
+async fn connect_among_other_messages_is_answered_at_once_and_they_are_too() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (mut socket, client) = Socket::session(&admin).await;
+
+    let messages =
+        json!([subscribe(&client, "/alarms/*"), connect(&client), subscribe(&client, "/events/*")]);
+    socket.send(messages.to_string()).await;
+
+    let replies = socket.messages(3).await;
+    let shown: Vec<_> = replies.iter().map(|reply| (&reply["channel"], &reply["successful"])).collect();
+    let channels = ["/meta/subscribe", "/meta/connect", "/meta/subscribe"].map(Value::from);
+    assert_eq!(shown, channels.iter().map(|channel| (channel, &Value::Bool(true))).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn several_sessions_share_one_socket() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (alarms, objects) = (admin.listen("/alarms/*").await, admin.listen("/managedobjects/*").await);
+    let mut socket = Socket::open(&admin, REALTIME).await;
+    socket.send(json!([connect(&alarms.client), connect(&objects.client)]).to_string()).await;
+
+    admin.raise_alarm(&device, "hot").await;
+    admin.put(&format!("/inventory/managedObjects/{device}"), &json!({"name": "motor"})).await;
+
+    let mut channels = Vec::new();
+    while channels.len() < 2 {
+        let message = socket.message().await;
+        let channel = message["channel"].as_str().unwrap().to_owned();
+        if !channel.starts_with("/meta/") {
+            channels.push(channel);
+        }
+    }
+    channels.sort_unstable();
+    assert_eq!(channels, [format!("/alarms/{device}"), format!("/managedobjects/{device}")]);
+}
+
+#[tokio::test]
+async fn password_change_closes_the_socket_or_ends_its_session() {
+    let server = TestServer::start().await;
+    let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
+    let (mut socket, client) = Socket::listen(&joe, "/alarms/*").await;
+
+    server.database().notify_user("joe").await;
+
+    socket.closed().await;
+    assert!(!joe.resume(&client).is_known().await);
+}
