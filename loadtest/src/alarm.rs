@@ -75,7 +75,7 @@ impl Poster {
     /// has a type of its own, so none is de-duplicated.
     pub(crate) async fn post(&mut self, device: u32, id: &str, due: u64) -> Outcome {
         let mark = self.run.post(device, due);
-        let request = self.target.post(PATH, &body(id, mark));
+        let request = self.target.post_alarm(PATH, &body(id, mark));
         let status = self.exchange(&request).await;
         let outcome = match status {
             Ok(201) => Outcome::Acknowledged,

@@ -55,7 +55,11 @@ struct Window {
 impl Bench {
     fn new(common: &Common) -> Result<Self, Error> {
         let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
-        let target = Arc::new(Target::resolve(&common.url, reach, &common.user, &common.password)?);
+        let target = Target::resolve(&common.url, reach, &common.user, &common.password)?;
+        let target = Arc::new(match &common.alarm_header {
+            Some(header) => target.with_alarm_header(header),
+            None => target,
+        });
         let server = match (common.server_pid, reach) {
             (Some(pid), _) => Some(Process::with_pid(pid)),
             (None, Reach::Loopback) => Process::listening_on(target.port()),

@@ -34,6 +34,7 @@ pub(crate) struct Target {
     address: SocketAddr,
     authority: String,
     authorization: String,
+    alarm_header: String,
     opened: AtomicU32,
 }
 
@@ -58,7 +59,19 @@ impl Target {
             return Err(refused("not a loopback address; --allow-remote-target lifts this"));
         }
         let authorization = format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")));
-        Ok(Self { address, authority: authority.to_owned(), authorization, opened: AtomicU32::new(0) })
+        Ok(Self {
+            address,
+            authority: authority.to_owned(),
+            authorization,
+            alarm_header: String::new(),
+            opened: AtomicU32::new(0),
+        })
+    }
+
+    /// Sends this header, `Name: value`, with every posted alarm.
+    pub(crate) fn with_alarm_header(mut self, header: &str) -> Self {
+        self.alarm_header = format!("{}\r\n", header.trim());
+        self
     }
 
     /// Host and port as the URL gave them.
@@ -111,9 +124,18 @@ impl Target {
 
     /// A complete POST request with a JSON body; asks for JSON back.
     pub(crate) fn post(&self, path: &str, body: &str) -> Vec<u8> {
+        self.post_with("", path, body)
+    }
+
+    /// A complete POST request for an alarm.
+    pub(crate) fn post_alarm(&self, path: &str, body: &str) -> Vec<u8> {
+        self.post_with(&self.alarm_header, path, body)
+    }
+
+    fn post_with(&self, header: &str, path: &str, body: &str) -> Vec<u8> {
         format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+             {header}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             self.authority,
             self.authorization,
             body.len()
