@@ -65,15 +65,14 @@ async fn answer(
         response.insert_header(("Deprecation", HeaderValue::from_static("true")));
     }
     let answered = wire.has_accept() || edge.client_compatibility;
-    // On the heap, and gone before the poll is held.
-    let outcome = Box::pin(async {
+    let outcome = async {
         let transport = if answered { Transport::LongPolling } else { Transport::Mute };
         let text = body.read(edge.limits().bayeux_bytes).await?;
         let host = authority(&request).unwrap_or_default();
         let (mut caller, mut attached) = (Some(caller), Vec::new());
         let (caller, attached) = (&mut caller, &mut attached);
         Exchange { edge: &edge, endpoint, transport, host, caller, attached }.process(&text).await
-    })
+    }
     .await?;
     Ok(match outcome {
         _ if !answered => response.finish(),

@@ -109,16 +109,17 @@ impl Exchange<'_> {
             return Ok(None);
         };
         match &*channel {
-            "/meta/handshake" => self.handshake(message, replies).await?,
+            // What is rare is on the heap, so that the path of every connect stays small.
+            "/meta/handshake" => Box::pin(self.handshake(message, replies)).await?,
             "/meta/subscribe" | "/meta/unsubscribe" | "/meta/connect" | "/meta/disconnect" => {
                 let Some((session, client)) = self.session(message).await else {
                     replies.refuse(message, Some(&channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
                     return Ok(None);
                 };
                 match &*channel {
-                    "/meta/subscribe" => self.subscribe(message, &session, replies).await?,
-                    "/meta/unsubscribe" => self.unsubscribe(message, &session, replies).await,
-                    "/meta/disconnect" => self.disconnect(message, &session, replies).await,
+                    "/meta/subscribe" => Box::pin(self.subscribe(message, &session, replies)).await?,
+                    "/meta/unsubscribe" => Box::pin(self.unsubscribe(message, &session, replies)).await,
+                    "/meta/disconnect" => Box::pin(self.disconnect(message, &session, replies)).await,
                     _ => return Ok(self.connect(message, (session, client), alone, replies).await),
                 }
             }

@@ -143,6 +143,15 @@ impl Session {
         received
     }
 
+    /// Glances until something comes: an alarm is answered 201 a moment before its notification is in the queue.
+    pub(crate) async fn glance_until_told(&self) -> Vec<Value> {
+        super::eventually("a notification", async || {
+            let answer = self.glance().await;
+            (!notifications(&answer).is_empty()).then_some(answer)
+        })
+        .await
+    }
+
     /// Whether the server still knows the session. Costs a connect, so the session lives on.
     pub(crate) async fn is_known(&self) -> bool {
         reply(&self.glance().await)["successful"] == true

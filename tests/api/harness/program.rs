@@ -3,17 +3,20 @@
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
 /// How long a first start, with a database to create, may take on a slow machine.
 const START: Duration = Duration::from_secs(60);
+
+/// How long a private database may take to end after its server was killed.
+const DATABASE_END: Duration = Duration::from_secs(5);
 
 /// A directory that the account of the database can enter also when root made it.
 pub(crate) fn scratch() -> TempDir {
@@ -25,6 +28,7 @@ pub(crate) fn scratch() -> TempDir {
 /// A running `platform`; killed when dropped, its database with it.
 pub(crate) struct Program {
     child: Child,
+    data_dir: PathBuf,
     /// What it printed up to its line `ready`, that line included.
     pub(crate) printed: Vec<String>,
     log: Arc<Mutex<String>>,
@@ -51,12 +55,14 @@ impl Program {
 
     /// Starts a server and waits until it is ready.
     pub(crate) fn serve_with(mut command: Command) -> Self {
+        let data_dir = command.get_envs().find(|(name, _)| *name == "PLATFORM_DATA_DIR");
+        let data_dir = data_dir.and_then(|(_, value)| value).unwrap().into();
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = collected(child.stderr.take().unwrap());
         let (sender, lines) = mpsc::channel();
         let output = BufReader::new(child.stdout.take().unwrap());
         thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let mut program = Self { child, printed: Vec::new(), log };
+        let mut program = Self { child, data_dir, printed: Vec::new(), log };
         let deadline = Instant::now() + START;
         while !program.printed.last().is_some_and(|line| line.starts_with("ready ")) {
             match lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -96,10 +102,22 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
+        let database = database_of(&self.data_dir);
         // It may have ended by itself.
         self.child.kill().ok();
         self.child.wait().ok();
+        // The kernel ends the database after its parent; until then its directory cannot be removed.
+        let deadline = Instant::now() + DATABASE_END;
+        while database.is_some_and(|pid| test_kill_process(pid).is_ok()) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(10));
+        }
     }
+}
+
+/// The process of the private PostgreSQL in a data directory.
+fn database_of(data_dir: &Path) -> Option<Pid> {
+    let pid_file = std::fs::read_to_string(data_dir.join("postgres/postmaster.pid")).ok()?;
+    Pid::from_raw(pid_file.lines().next()?.parse().ok()?)
 }
 
 /// Runs a command of `platform` to its end, `input` being its standard input.
