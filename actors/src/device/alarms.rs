@@ -77,17 +77,19 @@ impl Device {
             return self.tell_only(&new, &origin).await;
         }
         let owner = (origin.authority == Authority::Ownership).then(|| origin.user.clone());
-        let sent = SentAlarm { alarm: new.raised(Some(AlarmId(self.context.ids.next())), None), owner };
+        let id = AlarmId(self.context.ids.next());
+        let sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner });
 
-        let stored = self.write_sent(Arc::new(sent.clone())).await?;
+        let stored = self.write_sent(sent.clone()).await?;
 
         let Some(stored) = stored else { return Err(self.why_refused(&origin).await) };
-        if stored.id != sent.alarm.id {
+        if stored.id != Some(id) {
             let alarm = Arc::new(stored);
             self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
             return Ok(alarm);
         }
-        let alarm = Arc::new(Alarm { source_name: stored.source_name, ..sent.alarm });
+        let sent = Arc::unwrap_or_clone(sent).alarm;
+        let alarm = Arc::new(Alarm { source_name: stored.source_name, ..sent });
         self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
         Ok(alarm)
     }
