@@ -93,7 +93,7 @@ pub struct Settings {
           value_parser = count(1..=1000))]
     pub read_connections: usize,
 
-    /// Database connections for background jobs
+    /// Database connections for what devices and logins look up, and for background jobs
     #[arg(long, env = "PLATFORM_JOB_CONNECTIONS", value_name = "CONNECTIONS", default_value = "4",
           value_parser = count(1..=1000))]
     pub job_connections: usize,
