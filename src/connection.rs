@@ -1,11 +1,13 @@
-//! The connection under HTTP: a TCP stream that can hold a head back until its body comes.
+//! The connection under HTTP: a TCP stream that can hold a head back until its body comes, and that can be asked whether
+//! its peer is still there.
 //!
 //! The answer to a held poll has its head ready long before its body. Written at once it costs a system call of its own
 //! and wakes the client for nothing, so the poll withholds it for a while: if the body comes soon, both leave as one
 //! write.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -64,7 +66,7 @@ pub fn listen(
             // Else a client that closes its held poll is never noticed.
             .h1_allow_half_closed(false)
             .local_addr(address)
-            .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.head.clone())))
+            .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.line.clone())))
             .finish(map_config(app, |()| AppConfig::default()));
         fn_service(|stream: TcpStream| async move {
             let peer = stream.peer_addr().ok();
@@ -74,45 +76,63 @@ pub fn listen(
     })
 }
 
-/// A TCP stream with a [`Head`].
+/// A TCP stream that its handlers can reach as a [`Line`].
 pub struct Connection {
-    stream: TcpStream,
+    line: Line,
+}
+
+/// The way from a handler to its connection: `HttpRequest::conn_data::<Line>()`.
+#[derive(Debug, Clone)]
+pub struct Line(Rc<LineState>);
+
+#[derive(Debug)]
+struct LineState {
+    stream: RefCell<TcpStream>,
     head: Head,
 }
 
-/// The way from a handler to its connection: `HttpRequest::conn_data::<Head>()`.
-#[derive(Debug, Clone, Default)]
-pub struct Head(Rc<HeadState>);
-
+/// The head of an answer that waits for its body.
 #[derive(Debug, Default)]
-struct HeadState {
+struct Head {
     withhold: Cell<bool>,
     withheld: RefCell<Vec<u8>>,
     released: Cell<bool>,
 }
 
-impl Head {
+impl Line {
     /// Withholds the head of the answer that is given next, until the first byte of its body, or until it is released.
-    pub fn withhold(&self) {
-        self.0.withhold.set(true);
-        self.0.released.set(false);
+    pub fn withhold_head(&self) {
+        self.0.head.withhold.set(true);
+        self.0.head.released.set(false);
     }
 
     /// Lets a withheld head go with the next flush. A body that is polled is followed by a flush, whether or not it had
     /// something.
-    pub fn release(&self) {
-        self.0.released.set(true);
+    pub fn release_head(&self) {
+        self.0.head.released.set(true);
     }
 
+    /// Whether the peer closed or reset the connection, as far as the system knows at this moment: the worker may not
+    /// have come to notice it.
+    pub fn peer_is_gone(&self) -> bool {
+        let stream = self.0.stream.borrow();
+        match SockRef::from(&*stream).peek(&mut [MaybeUninit::uninit()]) {
+            Ok(bytes) => bytes == 0,
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+impl Head {
     /// Keeps what is written when it is a head and nothing else: an answer to a pipelined request must not wait.
     fn takes(&self, written: &[u8]) -> bool {
-        if !self.0.withhold.take() {
+        if !self.withhold.take() {
             return false;
         }
         let end = end_of_head(written);
         let alone = end == Some(written.len()) && written.len() <= WITHHELD;
         if alone {
-            *self.0.withheld.borrow_mut() = written.to_vec();
+            *self.withheld.borrow_mut() = written.to_vec();
         }
         alone
     }
@@ -128,30 +148,37 @@ impl Connection {
         // A small answer must not wait for an acknowledgement. Without either setting everything works, only later.
         socket.set_tcp_nodelay(true).ok();
         socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
-        Self { stream, head: Head::default() }
+        Self { line: Line(Rc::new(LineState { stream: RefCell::new(stream), head: Head::default() })) }
+    }
+
+    fn stream(&self) -> RefMut<'_, TcpStream> {
+        self.line.0.stream.borrow_mut()
+    }
+
+    fn head(&self) -> &Head {
+        &self.line.0.head
     }
 }
 
 impl AsyncRead for Connection {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        Pin::new(&mut *self.stream()).poll_read(cx, buffer)
     }
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
-        if self.head.takes(buffer) {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        if self.head().takes(buffer) {
             return Poll::Ready(Ok(buffer.len()));
         }
-        let head = self.head.clone();
-        let mut withheld = head.0.withheld.borrow_mut();
+        let mut withheld = self.head().withheld.borrow_mut();
         while !withheld.is_empty() {
             let both = [IoSlice::new(&withheld), IoSlice::new(buffer)];
-            let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, &both))?;
+            let written = ready!(Pin::new(&mut *self.stream()).poll_write_vectored(cx, &both))?;
             if written == 0 {
                 return Poll::Ready(Ok(0));
             }
@@ -165,27 +192,26 @@ impl AsyncWrite for Connection {
                 return Poll::Ready(Ok(of_buffer));
             }
         }
-        Pin::new(&mut self.stream).poll_write(cx, buffer)
+        Pin::new(&mut *self.stream()).poll_write(cx, buffer)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.head.0.released.get() {
-            let head = self.head.clone();
-            let mut withheld = head.0.withheld.borrow_mut();
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.head().released.get() {
+            let mut withheld = self.head().withheld.borrow_mut();
             while !withheld.is_empty() {
-                match ready!(Pin::new(&mut self.stream).poll_write(cx, &withheld))? {
+                match ready!(Pin::new(&mut *self.stream()).poll_write(cx, &withheld))? {
                     0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                     written => drop(withheld.drain(..written)),
                 }
             }
             *withheld = Vec::new();
-            head.0.released.set(false);
+            self.head().released.set(false);
         }
-        Pin::new(&mut self.stream).poll_flush(cx)
+        Pin::new(&mut *self.stream()).poll_flush(cx)
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream()).poll_shutdown(cx)
     }
 }
 
@@ -200,11 +226,11 @@ mod tests {
         let pipelined = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]HTTP/1.1 200 OK\r\n\r\n";
 
         assert!(!head.takes(lone), "nobody asked for it");
-        head.withhold();
+        head.withhold.set(true);
         assert!(!head.takes(pipelined));
         assert!(!head.takes(lone), "the wish was for one answer only");
-        head.withhold();
+        head.withhold.set(true);
         assert!(head.takes(lone));
-        assert_eq!(*head.0.withheld.borrow(), lone);
+        assert_eq!(*head.withheld.borrow(), lone);
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::{Exchange, Held, Outcome, Transport};
 use crate::auth::Caller;
-use crate::connection::Head;
+use crate::connection::Line;
 use crate::http::body::Unread;
 use crate::http::error::Result;
 use crate::http::{Wire, authority};
@@ -78,9 +78,9 @@ async fn answer(
         _ if !answered => response.finish(),
         Outcome::Replies(replies) => response.body(replies),
         Outcome::Held(replies, held) => {
-            let head = request.conn_data::<Head>().cloned().unwrap_or_default();
-            head.withhold();
-            response.body(HeldPoll::new(replies, held, head, edge))
+            let line = request.conn_data::<Line>().cloned().expect("every connection has its line");
+            line.withhold_head();
+            response.body(HeldPoll::new(replies, held, line, edge))
         }
     })
 }
@@ -98,17 +98,18 @@ const HEAD_WITHHELD: Duration = Duration::from_millis(500);
 struct HeldPoll {
     replies: Vec<u8>,
     held: Option<Held>,
-    /// The head, until it is released.
-    head: Option<Head>,
+    line: Line,
+    /// Whether the head still waits.
+    head_is_withheld: bool,
     /// When the head is released, then when the next space is due.
     timer: Pin<Box<Sleep>>,
     edge: web::Data<Edge>,
 }
 
 impl HeldPoll {
-    fn new(replies: Vec<u8>, held: Held, head: Head, edge: web::Data<Edge>) -> Self {
+    fn new(replies: Vec<u8>, held: Held, line: Line, edge: web::Data<Edge>) -> Self {
         let timer = Box::pin(sleep(HEAD_WITHHELD.min(edge.limits().keep_alive)));
-        Self { replies, held: Some(held), head: Some(head), timer, edge }
+        Self { replies, held: Some(held), line, head_is_withheld: true, timer, edge }
     }
 }
 
@@ -122,6 +123,13 @@ impl MessageBody for HeldPoll {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
         let Some(held) = &mut self.held else { return Poll::Ready(None) };
         if let Poll::Ready(answer) = held.poll_answer(cx) {
+            // What is written to a peer that has gone is lost without a word (B-22).
+            if !answer.delivery.notifications.is_empty() && self.line.peer_is_gone() {
+                if let Some(held) = self.held.take() {
+                    held.give_back(answer);
+                }
+                return Poll::Ready(None);
+            }
             let replies = std::mem::take(&mut self.replies);
             let text = self.held.take().map(|held| held.encode(replies, &answer)).unwrap_or_default();
             return Poll::Ready(Some(Ok(text.into())));
@@ -129,9 +137,9 @@ impl MessageBody for HeldPoll {
         while self.timer.as_mut().poll(cx).is_ready() {
             let next = Instant::now() + self.edge.limits().keep_alive;
             self.timer.as_mut().reset(next);
-            match self.head.take() {
-                Some(head) => head.release(),
-                None => return Poll::Ready(Some(Ok(Bytes::from_static(b" ")))),
+            match std::mem::take(&mut self.head_is_withheld) {
+                true => self.line.release_head(),
+                false => return Poll::Ready(Some(Ok(Bytes::from_static(b" ")))),
             }
         }
         Poll::Pending

@@ -273,6 +273,11 @@ impl Held {
         })
     }
 
+    /// Returns an answer that could not be written: its notifications stay for the next connect (B-22).
+    pub fn give_back(self, answer: Answer) {
+        self.session.do_send(Abandoned { unwritten: Some(answer.delivery) });
+    }
+
     /// The whole answer of a long poll: notifications first, the connect reply last (B-07).
     pub fn encode(&self, replies: Vec<u8>, answer: &Answer) -> Vec<u8> {
         let mut replies = Replies(replies);
