@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Read};
 
+use platform_actors::model::access::DevicePermissions;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::tenant::{Tenant, TenantStatus, parse_domain};
@@ -120,9 +121,10 @@ async fn insert_user(
     let user = User {
         tenant: tenant.clone(),
         name: parse_user_name(name)?,
-        password_hash: secret.hash(key),
+        password_hash: Some(secret.hash(key)),
         enabled: true,
         roles,
+        permissions: DevicePermissions::default(),
     };
     store::users::insert_user(database, &user).await
 }

@@ -10,44 +10,61 @@ use crate::realtime::{long_polling, websocket};
 use crate::telemetry::RouteDurations;
 
 /// Enters every path of the server.
-#[rustfmt::skip]
 pub fn table(app: &mut web::ServiceConfig) {
+    for path in paths() {
+        app.service(path.resource);
+    }
+    app.app_data(RouteDurations::new("unknown")).default_service(web::to(no_such_path));
+}
+
+/// Every path with the methods it takes, as in the `Allow` header: what a test must cover.
+pub fn listed() -> Vec<(String, &'static str)> {
+    paths().into_iter().map(|path| (path.pattern, path.allow)).collect()
+}
+
+#[rustfmt::skip]
+fn paths() -> Vec<Path> {
+    let mut paths = Vec::new();
     for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
-        app.service(at(path, "GET,POST").get(websocket::realtime).post(long_polling::realtime));
+        paths.push(at(path, "GET,POST").get(websocket::realtime).post(long_polling::realtime));
     }
     for path in ["/notification/operations", "/devicecontrol/notifications"] {
-        app.service(at(path, "GET,POST").get(websocket::operations).post(long_polling::operations));
+        paths.push(at(path, "GET,POST").get(websocket::operations).post(long_polling::operations));
     }
     // Clients of the reference implementation append the message type (B-19a).
     for word in ["connect", "handshake", "disconnect"] {
         for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
-            app.service(at(&format!("{path}/{word}"), "POST").post(long_polling::realtime));
+            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::realtime));
         }
         for path in ["/notification/operations", "/devicecontrol/notifications"] {
-            app.service(at(&format!("{path}/{word}"), "POST").post(long_polling::operations));
+            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::operations));
         }
     }
 
-    app.service(at("/alarm/alarms", "GET,POST").get(alarms::list).post(alarms::create));
-    app.service(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
+    paths.push(at("/alarm/alarms", "GET,POST").get(alarms::list).post(alarms::create));
+    paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
 
-    app.service(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
-    app.service(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
+    paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
+    paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
 
-    app.service(at("/health/live", "GET").get(health::live));
-    app.service(at("/health/ready", "GET").get(health::ready));
-    app.service(at("/metrics", "GET").get(health::metrics));
-
-    app.app_data(RouteDurations::new("unknown")).default_service(web::to(no_such_path));
+    paths.push(at("/health/live", "GET").get(health::live));
+    paths.push(at("/health/ready", "GET").get(health::ready));
+    paths.push(at("/metrics", "GET").get(health::metrics));
+    paths
 }
 
 /// A path that refuses every method it is not given (C-17).
 fn at(path: &str, allow: &'static str) -> Path {
     let refuse = move |_: Caller| async move { Err::<HttpResponse, _>(ApiError::MethodNotAllowed { allow }) };
-    Path(web::resource(path).app_data(RouteDurations::new(path)).default_service(web::to(refuse)))
+    let resource = web::resource(path).app_data(RouteDurations::new(path)).default_service(web::to(refuse));
+    Path { pattern: path.to_owned(), allow, resource }
 }
 
-struct Path(Resource);
+struct Path {
+    pattern: String,
+    allow: &'static str,
+    resource: Resource,
+}
 
 macro_rules! method {
     ($name:ident) => {
@@ -57,7 +74,7 @@ macro_rules! method {
             Args: actix_web::FromRequest + 'static,
             F::Output: actix_web::Responder + 'static,
         {
-            Self(self.0.route(web::$name().to(handler)))
+            Self { resource: self.resource.route(web::$name().to(handler)), ..self }
         }
     };
 }
@@ -67,12 +84,6 @@ impl Path {
     method!(post);
     method!(put);
     method!(delete);
-}
-
-impl actix_web::dev::HttpServiceFactory for Path {
-    fn register(self, config: &mut actix_web::dev::AppService) {
-        self.0.register(config);
-    }
 }
 
 /// 404, after authentication: who may not come in learns nothing of what there is (E-04, C-17).

@@ -137,7 +137,7 @@ impl Server {
         let handle = self.http.handle();
         let changes = {
             let edge = self.edge.clone();
-            self.edge.platform.clone().watch(move |user| edge.authenticator.forget(user))
+            self.edge.platform.clone().watch(move |changed| edge.authenticator.forget(changed))
         };
         let watching = actix_web::rt::spawn(changes);
         let upkeep = actix_web::rt::spawn(telemetry::keep_up());

@@ -18,8 +18,22 @@ pub enum Noun {
     User,
     /// A managed object of the inventory.
     ManagedObject,
+    /// A link between two managed objects.
+    Link,
+    /// An external id of a managed object.
+    ExternalId,
+    /// A stored file.
+    Binary,
     /// An alarm.
     Alarm,
+    /// An audit record.
+    AuditRecord,
+    /// A group of users.
+    Group,
+    /// A role.
+    Role,
+    /// A tenant option.
+    Option,
 }
 
 impl fmt::Display for Noun {
@@ -28,7 +42,14 @@ impl fmt::Display for Noun {
             Self::Tenant => "tenant",
             Self::User => "user",
             Self::ManagedObject => "managed object",
+            Self::Link => "reference",
+            Self::ExternalId => "external id",
+            Self::Binary => "binary",
             Self::Alarm => "alarm",
+            Self::AuditRecord => "audit record",
+            Self::Group => "group",
+            Self::Role => "role",
+            Self::Option => "option",
         })
     }
 }
@@ -74,6 +95,9 @@ pub enum Error {
     /// A query ran into its time limit.
     #[error("the query was stopped by its time limit; narrow it by source or time range")]
     Timeout,
+    /// A change lost against others that were made at the same time; worth trying again.
+    #[error("changed by somebody else at the same moment, try again")]
+    Contended,
     /// PostgreSQL or an actor is away or overloaded; worth trying again.
     #[error("temporarily unavailable: {0}")]
     Unavailable(Arc<str>),
@@ -140,12 +164,10 @@ impl From<tokio_postgres::Error> for Error {
         };
         match state.code() {
             "57014" => Self::Timeout,
-            // Connection trouble, shutdown and start-up, too many connections, lost deadlock or serialisation.
-            code if code.starts_with("08")
-                || code.starts_with("57P")
-                || code.starts_with("53")
-                || code.starts_with("40") =>
-            {
+            // The victim of a deadlock, or of serialisation.
+            code if code.starts_with("40") => Self::Contended,
+            // Connection trouble, shutdown and start-up, too many connections.
+            code if code.starts_with("08") || code.starts_with("57P") || code.starts_with("53") => {
                 Self::unavailable(error)
             }
             // Data exceptions: a value PostgreSQL cannot hold, whatever the edge thought of it.

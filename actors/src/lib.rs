@@ -40,4 +40,4 @@ pub mod tenant;
 mod writer;
 
 pub use error::{Error, Noun, Result};
-pub use platform::{NewSession, Platform, Tenant};
+pub use platform::{Changed, NewSession, Platform, Tenant};

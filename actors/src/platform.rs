@@ -45,6 +45,17 @@ pub struct Tenant {
     ids: Arc<IdGenerator>,
 }
 
+/// What others may have changed, so that it must not be remembered.
+#[derive(Debug, Clone, Copy)]
+pub enum Changed<'a> {
+    /// One user of a tenant: password, roles, permissions, or gone.
+    User(&'a TenantId, &'a str),
+    /// A tenant: its status or domain, a group, an option.
+    Tenant(&'a TenantId),
+    /// Changes may have been missed.
+    Anything,
+}
+
 /// What a handshake asks for.
 #[derive(Debug, Clone)]
 pub struct NewSession {
@@ -75,6 +86,11 @@ impl Platform {
     /// The database, for reads.
     pub fn database(&self) -> &Database {
         &self.database
+    }
+
+    /// A new id: unique in the deployment and rising with time (C-13). For what is created without an actor.
+    pub fn next_id(&self) -> i64 {
+        self.ids.next()
     }
 
     /// The limits in force.
@@ -132,23 +148,31 @@ impl Platform {
     }
 
     /// Watches the database until the returned future is dropped: keeps [`Database::is_reachable`] true to life, ends
-    /// the sessions of users that changed, and tells `on_change` what a cache must drop (`None`: everything).
-    pub async fn watch(self: Arc<Self>, on_change: impl Fn(Option<(&TenantId, &str)>)) {
+    /// the sessions of users that changed, and tells `on_change` what a cache must drop.
+    pub async fn watch(self: Arc<Self>, on_change: impl Fn(Changed<'_>)) {
         let (sender, mut seen) = mpsc::unbounded_channel();
         let watching = tokio::spawn(watch::watch(self.database.clone(), sender));
         while let Some(change) = seen.recv().await {
             match change {
                 Seen::UserChanged { tenant, user } => {
-                    on_change(Some((&tenant, &user)));
-                    let living = self.tenants.read().get(&tenant).cloned();
-                    if let Some(living) = living {
-                        living.address.do_send(EndSessions { user });
-                    }
+                    on_change(Changed::User(&tenant, &user));
+                    self.end_sessions(&tenant, Some(user));
                 }
-                Seen::Gap => on_change(None),
+                Seen::TenantChanged(tenant) => {
+                    on_change(Changed::Tenant(&tenant));
+                    self.end_sessions(&tenant, None);
+                }
+                Seen::Gap => on_change(Changed::Anything),
             }
         }
         watching.abort();
+    }
+
+    fn end_sessions(&self, tenant: &TenantId, user: Option<String>) {
+        let living = self.tenants.read().get(tenant).cloned();
+        if let Some(living) = living {
+            living.address.do_send(EndSessions { user });
+        }
     }
 
     /// Ends the actor threads. Nothing acknowledged is lost by it: what is acknowledged is committed.

@@ -46,11 +46,12 @@ pub(crate) struct SessionEnded {
     pub(crate) user: Arc<str>,
 }
 
-/// Ends all sessions of a user, or, when changes may have been missed, of every user (U-16, B-18).
+/// Ends all sessions of a user that changed, or of all users when the tenant did (U-16, B-18, Z-01).
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct EndSessions {
-    pub(crate) user: String,
+    /// `None` stands for every user of the tenant.
+    pub(crate) user: Option<String>,
 }
 
 /// The parent of a tenant's actors.
@@ -130,7 +131,9 @@ impl Handler<EndSessions> for TenantActor {
     type Result = ();
 
     fn handle(&mut self, end: EndSessions, _: &mut Self::Context) {
-        for client in self.sessions_of_user.get(&*end.user).into_iter().flatten() {
+        let concerned = |user: &str| end.user.as_deref().is_none_or(|changed| changed == user);
+        let of_users = self.sessions_of_user.iter().filter(|(user, _)| concerned(user));
+        for client in of_users.flat_map(|(_, clients)| clients) {
             if let Some(session) = self.home.sessions.find(client) {
                 session.do_send(End);
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
 use platform_actors::model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, TimeOrder};
 use platform_actors::model::id::{AlarmId, ManagedObjectId};
 use platform_actors::model::role;
@@ -23,7 +24,7 @@ use crate::server::Edge;
 /// # Errors
 /// 403 without role or ownership, 422 for a wrong body or an unknown source, 503 when it cannot be stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::ALARM_ADMIN)?;
+    let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
     let media_type = wire.accepted("alarm")?;
     wire.check_content_type(&["alarm"])?;
     let alarm = Arc::new(NewAlarm::parse(body.json(edge.limits().body_bytes).await?)?);
@@ -63,10 +64,16 @@ pub async fn get(
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    caller.require(role::ALARM_READ)?;
+    let authority = caller.authority(role::ALARM_READ, Api::Alarm, Permission::Read);
+    if matches!(&authority, Authority::Limited(grants) if grants.is_empty()) {
+        return Err(ApiError::forbidden());
+    }
     let media_type = wire.accepted("alarm")?;
-    let alarm =
-        store::alarms::get_alarm(edge.platform.database(), &caller.tenant, AlarmId::parse(&path)?).await?;
+    let database = edge.platform.database();
+    let alarm = store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
+    let by = (&authority, &*caller.user, Ownership::Ignored);
+    let has_fragment = |_: &_, name: &str| alarm.fragments.get(name).is_some();
+    store::access::authorize(database, &caller.tenant, alarm.source, by, has_fragment).await?;
     Ok(reply::found(media_type, &alarm, &wire.links()))
 }
 
@@ -82,7 +89,7 @@ pub async fn update(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::ALARM_ADMIN)?;
+    let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
     let media_type = wire.accepted("alarm")?;
     wire.check_content_type(&["alarm"])?;
     let patch = Arc::new(AlarmPatch::parse(body.json(edge.limits().body_bytes).await?)?);

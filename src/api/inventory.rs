@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
+use platform_actors::model::access::{Api, Ownership, Permission};
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::model::managed_object::{
     ManagedObject, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
@@ -11,6 +12,7 @@ use platform_actors::model::managed_object::{
 use platform_actors::model::role;
 use platform_actors::naming::naming;
 use platform_actors::store;
+use platform_actors::store::access::Source;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -28,7 +30,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     if !caller.roles.has(role::INVENTORY_ADMIN) {
         caller.require(role::INVENTORY_CREATE)?;
     }
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN)?;
+    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
     wire.check_content_type(&["managedObject"])?;
     let object = NewManagedObject::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -77,8 +79,12 @@ pub async fn get(
     let media_type = wire.accepted("managedObject")?;
     let object = find(&edge, &caller, &path).await?;
     let global = object.fragments.get(&naming().fragment("Global")).is_some();
-    if !global && object.owner != *caller.user {
-        caller.require(role::INVENTORY_READ)?;
+    if !global {
+        let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
+        let by = (&authority, &*caller.user, Ownership::Counts);
+        let id = ManagedObjectId::parse(&path)?;
+        store::access::authorize(edge.platform.database(), &caller.tenant, id, by, Source::has_fragment)
+            .await?;
     }
     Ok(reply::found(media_type, &object, &wire.links()))
 }
@@ -95,7 +101,7 @@ pub async fn update(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&wire, role::INVENTORY_ADMIN)?;
+    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
     wire.check_content_type(&["managedObject"])?;
     let mut patch = ManagedObjectPatch::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -126,7 +132,7 @@ pub async fn remove(
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN)?);
+    let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
     edge.platform.tenant(&caller.tenant).ask_device(id, DeleteManagedObject { origin }).await?;
     Ok(HttpResponse::NoContent().finish())

@@ -13,12 +13,13 @@ use actix::{Addr, SyncArbiter};
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::future::{Either, LocalBoxFuture};
-use platform_actors::Error;
+use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_actors::model::id::TenantId;
-use platform_actors::model::origin::{Authority, Origin};
+use platform_actors::model::origin::Origin;
 use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::tenant::TenantStatus;
 use platform_actors::store::{self, Database};
+use platform_actors::{Changed, Error};
 use quick_cache::sync::Cache;
 use ring::hmac;
 
@@ -40,8 +41,10 @@ pub struct Identity {
     pub tenant: TenantId,
     /// The user's name.
     pub user: Arc<str>,
-    /// What the user may do.
+    /// What the user may do everywhere: roles held directly and by groups.
     pub roles: RoleSet,
+    /// What the user may do to single devices, directly and by groups (U-12).
+    pub permissions: DevicePermissions,
 }
 
 impl std::ops::Deref for Caller {
@@ -62,17 +65,24 @@ impl Caller {
         }
     }
 
-    /// By what right the caller writes: by role everywhere, else only what is the caller's own (I-06).
-    pub fn authority(&self, role: &str) -> Authority {
-        if self.roles.has(role) { Authority::Role } else { Authority::Ownership }
+    /// By what right the caller reads or writes: by role everywhere, else what is the caller's own and what device
+    /// permissions name (I-06, U-12).
+    pub fn authority(&self, role: &str, api: Api, permission: Permission) -> Authority {
+        match self.roles.has(role) {
+            true => Authority::Role,
+            false => Authority::Limited(self.permissions.grants(api, permission)),
+        }
     }
 
     /// What travels with a write of this caller.
-    pub fn origin(&self, wire: &Wire, role: &str) -> Result<Origin> {
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown processing mode.
+    pub fn origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
         Ok(Origin {
             user: self.user.clone(),
             mode: wire.mode()?,
-            authority: self.authority(role),
+            authority: self.authority(role, api, Permission::Admin),
             links: wire.links(),
         })
     }
@@ -167,15 +177,18 @@ impl Authenticator {
         Ok(caller)
     }
 
-    /// Forgets a user whose password or rights changed; `None` forgets everybody. A change without a user's name is one
-    /// of the tenant itself: then it may be found by another host.
-    pub fn forget(&self, user: Option<(&TenantId, &str)>) {
+    /// Forgets whose password or rights changed. A tenant that changed may be found by another host, too.
+    pub fn forget(&self, changed: Changed<'_>) {
         self.changes.fetch_add(1, Ordering::AcqRel);
-        match user.filter(|(_, user)| !user.is_empty()) {
-            Some((tenant, user)) => {
+        match changed {
+            Changed::User(tenant, user) => {
                 self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant || &*caller.user != user);
             }
-            None => {
+            Changed::Tenant(tenant) => {
+                self.domains.forget();
+                self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant);
+            }
+            Changed::Anything => {
                 self.domains.forget();
                 self.remembered.clear();
             }
@@ -190,10 +203,13 @@ impl Authenticator {
         };
         let found = store::users::find_user(&self.database, &tenant, &credentials.user).await?;
         let (user, status) = found.ok_or(ApiError::Unauthorized)?;
-        let (password, hash) = (credentials.password, user.password_hash);
-        let proven = match password::is_chosen(&hash) {
-            true => self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?,
-            false => self.secret_key.verifies(&password, &hash),
+        let password = credentials.password;
+        let proven = match user.password_hash {
+            Some(hash) if password::is_chosen(&hash) => {
+                self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?
+            }
+            Some(hash) => self.secret_key.verifies(&password, &hash),
+            None => false,
         };
         match (proven && user.enabled, status) {
             (false, _) => Err(ApiError::Unauthorized),
@@ -202,9 +218,12 @@ impl Authenticator {
             (true, TenantStatus::Active) if user.roles.has(role::DEVICE_BOOTSTRAP) => {
                 Err(ApiError::forbidden())
             }
-            (true, TenantStatus::Active) => {
-                Ok(Caller(Arc::new(Identity { tenant: user.tenant, user: user.name, roles: user.roles })))
-            }
+            (true, TenantStatus::Active) => Ok(Caller(Arc::new(Identity {
+                tenant: user.tenant,
+                user: user.name,
+                roles: user.roles,
+                permissions: user.permissions,
+            }))),
         }
     }
 

@@ -57,10 +57,12 @@ impl ApiError {
     /// The member `error`: area and name.
     fn name(&self) -> String {
         let area = |noun: &Noun| match noun {
-            Noun::ManagedObject => "inventory",
+            Noun::ManagedObject | Noun::Link | Noun::Binary => "inventory",
+            Noun::ExternalId => "identity",
             Noun::Alarm => "alarm",
-            Noun::User => "user",
-            Noun::Tenant => "tenants",
+            Noun::AuditRecord => "audit",
+            Noun::User | Noun::Group | Noun::Role => "user",
+            Noun::Tenant | Noun::Option => "tenants",
         };
         match self {
             Self::Platform(error) => match error {
@@ -70,7 +72,7 @@ impl ApiError {
                 Error::Malformed(_) | Error::Invalid(_) => "undefined/validationError".into(),
                 Error::Forbidden => "security/Forbidden".into(),
                 Error::Timeout => "general/Execution timeout".into(),
-                Error::Unavailable(_) => "general/Service Unavailable".into(),
+                Error::Contended | Error::Unavailable(_) => "general/Service Unavailable".into(),
                 Error::Database(_) => "general/internalError".into(),
             },
             Self::Unauthorized => "security/Unauthorized".into(),
@@ -113,7 +115,7 @@ impl ApiError {
         let more = match self {
             Self::Unauthorized => Some((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#)),
             Self::MethodNotAllowed { allow } => Some((header::ALLOW, *allow)),
-            Self::Platform(Error::Unavailable(_)) => Some((header::RETRY_AFTER, "2")),
+            Self::Platform(Error::Contended | Error::Unavailable(_)) => Some((header::RETRY_AFTER, "2")),
             _ => None,
         };
         if let Some(more) = more {
@@ -174,7 +176,7 @@ impl ResponseError for ApiError {
                 Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Forbidden => StatusCode::FORBIDDEN,
                 Error::Timeout => StatusCode::PAYLOAD_TOO_LARGE,
-                Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+                Error::Contended | Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Unauthorized => StatusCode::UNAUTHORIZED,

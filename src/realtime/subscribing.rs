@@ -2,6 +2,7 @@
 
 use actix::Addr;
 use platform_actors::bayeux::{Pattern, RequestMessage, error};
+use platform_actors::model::access::{Ownership, Permission};
 use platform_actors::session::{Belongs, SessionActor, Subscribe, Subscribed, Unsubscribe};
 use platform_actors::{Error, store};
 
@@ -78,16 +79,14 @@ impl Exchange<'_> {
             .collect()
     }
 
-    /// The role of the channel, or ownership of the one object it is about (B-01).
+    /// The role of the channel; or the one object it is about is the caller's, or permitted whatever its fragments (B-01).
     async fn may_receive(&self, caller: &Caller, pattern: &Pattern) -> Result<bool> {
-        if caller.roles.has(pattern.role()) {
-            return Ok(true);
-        }
-        let Some(id) = pattern.owned_object() else { return Ok(false) };
-        let database = self.edge.platform.database();
-        match store::managed_objects::get_managed_object(database, &caller.tenant, id).await {
-            Ok(object) => Ok(object.owner == *caller.user),
-            Err(Error::NotFound { .. }) => Ok(false),
+        let Some((id, api)) = pattern.object() else { return Ok(caller.roles.has(pattern.role())) };
+        let authority = caller.authority(pattern.role(), api, Permission::Read);
+        let (database, by) = (self.edge.platform.database(), (&authority, &*caller.user, Ownership::Counts));
+        match store::access::authorize(database, &caller.tenant, id, by, |_, _| false).await {
+            Ok(()) => Ok(true),
+            Err(Error::NotFound { .. } | Error::Forbidden) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::model::access::Api;
 use crate::model::id::ManagedObjectId;
 use crate::model::role;
 
@@ -45,6 +46,17 @@ impl Resource {
             Self::Events => "events",
             Self::Alarms => "alarms",
             Self::Operations => "operations",
+        }
+    }
+
+    /// What device permissions must name (U-12).
+    fn api(self) -> Api {
+        match self {
+            Self::ManagedObjects => Api::ManagedObject,
+            Self::Measurements => Api::Measurement,
+            Self::Events => Api::Event,
+            Self::Alarms => Api::Alarm,
+            Self::Operations => Api::Operation,
         }
     }
 
@@ -149,11 +161,12 @@ impl Pattern {
         }
     }
 
-    /// The object whose owner may subscribe without the role (B-01); `None` where only the role counts.
-    pub fn owned_object(&self) -> Option<ManagedObjectId> {
+    /// The object whose owner may subscribe without the role (B-01), and the interface its permissions must name; `None`
+    /// where only the role counts.
+    pub fn object(&self) -> Option<(ManagedObjectId, Api)> {
         match self {
-            Self::Exact(channel) | Self::WithChildren(channel) => Some(channel.id),
-            Self::Agent(id) => Some(*id),
+            Self::Exact(channel) | Self::WithChildren(channel) => Some((channel.id, channel.resource.api())),
+            Self::Agent(id) => Some((*id, Api::Operation)),
             Self::All(_) | Self::Module { .. } => None,
         }
     }

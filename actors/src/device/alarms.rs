@@ -11,12 +11,14 @@ use actix::prelude::*;
 use super::{DECISIONS, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::Event;
+use crate::model::access::Authority;
 use crate::model::alarm::{Alarm, AlarmPatch, NewAlarm};
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::id::AlarmId;
-use crate::model::origin::{Authority, Origin};
+use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store;
+use crate::store::access::Source;
 use crate::store::alarms::{AlarmUpdate, SentAlarm};
 use crate::writer::{Change, Written};
 
@@ -76,13 +78,19 @@ impl Device {
         if !origin.mode.stores() {
             return self.tell_only(&new, &origin).await;
         }
-        let owner = (origin.authority == Authority::Ownership).then(|| origin.user.clone());
+        let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
         let id = AlarmId(self.context.ids.next());
-        let sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner });
+        let mut sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner });
 
-        let stored = self.write_sent(sent.clone()).await?;
+        let mut stored = self.write_sent(sent.clone()).await?;
+        if stored.is_none() {
+            self.authorize_raising(&new, &origin).await?;
+            // Not the owner, but permitted all the same: that has just been looked up.
+            Arc::make_mut(&mut sent).owner = None;
+            stored = self.write_sent(sent.clone()).await?;
+        }
 
-        let Some(stored) = stored else { return Err(self.why_refused(&origin).await) };
+        let Some(stored) = stored else { return Err(Error::unknown_source(self.id)) };
         if stored.id != Some(id) {
             let alarm = Arc::new(stored);
             self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
@@ -114,19 +122,16 @@ impl Device {
     }
 
     /// On POST a missing device is a wrong value of the body, not a missing page (E-01).
-    async fn why_refused(&mut self, origin: &Origin) -> Error {
-        match self.authorize(origin).await {
-            Err(Error::NotFound { .. }) | Ok(_) => Error::unknown_source(self.id),
-            Err(error) => error,
+    async fn authorize_raising(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Source> {
+        match self.authorize(origin, |_, name| new.fragments.get(name).is_some()).await {
+            Err(Error::NotFound { .. }) => Err(Error::unknown_source(self.id)),
+            other => other,
         }
     }
 
     /// Mode TRANSIENT: real-time processing only (M-02).
     async fn tell_only(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Arc<Alarm>> {
-        let source = match self.authorize(origin).await {
-            Err(Error::NotFound { .. }) => return Err(Error::unknown_source(self.id)),
-            other => other?,
-        };
+        let source = self.authorize_raising(new, origin).await?;
         let alarm = Arc::new(new.raised(None, source.name.as_deref()));
         self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
         Ok(alarm)
@@ -135,7 +140,7 @@ impl Device {
     async fn update_alarm(&mut self, message: UpdateAlarm) -> Result<Arc<Alarm>> {
         let UpdateAlarm { alarm: mut current, patch, origin } = message;
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Alarm, "null"))?;
-        self.authorize(&origin).await?;
+        self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;
         for _ in 0..DECISIONS {
             let mut alarm = Alarm::clone(&current);
             let changes = patch.apply(&mut alarm);

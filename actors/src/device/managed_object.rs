@@ -12,6 +12,7 @@ use crate::model::managed_object::{ManagedObject, ManagedObjectPatch, NewManaged
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store;
+use crate::store::access::Source;
 use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::writer::{Change, Written};
 
@@ -91,7 +92,7 @@ impl Handler<DeleteManagedObject> for DeviceActor {
 impl Device {
     async fn update_managed_object(&mut self, message: UpdateManagedObject) -> Result<Arc<ManagedObject>> {
         let UpdateManagedObject { patch, origin } = message;
-        self.authorize(&origin).await?;
+        self.authorize(&origin, Source::has_fragment).await?;
         if patch.is_empty() || !origin.mode.stores() {
             return self.unchanged(&patch, &origin).await;
         }
@@ -125,7 +126,7 @@ impl Device {
 
     async fn delete_managed_object(&mut self, message: DeleteManagedObject) -> Result<()> {
         let origin = message.origin;
-        self.authorize(&origin).await?;
+        self.authorize(&origin, Source::has_fragment).await?;
         if !origin.mode.stores() {
             return Ok(());
         }

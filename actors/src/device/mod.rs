@@ -17,11 +17,12 @@ pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, NotificationHub, Publish};
 use crate::limits::Limits;
+use crate::model::access::Ownership;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
-use crate::model::origin::{Authority, Origin};
+use crate::model::origin::Origin;
 use crate::registry::Registry;
-use crate::store::managed_objects::Source;
+use crate::store::access::Source;
 use crate::store::{self, Database};
 use crate::writer::WriterHandle;
 
@@ -121,21 +122,23 @@ impl Drop for DeviceActor {
 }
 
 impl Device {
-    /// The managed object as far as writes need it, for a caller who may write it (I-06). Read afresh each time: another
-    /// process may have given it another owner.
+    /// The managed object as far as writes need it, for a caller who may write something of it. Read afresh each time:
+    /// another process may have given it another owner. `has_fragment` asks what is written.
     ///
     /// # Errors
-    /// `NotFound` when there is no such object, `Forbidden` for a caller who may only write to what is theirs and is not
-    /// its owner; `Unavailable` or `Database`.
-    async fn authorize(&mut self, origin: &Origin) -> Result<Source> {
+    /// `NotFound` when there is no such object, `Forbidden`, `Unavailable` or `Database`.
+    async fn authorize(
+        &mut self,
+        origin: &Origin,
+        has_fragment: impl Fn(&Source, &str) -> bool,
+    ) -> Result<Source> {
         let client = self.context.database.loader().await?;
-        let Some(source) =
-            store::managed_objects::find_source(&client, &self.context.tenant, self.id).await?
-        else {
+        let Some(source) = store::access::find_source(&client, &self.context.tenant, self.id).await? else {
             self.gone = true;
             return Err(Error::not_found(Noun::ManagedObject, self.id));
         };
-        match origin.authority == Authority::Role || source.owner == *origin.user {
+        let has_fragment = |name: &str| has_fragment(&source, name);
+        match origin.authority.permits(&origin.user, Ownership::Counts, &source.lineage, has_fragment) {
             true => Ok(source),
             false => Err(Error::Forbidden),
         }

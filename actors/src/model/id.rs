@@ -82,6 +82,11 @@ server_id!(
     AlarmId,
     crate::error::Noun::Alarm
 );
+server_id!(
+    /// Id of an audit record.
+    AuditRecordId,
+    crate::error::Noun::AuditRecord
+);
 
 /// Makes 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of process, 12 of sequence.
 ///

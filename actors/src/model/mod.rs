@@ -3,6 +3,7 @@
 //! At most four types per noun, always with these names: `Alarm` (stored and returned), `NewAlarm` (POST body),
 //! `AlarmPatch` (PUT body), `AlarmFilter` (query parameters).
 
+pub mod access;
 pub mod alarm;
 pub mod audit_record;
 pub mod body;

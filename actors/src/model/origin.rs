@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::model::access::Authority;
 use crate::model::links::Links;
 
 /// The request behind a write.
@@ -12,19 +13,10 @@ pub struct Origin {
     pub user: Arc<str>,
     /// What is stored and what is told.
     pub mode: ProcessingMode,
-    /// Whether the caller's role allows the write, or only ownership of the source would.
+    /// By what right the caller writes.
     pub authority: Authority,
     /// Address of the request; links in the answer and in notifications start with it.
     pub links: Links,
-}
-
-/// By what right a caller writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Authority {
-    /// A role grants the write on every object of the tenant.
-    Role,
-    /// Only the owner of the source object may write ("owner of source object", document 2; I-06).
-    Ownership,
 }
 
 /// The header `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-04).

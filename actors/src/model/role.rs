@@ -6,79 +6,157 @@ use std::sync::Arc;
 pub const ALARM_READ: &str = "ROLE_ALARM_READ";
 /// Writing alarms of any source.
 pub const ALARM_ADMIN: &str = "ROLE_ALARM_ADMIN";
+/// Reading events.
+pub const EVENT_READ: &str = "ROLE_EVENT_READ";
+/// Writing events of any source.
+pub const EVENT_ADMIN: &str = "ROLE_EVENT_ADMIN";
+/// Reading measurements.
+pub const MEASUREMENT_READ: &str = "ROLE_MEASUREMENT_READ";
+/// Writing measurements of any source.
+pub const MEASUREMENT_ADMIN: &str = "ROLE_MEASUREMENT_ADMIN";
+/// Reading audit records.
+pub const AUDIT_READ: &str = "ROLE_AUDIT_READ";
+/// Writing and deleting audit records.
+pub const AUDIT_ADMIN: &str = "ROLE_AUDIT_ADMIN";
 /// Reading the inventory.
 pub const INVENTORY_READ: &str = "ROLE_INVENTORY_READ";
 /// Changing any managed object.
 pub const INVENTORY_ADMIN: &str = "ROLE_INVENTORY_ADMIN";
 /// Creating managed objects.
 pub const INVENTORY_CREATE: &str = "ROLE_INVENTORY_CREATE";
-/// Reading events.
-pub const EVENT_READ: &str = "ROLE_EVENT_READ";
-/// Reading measurements.
-pub const MEASUREMENT_READ: &str = "ROLE_MEASUREMENT_READ";
+/// Reading external ids.
+pub const IDENTITY_READ: &str = "ROLE_IDENTITY_READ";
+/// Writing external ids of any object.
+pub const IDENTITY_ADMIN: &str = "ROLE_IDENTITY_ADMIN";
 /// Reading operations.
 pub const DEVICE_CONTROL_READ: &str = "ROLE_DEVICE_CONTROL_READ";
-/// Receiving the output of event-processing modules.
-pub const NOTIFICATION_READ: &str = "ROLE_NOTIFICATION_READ";
+/// Writing operations of any device, registering devices.
+pub const DEVICE_CONTROL_ADMIN: &str = "ROLE_DEVICE_CONTROL_ADMIN";
+/// Reading bulk operations.
+pub const BULK_OPERATION_READ: &str = "ROLE_BULK_OPERATION_READ";
+/// Writing bulk operations.
+pub const BULK_OPERATION_ADMIN: &str = "ROLE_BULK_OPERATION_ADMIN";
 /// Collecting device credentials; the bootstrap user's only right (N-09).
 pub const DEVICE_BOOTSTRAP: &str = "ROLE_DEVICE_BOOTSTRAP";
+/// Reading users, groups and roles.
+pub const USER_MANAGEMENT_READ: &str = "ROLE_USER_MANAGEMENT_READ";
+/// Writing users and groups.
+pub const USER_MANAGEMENT_ADMIN: &str = "ROLE_USER_MANAGEMENT_ADMIN";
+/// Creating and keeping sub-users of one's own.
+pub const USER_MANAGEMENT_CREATE: &str = "ROLE_USER_MANAGEMENT_CREATE";
+/// Reading one's own user.
+pub const USER_MANAGEMENT_OWN_READ: &str = "ROLE_USER_MANAGEMENT_OWN_READ";
+/// Changing one's own user.
+pub const USER_MANAGEMENT_OWN_ADMIN: &str = "ROLE_USER_MANAGEMENT_OWN_ADMIN";
+/// Resetting passwords.
+pub const USER_MANAGEMENT_PASSWORD_RESET: &str = "ROLE_USER_MANAGEMENT_PASSWORD_RESET";
+/// The account itself.
+pub const ACCOUNT_ADMIN: &str = "ROLE_ACCOUNT_ADMIN";
+/// Reading tenants.
+pub const TENANT_MANAGEMENT_READ: &str = "ROLE_TENANT_MANAGEMENT_READ";
+/// Writing and deleting tenants.
+pub const TENANT_MANAGEMENT_ADMIN: &str = "ROLE_TENANT_MANAGEMENT_ADMIN";
+/// Creating tenants.
+pub const TENANT_MANAGEMENT_CREATE: &str = "ROLE_TENANT_MANAGEMENT_CREATE";
+/// Changing tenants.
+pub const TENANT_MANAGEMENT_UPDATE: &str = "ROLE_TENANT_MANAGEMENT_UPDATE";
+/// The own tenant.
+pub const TENANT_ADMIN: &str = "ROLE_TENANT_ADMIN";
+/// Reading usage statistics.
+pub const TENANT_STATISTICS_READ: &str = "ROLE_TENANT_STATISTICS_READ";
+/// Reading options.
+pub const OPTION_MANAGEMENT_READ: &str = "ROLE_OPTION_MANAGEMENT_READ";
+/// Writing options.
+pub const OPTION_MANAGEMENT_ADMIN: &str = "ROLE_OPTION_MANAGEMENT_ADMIN";
+/// Reading applications.
+pub const APPLICATION_MANAGEMENT_READ: &str = "ROLE_APPLICATION_MANAGEMENT_READ";
+/// Writing applications.
+pub const APPLICATION_MANAGEMENT_ADMIN: &str = "ROLE_APPLICATION_MANAGEMENT_ADMIN";
+/// Another name for reading the application interface.
+pub const APPLICATION_READ: &str = "ROLE_APPLICATION_READ";
+/// Reading event-processing modules.
+pub const CEP_MANAGEMENT_READ: &str = "ROLE_CEP_MANAGEMENT_READ";
+/// Writing event-processing modules.
+pub const CEP_MANAGEMENT_ADMIN: &str = "ROLE_CEP_MANAGEMENT_ADMIN";
+/// Receiving the output of event-processing modules.
+pub const NOTIFICATION_READ: &str = "ROLE_NOTIFICATION_READ";
+/// Reading smart rules.
+pub const SMARTRULE_READ: &str = "ROLE_SMARTRULE_READ";
+/// Writing smart rules.
+pub const SMARTRULE_ADMIN: &str = "ROLE_SMARTRULE_ADMIN";
+/// Reading retention rules.
+pub const RETENTION_RULE_READ: &str = "ROLE_RETENTION_RULE_READ";
+/// Writing retention rules.
+pub const RETENTION_RULE_ADMIN: &str = "ROLE_RETENTION_RULE_ADMIN";
+/// Reading data brokers.
+pub const DATA_BROKER_READ: &str = "ROLE_DATA_BROKER_READ";
+/// Writing data brokers.
+pub const DATA_BROKER_ADMIN: &str = "ROLE_DATA_BROKER_ADMIN";
+/// Device simulators.
+pub const SIMULATOR_ADMIN: &str = "ROLE_SIMULATOR_ADMIN";
+/// Reading text messages.
+pub const SMS_READ: &str = "ROLE_SMS_READ";
+/// Sending text messages.
+pub const SMS_ADMIN: &str = "ROLE_SMS_ADMIN";
+/// Internal; never given to anybody.
+pub const SYSTEM: &str = "ROLE_SYSTEM";
 
-/// Every role a user can be given, and the bootstrap user's own (U-09).
+/// Every role of the platform (U-09).
 pub const ALL: [&str; 49] = [
     ALARM_READ,
     ALARM_ADMIN,
     EVENT_READ,
-    "ROLE_EVENT_ADMIN",
+    EVENT_ADMIN,
     MEASUREMENT_READ,
-    "ROLE_MEASUREMENT_ADMIN",
-    "ROLE_AUDIT_READ",
-    "ROLE_AUDIT_ADMIN",
+    MEASUREMENT_ADMIN,
+    AUDIT_READ,
+    AUDIT_ADMIN,
     INVENTORY_READ,
     INVENTORY_ADMIN,
     INVENTORY_CREATE,
-    "ROLE_IDENTITY_READ",
-    "ROLE_IDENTITY_ADMIN",
+    IDENTITY_READ,
+    IDENTITY_ADMIN,
     DEVICE_CONTROL_READ,
-    "ROLE_DEVICE_CONTROL_ADMIN",
-    "ROLE_BULK_OPERATION_READ",
-    "ROLE_BULK_OPERATION_ADMIN",
+    DEVICE_CONTROL_ADMIN,
+    BULK_OPERATION_READ,
+    BULK_OPERATION_ADMIN,
     DEVICE_BOOTSTRAP,
-    "ROLE_USER_MANAGEMENT_READ",
-    "ROLE_USER_MANAGEMENT_ADMIN",
-    "ROLE_USER_MANAGEMENT_CREATE",
-    "ROLE_USER_MANAGEMENT_OWN_READ",
-    "ROLE_USER_MANAGEMENT_OWN_ADMIN",
-    "ROLE_USER_MANAGEMENT_PASSWORD_RESET",
-    "ROLE_ACCOUNT_ADMIN",
-    "ROLE_TENANT_MANAGEMENT_READ",
-    "ROLE_TENANT_MANAGEMENT_ADMIN",
-    "ROLE_TENANT_MANAGEMENT_CREATE",
-    "ROLE_TENANT_MANAGEMENT_UPDATE",
-    "ROLE_TENANT_ADMIN",
-    "ROLE_TENANT_STATISTICS_READ",
-    "ROLE_OPTION_MANAGEMENT_READ",
-    "ROLE_OPTION_MANAGEMENT_ADMIN",
-    "ROLE_APPLICATION_MANAGEMENT_READ",
-    "ROLE_APPLICATION_MANAGEMENT_ADMIN",
-    "ROLE_APPLICATION_READ",
-    "ROLE_CEP_MANAGEMENT_READ",
-    "ROLE_CEP_MANAGEMENT_ADMIN",
+    USER_MANAGEMENT_READ,
+    USER_MANAGEMENT_ADMIN,
+    USER_MANAGEMENT_CREATE,
+    USER_MANAGEMENT_OWN_READ,
+    USER_MANAGEMENT_OWN_ADMIN,
+    USER_MANAGEMENT_PASSWORD_RESET,
+    ACCOUNT_ADMIN,
+    TENANT_MANAGEMENT_READ,
+    TENANT_MANAGEMENT_ADMIN,
+    TENANT_MANAGEMENT_CREATE,
+    TENANT_MANAGEMENT_UPDATE,
+    TENANT_ADMIN,
+    TENANT_STATISTICS_READ,
+    OPTION_MANAGEMENT_READ,
+    OPTION_MANAGEMENT_ADMIN,
+    APPLICATION_MANAGEMENT_READ,
+    APPLICATION_MANAGEMENT_ADMIN,
+    APPLICATION_READ,
+    CEP_MANAGEMENT_READ,
+    CEP_MANAGEMENT_ADMIN,
     NOTIFICATION_READ,
-    "ROLE_SMARTRULE_READ",
-    "ROLE_SMARTRULE_ADMIN",
-    "ROLE_RETENTION_RULE_READ",
-    "ROLE_RETENTION_RULE_ADMIN",
-    "ROLE_DATA_BROKER_READ",
-    "ROLE_DATA_BROKER_ADMIN",
-    "ROLE_SIMULATOR_ADMIN",
-    "ROLE_SMS_READ",
-    "ROLE_SMS_ADMIN",
-    "ROLE_SYSTEM",
+    SMARTRULE_READ,
+    SMARTRULE_ADMIN,
+    RETENTION_RULE_READ,
+    RETENTION_RULE_ADMIN,
+    DATA_BROKER_READ,
+    DATA_BROKER_ADMIN,
+    SIMULATOR_ADMIN,
+    SMS_READ,
+    SMS_ADMIN,
+    SYSTEM,
 ];
 
 /// What the group `admins` holds: all but the bootstrap and the internal role (U-10).
 pub fn administrator() -> RoleSet {
-    ALL.iter().copied().filter(|role| ![DEVICE_BOOTSTRAP, "ROLE_SYSTEM"].contains(role)).collect()
+    ALL.iter().copied().filter(|role| ![DEVICE_BOOTSTRAP, SYSTEM].contains(role)).collect()
 }
 
 /// The roles of one user.
@@ -114,6 +192,6 @@ mod tests {
     fn administrator_holds_everything_but_bootstrap_and_system() {
         let roles = administrator();
         assert!(roles.has(ALARM_ADMIN) && roles.has(INVENTORY_READ));
-        assert!(!roles.has(DEVICE_BOOTSTRAP) && !roles.has("ROLE_SYSTEM"));
+        assert!(!roles.has(DEVICE_BOOTSTRAP) && !roles.has(SYSTEM));
     }
 }

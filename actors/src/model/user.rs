@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::model::access::DevicePermissions;
 use crate::model::id::TenantId;
 use crate::model::role::RoleSet;
 
@@ -13,12 +14,14 @@ pub struct User {
     pub tenant: TenantId,
     /// Name and id, compared exactly (U-06).
     pub name: Arc<str>,
-    /// Tagged hash; never leaves the server.
-    pub password_hash: String,
+    /// Tagged hash; never leaves the server. `None`: nobody can log in as this user yet (U-07).
+    pub password_hash: Option<String>,
     /// Disabled users are answered 401.
     pub enabled: bool,
-    /// What the user may do.
+    /// What the user may do: held directly and by groups.
     pub roles: RoleSet,
+    /// What the user may do to single devices: held directly and by groups (U-12).
+    pub permissions: DevicePermissions,
 }
 
 /// Checks a user name: 1 to 1000 characters, no whitespace, `/`, `+`, `$`, `:` or full-width characters (U-08).

@@ -18,7 +18,6 @@ pub(crate) const INSERT: &str = include_str!("../../../sql/queries/managed_objec
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/managed_objects/update.sql");
 pub(crate) const DELETE: &str = include_str!("../../../sql/queries/managed_objects/delete.sql");
 const FIND: &str = include_str!("../../../sql/queries/managed_objects/find.sql");
-const FIND_SOURCE: &str = include_str!("../../../sql/queries/managed_objects/find_source.sql");
 
 /// The columns of a managed object, in the order [`from_row`] reads them.
 const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
@@ -112,24 +111,6 @@ pub async fn get_managed_object(
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)
-}
-
-/// A managed object as far as writes need it.
-#[derive(Debug)]
-pub(crate) struct Source {
-    pub(crate) name: Option<String>,
-    pub(crate) owner: String,
-}
-
-/// Name and owner of a managed object.
-pub(crate) async fn find_source(
-    client: &deadpool_postgres::Client,
-    tenant: &TenantId,
-    id: ManagedObjectId,
-) -> Result<Option<Source>> {
-    let statement = client.prepare_cached(FIND_SOURCE).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
-    Ok(row.map(|row| Source { name: row.get(0), owner: row.get(1) }))
 }
 
 /// A page of managed objects by ascending id, or, with `ids`, in the order of that list (I-07).

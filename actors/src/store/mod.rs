@@ -3,7 +3,9 @@
 //! One transaction is one function. Console reads and device actors have pools of their own, so that slow reads
 //! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
 
+pub mod access;
 pub mod alarms;
+pub(crate) mod audit_records;
 mod filter;
 pub mod managed_objects;
 mod migrations;

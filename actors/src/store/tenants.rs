@@ -25,8 +25,7 @@ pub async fn insert_tenant(database: &Database, tenant: &Tenant) -> Result<()> {
         }
         other => drop(other?),
     }
-    let payload = format!("{}/", tenant.id);
-    transaction.execute("SELECT pg_notify($1, $2)", &[&watch::USERS, &payload]).await?;
+    watch::announce(&transaction, &tenant.id, "").await?;
     Ok(transaction.commit().await?)
 }
 

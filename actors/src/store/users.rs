@@ -1,7 +1,11 @@
 //! Users in PostgreSQL. Each change is told to every server process, which drops what it remembers of the user.
 
+use serde_json::value::RawValue;
+use tokio_postgres::types::Json;
+
 use super::{Database, watch};
 use crate::error::{Error, Noun, Result};
+use crate::model::access::DevicePermissions;
 use crate::model::id::TenantId;
 use crate::model::role::RoleSet;
 use crate::model::tenant::TenantStatus;
@@ -23,17 +27,19 @@ pub async fn find_user(
     let client = database.loader().await?;
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
-    Ok(row.map(|row| {
-        let user = User {
-            tenant: tenant.clone(),
-            name: row.get::<_, &str>(1).into(),
-            password_hash: row.get(2),
-            enabled: row.get(3),
-            roles: row.get::<_, Vec<String>>(4).into_iter().collect::<RoleSet>(),
-        };
-        let suspended = row.get::<_, &str>(5) == TenantStatus::Suspended.as_str();
-        (user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })
-    }))
+    let Some(row) = row else { return Ok(None) };
+    let permissions: Vec<Json<Box<RawValue>>> = row.get(5);
+    let permissions = permissions.iter().map(|held| DevicePermissions::parse(&held.0));
+    let user = User {
+        tenant: tenant.clone(),
+        name: row.get::<_, &str>(0).into(),
+        password_hash: row.get(1),
+        enabled: row.get(2),
+        roles: row.get::<_, Vec<String>>(4).into_iter().collect::<RoleSet>(),
+        permissions: DevicePermissions::sum(permissions.collect::<Result<Vec<_>>>()?),
+    };
+    let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
+    Ok(Some((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })))
 }
 
 /// Creates a user. One transaction.
@@ -66,7 +72,6 @@ pub async fn update_password(database: &Database, tenant: &TenantId, name: &str,
     if changed == 0 {
         return Err(Error::not_found(Noun::User, name));
     }
-    let payload = format!("{tenant}/{name}");
-    transaction.execute("SELECT pg_notify($1, $2)", &[&watch::USERS, &payload]).await?;
+    watch::announce(&transaction, tenant, name).await?;
     Ok(transaction.commit().await?)
 }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
+use deadpool_postgres::GenericClient;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, NoTls};
@@ -11,8 +12,17 @@ use super::Database;
 use crate::error::{Error, Result};
 use crate::model::id::TenantId;
 
-/// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`; without a user the tenant itself changed.
-pub(crate) const USERS: &str = "platform_users";
+/// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`; without a user the tenant itself changed, its
+/// groups or its options.
+const USERS: &str = "platform_users";
+
+/// Tells every server process, with the commit of a transaction, that a user changed; an empty name stands for the
+/// whole tenant.
+pub(crate) async fn announce(transaction: &impl GenericClient, tenant: &TenantId, user: &str) -> Result<()> {
+    let payload = format!("{tenant}/{user}");
+    transaction.execute("SELECT pg_notify($1, $2)", &[&USERS, &payload]).await?;
+    Ok(())
+}
 
 /// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
 const PING: Duration = Duration::from_millis(500);
@@ -29,6 +39,8 @@ pub(crate) enum Seen {
         /// The user's name.
         user: String,
     },
+    /// Something that concerns every user of a tenant changed: its status, its domain, a group, an option.
+    TenantChanged(TenantId),
     /// Changes may have been missed while the connection was away.
     Gap,
 }
@@ -85,5 +97,9 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Seen>) -> Resu
 
 fn parse(payload: &str) -> Option<Seen> {
     let (tenant, user) = payload.split_once('/')?;
-    Some(Seen::UserChanged { tenant: TenantId::parse(tenant).ok()?, user: user.to_owned() })
+    let tenant = TenantId::parse(tenant).ok()?;
+    Some(match user {
+        "" => Seen::TenantChanged(tenant),
+        user => Seen::UserChanged { tenant, user: user.to_owned() },
+    })
 }

@@ -1,0 +1,293 @@
+//! Who may read and write what: the one rule (I-05, I-06, U-12).
+//!
+//! A role grants an interface on every object of the tenant. Without it a caller reaches what is their own, and what
+//! device permissions name. Both look at the object's *lineage*: the object and everything above it. Ownership comes
+//! down childDevices links (the owner of a gateway owns what hangs on it), permissions come down childAssets and childDevices
+//! links (a permission on a group is one on everything in it).
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::model::fragments::Fragments;
+use crate::model::id::ManagedObjectId;
+
+/// The interface a device permission is about (document 2, User).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// Operations.
+    Operation,
+    /// Alarms.
+    Alarm,
+    /// Audit records.
+    Audit,
+    /// Events.
+    Event,
+    /// Managed objects, and reads of external ids (U-12).
+    ManagedObject,
+    /// Measurements.
+    Measurement,
+}
+
+/// What a device permission allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Permission {
+    /// GET, and subscribing.
+    Read,
+    /// POST, PUT and DELETE.
+    Admin,
+}
+
+const APIS: [(&str, Api); 6] = [
+    ("OPERATION", Api::Operation),
+    ("ALARM", Api::Alarm),
+    ("AUDIT", Api::Audit),
+    ("EVENT", Api::Event),
+    ("MANAGED_OBJECT", Api::ManagedObject),
+    ("MEASUREMENT", Api::Measurement),
+];
+const PERMISSIONS: [(&str, Permission); 2] = [("READ", Permission::Read), ("ADMIN", Permission::Admin)];
+const ANY: &str = "*";
+/// Entries one user or group may hold.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Device permissions of a user or a group: `{"<device id>": ["<API>:<fragment>:<permission>"]}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DevicePermissions(Arc<[Entry]>);
+
+/// `None` stands for `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    device: ManagedObjectId,
+    api: Option<Api>,
+    fragment: Option<Box<str>>,
+    permission: Option<Permission>,
+}
+
+impl DevicePermissions {
+    /// Reads the member `devicePermissions`.
+    ///
+    /// # Errors
+    /// `Invalid` for a malformed entry (U-12) names it and what is allowed.
+    pub fn parse(raw: &RawValue) -> Result<Self> {
+        let allowed = "an object of device ids, each with a list of '<API>:<fragment>:<permission>'";
+        let wrong = |given: &str| Error::invalid_value("devicePermissions", given, allowed);
+        let devices: Fragments = serde_json::from_str(raw.get()).map_err(|_| wrong(raw.get()))?;
+        let mut entries = Vec::new();
+        for (device, list) in devices.iter() {
+            let device = ManagedObjectId::parse(device).map_err(|_| wrong(device))?;
+            let list: Vec<String> = serde_json::from_str(list.get()).map_err(|_| wrong(list.get()))?;
+            for text in list {
+                entries.push(Entry::parse(device, &text)?);
+            }
+            if entries.len() > MAX_ENTRIES {
+                return Err(wrong(&format!("more than {MAX_ENTRIES} entries")));
+            }
+        }
+        Ok(Self(entries.into()))
+    }
+
+    /// The permissions of several holders, added up (U-12).
+    pub fn sum(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self(parts.into_iter().flat_map(|part| part.0.to_vec()).collect())
+    }
+
+    /// What they allow on one interface.
+    pub fn grants(&self, api: Api, permission: Permission) -> Grants {
+        let concerns = |entry: &&Entry| {
+            entry.api.is_none_or(|of| of == api) && entry.permission.is_none_or(|of| of == permission)
+        };
+        let grants = self.0.iter().filter(concerns);
+        Grants(grants.map(|entry| Grant { device: entry.device, fragment: entry.fragment.clone() }).collect())
+    }
+}
+
+impl Entry {
+    fn parse(device: ManagedObjectId, text: &str) -> Result<Self> {
+        fn word<T: Copy>(words: &[(&str, T)], text: &str) -> Option<Option<T>> {
+            let known = words.iter().find(|(word, _)| *word == text).map(|(_, value)| Some(*value));
+            known.or((text == ANY).then_some(None))
+        }
+        let read = || {
+            let (api, rest) = text.split_once(':')?;
+            let (fragment, permission) = rest.rsplit_once(':')?;
+            let fragment = Some(fragment).filter(|name| !name.is_empty() && name.len() <= 1024)?;
+            Some(Self {
+                device,
+                api: word(&APIS, api)?,
+                fragment: (fragment != ANY).then(|| fragment.into()),
+                permission: word(&PERMISSIONS, permission)?,
+            })
+        };
+        read().ok_or_else(|| {
+            let allowed = "'<API>:<fragment>:<permission>' with API OPERATION, ALARM, AUDIT, EVENT, MANAGED_OBJECT, \
+                MEASUREMENT or *, and permission ADMIN, READ or *";
+            Error::invalid_value("devicePermissions", text, allowed)
+        })
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let api = APIS.iter().find(|(_, api)| Some(*api) == self.api).map_or(ANY, |(word, _)| word);
+        let permission = PERMISSIONS
+            .iter()
+            .find(|(_, permission)| Some(*permission) == self.permission)
+            .map_or(ANY, |(word, _)| word);
+        write!(f, "{api}:{}:{permission}", self.fragment.as_deref().unwrap_or(ANY))
+    }
+}
+
+impl Serialize for DevicePermissions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for of_device in self.0.chunk_by(|a, b| a.device == b.device) {
+            let list: Vec<String> = of_device.iter().map(ToString::to_string).collect();
+            map.serialize_entry(&of_device[0].device.to_string(), &list)?;
+        }
+        map.end()
+    }
+}
+
+/// By what right a caller reads or writes.
+#[derive(Debug, Clone)]
+pub enum Authority {
+    /// A role grants it on every object of the tenant.
+    Role,
+    /// Only on what is the caller's own, and on what device permissions name.
+    Limited(Grants),
+}
+
+/// What device permissions allow on one interface, for reading or for writing.
+#[derive(Debug, Clone, Default)]
+pub struct Grants(Arc<[Grant]>);
+
+#[derive(Debug, Clone)]
+struct Grant {
+    device: ManagedObjectId,
+    /// The object must hold this fragment; `None` is any.
+    fragment: Option<Box<str>>,
+}
+
+/// Whether ownership opens the door too, or permissions alone do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership {
+    /// The owner may.
+    Counts,
+    /// The documents name no owner for this request: a role, or a permission.
+    Ignored,
+}
+
+/// One object of a lineage, the object itself included.
+#[derive(Debug, Clone)]
+pub struct Ancestor {
+    /// Its id.
+    pub id: ManagedObjectId,
+    /// Whose it is.
+    pub owner: String,
+    /// Whether the way up to it goes by childDevices links alone.
+    pub by_devices: bool,
+}
+
+impl Grants {
+    /// Whether there are none: then a collection without the role is refused, not filtered.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The devices and groups named, aligned with [`Grants::fragments`].
+    pub fn devices(&self) -> Vec<i64> {
+        self.0.iter().map(|grant| grant.device.0).collect()
+    }
+
+    /// The fragments named; `None` is any.
+    pub fn fragments(&self) -> Vec<Option<String>> {
+        self.0.iter().map(|grant| grant.fragment.as_deref().map(ToOwned::to_owned)).collect()
+    }
+}
+
+impl Authority {
+    /// Whether a user may, given the lineage of the source and the fragments of what is read or written.
+    pub fn permits(
+        &self,
+        user: &str,
+        ownership: Ownership,
+        lineage: &[Ancestor],
+        has_fragment: impl Fn(&str) -> bool,
+    ) -> bool {
+        let Self::Limited(grants) = self else { return true };
+        let owns = || lineage.iter().any(|above| above.by_devices && above.owner == user);
+        let granted = || {
+            grants.0.iter().any(|grant| {
+                lineage.iter().any(|above| above.id == grant.device)
+                    && grant.fragment.as_deref().is_none_or(&has_fragment)
+            })
+        };
+        (ownership == Ownership::Counts && owns()) || granted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permissions(json: &str) -> Result<DevicePermissions> {
+        DevicePermissions::parse(&RawValue::from_string(json.into()).expect("valid JSON"))
+    }
+
+    fn above(id: i64, owner: &str, by_devices: bool) -> Ancestor {
+        Ancestor { id: ManagedObjectId(id), owner: owner.into(), by_devices }
+    }
+
+    #[test]
+    fn permissions_come_back_as_they_were_given() {
+        let json = r#"{"10":["ALARM:*:READ","*:plat_Relay:*"],"7":["MANAGED_OBJECT:a:b:ADMIN"]}"#;
+        let read = permissions(json).expect("well formed");
+        assert_eq!(serde_json::to_string(&read).expect("JSON"), json);
+    }
+
+    #[test]
+    fn malformed_entries_are_refused_by_name() {
+        for json in [
+            "[]",
+            r#"{"x":[]}"#,
+            r#"{"1":"ALARM:*:READ"}"#,
+            r#"{"1":["ALARM:*"]}"#,
+            r#"{"1":["ALARM::READ"]}"#,
+            r#"{"1":["alarm:*:READ"]}"#,
+            r#"{"1":["ALARM:*:WRITE"]}"#,
+            r#"{"1":[3]}"#,
+        ] {
+            let error = permissions(json).expect_err(json).to_string();
+            assert!(error.contains("devicePermissions"), "{error}");
+        }
+    }
+
+    #[test]
+    fn permission_counts_for_its_interface_its_kind_and_its_fragment() {
+        let held = permissions(r#"{"5":["ALARM:plat_Relay:READ"]}"#).expect("well formed");
+        let line = [above(9, "x", true), above(5, "x", false)];
+        let may = |api, permission, has: bool| {
+            Authority::Limited(held.grants(api, permission)).permits("joe", Ownership::Counts, &line, |_| has)
+        };
+        assert!(may(Api::Alarm, Permission::Read, true));
+        assert!(!may(Api::Alarm, Permission::Read, false));
+        assert!(!may(Api::Alarm, Permission::Admin, true));
+        assert!(!may(Api::Event, Permission::Read, true));
+    }
+
+    #[test]
+    fn ownership_comes_down_device_links_only() {
+        let nothing = Authority::Limited(Grants::default());
+        let may = |line: &[Ancestor], ownership| nothing.permits("joe", ownership, line, |_| false);
+        assert!(may(&[above(9, "joe", true)], Ownership::Counts));
+        assert!(may(&[above(9, "x", true), above(5, "joe", true)], Ownership::Counts));
+        assert!(!may(&[above(9, "x", true), above(5, "joe", false)], Ownership::Counts));
+        assert!(!may(&[above(9, "joe", true)], Ownership::Ignored));
+        assert!(Authority::Role.permits("joe", Ownership::Ignored, &[], |_| false));
+    }
+}

@@ -1,0 +1,67 @@
+//! The lineage of a managed object: what the rule of [`model::access`](crate::model::access) looks at.
+
+use super::Database;
+use crate::error::{Error, Noun, Result};
+use crate::model::access::{Ancestor, Authority, Ownership};
+use crate::model::id::{ManagedObjectId, TenantId};
+
+const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
+
+/// A managed object as far as writes need to know it.
+#[derive(Debug)]
+pub struct Source {
+    /// Its name, shown in alarms.
+    pub name: Option<String>,
+    /// Names of its fragments.
+    pub fragment_names: Vec<String>,
+    /// Itself first, then everything above.
+    pub lineage: Vec<Ancestor>,
+}
+
+impl Source {
+    /// Whether the managed object holds a fragment.
+    pub fn has_fragment(&self, name: &str) -> bool {
+        self.fragment_names.iter().any(|known| known == name)
+    }
+}
+
+/// A managed object with its lineage; `None` when there is no such object.
+pub(crate) async fn find_source(
+    client: &deadpool_postgres::Client,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+) -> Result<Option<Source>> {
+    let statement = client.prepare_cached(LINEAGE).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let Some(first) = rows.first().filter(|row| row.get::<_, i64>(0) == id.0) else { return Ok(None) };
+    let lineage = rows.iter().map(|row| Ancestor {
+        id: ManagedObjectId(row.get(0)),
+        owner: row.get(1),
+        by_devices: row.get(2),
+    });
+    Ok(Some(Source { name: first.get(3), fragment_names: first.get(4), lineage: lineage.collect() }))
+}
+
+/// Lets a caller through who may read or write something of this managed object. `has_fragment` asks the thing that is
+/// read or written, which may be the object itself or, say, one of its alarms.
+///
+/// # Errors
+/// `Forbidden`; `NotFound` when there is no such object; `Unavailable` or `Database`.
+pub async fn authorize(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+    (authority, user, ownership): (&Authority, &str, Ownership),
+    has_fragment: impl Fn(&Source, &str) -> bool,
+) -> Result<()> {
+    if matches!(authority, Authority::Role) {
+        return Ok(());
+    }
+    let client = database.reader().await?;
+    let source = find_source(&client, tenant, id).await?;
+    let source = source.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?;
+    match authority.permits(user, ownership, &source.lineage, |name| has_fragment(&source, name)) {
+        true => Ok(()),
+        false => Err(Error::Forbidden),
+    }
+}
