@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
-use crate::api::{alarms, inventory};
+use crate::api::{alarms, inventory, inventory_children};
 use crate::auth::Caller;
 use crate::health;
 use crate::http::error::{ApiError, Result};
@@ -46,6 +46,13 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
     paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
+
+    paths.push(at("/inventory/managedObjects/{id}/supportedMeasurements", "GET").get(inventory::supported_measurements));
+    paths.push(at("/inventory/managedObjects/{id}/supportedSeries", "GET").get(inventory::supported_series));
+    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}", "GET,POST").get(inventory_children::list).post(inventory_children::create));
+    paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}", "GET,DELETE").get(inventory_children::get).delete(inventory_children::remove));
+    // The other end of a link is shown, not changed (I-03).
+    paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}", ""));
 
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));

@@ -19,7 +19,7 @@ use tokio_postgres::Statement;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::model::alarm::Alarm;
-use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::id::TenantId;
 use crate::model::managed_object::ManagedObject;
 use crate::store::Database;
 use crate::store::alarms::{self, AlarmUpdate, SentAlarm};
@@ -33,7 +33,6 @@ pub(crate) enum Change {
     UpdateAlarm(TenantId, Box<AlarmUpdate>),
     InsertManagedObject(TenantId, Arc<ManagedObject>),
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
-    DeleteManagedObject(TenantId, ManagedObjectId),
 }
 
 /// What became of a write. It is committed, with fsync.
@@ -224,7 +223,6 @@ struct ByKind<'a> {
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
     new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
-    gone_objects: Vec<(&'a TenantId, &'a ManagedObjectId)>,
 }
 
 impl<'a> ByKind<'a> {
@@ -237,7 +235,6 @@ impl<'a> ByKind<'a> {
                 Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
                 Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
-                Change::DeleteManagedObject(tenant, id) => by.gone_objects.push((tenant, id)),
             }
         }
         by
@@ -251,7 +248,6 @@ impl<'a> ByKind<'a> {
             !self.alarm_updates.is_empty(),
             !self.new_objects.is_empty(),
             !self.object_updates.is_empty(),
-            !self.gone_objects.is_empty(),
         ];
         used.into_iter().filter(|used| *used).count() == 1
     }
@@ -267,7 +263,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, raised, counted, updated, objects, changed, gone, committed) = tokio::join!(
+    let (begun, raised, counted, updated, objects, changed, committed) = tokio::join!(
         biased;
         bracket("BEGIN"),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
@@ -275,16 +271,14 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
         managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
-        managed_objects::delete_managed_objects(client, &statements.delete_objects, &by.gone_objects),
         bracket("COMMIT"),
     );
     begun?;
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
     objects?;
-    let (mut changed, gone) = (changed?, gone?);
+    let mut changed = changed?;
     committed?;
 
-    let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
     let alarm = |found: Option<Alarm>| found.map_or(Written::Stale, |alarm| Written::Alarm(Box::new(alarm)));
     let object = |found: Option<ManagedObject>| {
         found.map_or(Written::Stale, |object| Written::ManagedObject(Box::new(object)))
@@ -295,7 +289,6 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
         Change::InsertManagedObject(..) => Written::Stored,
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
-        Change::DeleteManagedObject(_, id) => stored(gone.contains(&id.0)),
     };
     Ok(changes.iter().map(outcome).collect())
 }
@@ -307,7 +300,6 @@ struct Statements {
     update_alarms: Statement,
     insert_objects: Statement,
     update_objects: Statement,
-    delete_objects: Statement,
 }
 
 impl Statements {
@@ -318,7 +310,6 @@ impl Statements {
             update_alarms: client.prepare_cached(alarms::UPDATE).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
-            delete_objects: client.prepare_cached(managed_objects::DELETE).await?,
         })
     }
 }

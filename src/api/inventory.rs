@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Error;
 use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
-use platform_actors::model::access::{Api, Ownership, Permission};
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::model::managed_object::{
-    ManagedObject, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
+    Cascade, ManagedObject, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
 };
+use platform_actors::model::reference::WantedReferences;
 use platform_actors::model::role;
 use platform_actors::naming::naming;
 use platform_actors::store;
@@ -77,16 +80,14 @@ pub async fn get(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObject")?;
-    let object = find(&edge, &caller, &path).await?;
-    let global = object.fragments.get(&naming().fragment("Global")).is_some();
-    if !global {
-        let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-        let by = (&authority, &*caller.user, Ownership::Counts);
-        let id = ManagedObjectId::parse(&path)?;
-        store::access::authorize(edge.platform.database(), &caller.tenant, id, by, Source::has_fragment)
-            .await?;
+    let id = ManagedObjectId::parse(&path)?;
+    let wanted = wanted_references(&Query::parse(wire.query_string()))?;
+    let database = edge.platform.database();
+    let object = store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
+    match may_read(&edge, &caller, &object).await? {
+        true => Ok(reply::found(media_type, &object, &wire.links())),
+        false => Err(ApiError::forbidden()),
     }
-    Ok(reply::found(media_type, &object, &wire.links()))
 }
 
 /// `PUT /inventory/managedObjects/<id>`: changes what was sent; an empty body object is a heartbeat (I-15).
@@ -108,7 +109,9 @@ pub async fn update(
     let id = ManagedObjectId::parse(&path)?;
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
         // Sending back the owner one has read is no change of owner.
-        let current = find(&edge, &caller, &path).await?;
+        let (database, wanted) = (edge.platform.database(), WantedReferences::default());
+        let current =
+            store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
         match patch.owner.take() {
             Some(owner) if owner != current.owner => return Err(ApiError::forbidden()),
             _ => {}
@@ -122,7 +125,9 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &object, &links))
 }
 
-/// `DELETE /inventory/managedObjects/<id>`: 204 when the object and all its data are gone (I-10).
+/// `DELETE /inventory/managedObjects/<id>`: 204 when the object and all its data are gone, and what goes with it: subgroups
+/// of a group; with `cascade=true` child devices and assets of devices and groups, with `forceCascade=true` those of any
+/// object (I-10).
 ///
 /// # Errors
 /// 403 without role or ownership, 404 for an unknown id.
@@ -133,12 +138,112 @@ pub async fn remove(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
+    let query = Query::parse(wire.query_string());
+    let cascade = match (query.flag("forceCascade")?, query.flag("cascade")?) {
+        (Some(true), _) => Cascade::Everything,
+        (_, Some(true)) => Cascade::DevicesAndGroups,
+        _ => Cascade::Subgroups,
+    };
     let id = ManagedObjectId::parse(&path)?;
-    edge.platform.tenant(&caller.tenant).ask_device(id, DeleteManagedObject { origin }).await?;
+    let message = DeleteManagedObject { cascade, origin };
+    edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
-async fn find(edge: &Edge, caller: &Caller, id: &str) -> Result<ManagedObject> {
+/// `GET /inventory/managedObjects/<id>/supportedMeasurements`: fragments the object has measured, sorted (I-09).
+///
+/// # Errors
+/// 403 for an object the caller may not see, 404 for an unknown id.
+pub async fn supported_measurements(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let mut fragments: Vec<String> =
+        series(&caller, &path, &edge).await?.into_iter().map(|(fragment, _)| fragment).collect();
+    fragments.dedup();
+    names(&wire, "SupportedMeasurements", fragments)
+}
+
+/// `GET /inventory/managedObjects/<id>/supportedSeries`: `<fragment>.<series>` the object has measured, sorted (I-09).
+///
+/// # Errors
+/// 403 for an object the caller may not see, 404 for an unknown id.
+pub async fn supported_series(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let series = series(&caller, &path, &edge).await?;
+    names(&wire, "SupportedSeries", series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect())
+}
+
+async fn series(caller: &Caller, id: &str, edge: &Edge) -> Result<Vec<(String, String)>> {
     let id = ManagedObjectId::parse(id)?;
-    Ok(store::managed_objects::get_managed_object(edge.platform.database(), &caller.tenant, id).await?)
+    authorize_reading(edge, caller, id).await?;
+    Ok(store::managed_objects::list_series(edge.platform.database(), &caller.tenant, id).await?)
+}
+
+fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> {
+    let media_type = wire.accepted("supportedMeasurements")?;
+    let body = serde_json::json!({ naming().fragment(member): names });
+    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(body.to_string()))
+}
+
+/// Which references are shown: children unless `withChildren=false`, parents with `withParents=true` (I-02).
+///
+/// # Errors
+/// `Invalid` for anything but true and false.
+pub(super) fn wanted_references(query: &Query) -> Result<WantedReferences> {
+    Ok(WantedReferences {
+        children: query.flag("withChildren")?.unwrap_or(true),
+        parents: query.flag("withParents")?.unwrap_or(false),
+    })
+}
+
+/// Whether a caller may see an object: by role, as its owner, by device permission, or because it is global (I-05).
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(super) async fn may_read(edge: &Edge, caller: &Caller, object: &ManagedObject) -> Result<bool> {
+    let Some(id) = object.id else { return Ok(true) };
+    if object.fragments.get(&naming().fragment("Global")).is_some() {
+        return Ok(true);
+    }
+    let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
+    match authorize(edge, caller, id, &authority).await {
+        Ok(()) => Ok(true),
+        Err(ApiError::Platform(Error::Forbidden | Error::NotFound { .. })) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets a caller through who may see an object (I-05).
+///
+/// # Errors
+/// 403; 404 for an unknown object.
+pub(super) async fn authorize_reading(edge: &Edge, caller: &Caller, id: ManagedObjectId) -> Result<()> {
+    let (database, wanted) = (edge.platform.database(), WantedReferences { children: false, parents: false });
+    let object = store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
+    match may_read(edge, caller, &object).await? {
+        true => Ok(()),
+        false => Err(ApiError::forbidden()),
+    }
+}
+
+/// Lets a caller through whom a role, ownership or a device permission allows it.
+///
+/// # Errors
+/// 403; 404 for an unknown object when no role grants all.
+pub(super) async fn authorize(
+    edge: &Edge,
+    caller: &Caller,
+    id: ManagedObjectId,
+    authority: &Authority,
+) -> Result<()> {
+    let by = (authority, &*caller.user, Ownership::Counts);
+    let database = edge.platform.database();
+    Ok(store::access::authorize(database, &caller.tenant, id, by, Source::has_fragment).await?)
 }

@@ -2,3 +2,4 @@
 
 pub mod alarms;
 pub mod inventory;
+pub mod inventory_children;

@@ -43,10 +43,22 @@ impl Wire {
     /// # Errors
     /// `Invalid` names the value and what is allowed.
     pub fn mode(&self) -> Result<ProcessingMode> {
-        let Some(value) = self.request.headers().get(naming().header("Processing-Mode")) else {
-            return Ok(ProcessingMode::Persistent);
-        };
-        Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?.with_notifications()?)
+        Ok(self.given_mode()?.with_notifications()?)
+    }
+
+    /// The header `X-Platform-Processing-Mode`, for changes of child references: QUIESCENT tells nobody (M-03).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn child_reference_mode(&self) -> Result<ProcessingMode> {
+        Ok(self.given_mode()?.of_child_references()?)
+    }
+
+    fn given_mode(&self) -> Result<ProcessingMode> {
+        match self.request.headers().get(naming().header("Processing-Mode")) {
+            Some(value) => Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?),
+            None => Ok(ProcessingMode::Persistent),
+        }
     }
 
     /// Whether the client sent `Accept`: without it a POST or PUT is answered without a body (C-08).

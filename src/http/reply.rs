@@ -1,5 +1,6 @@
 //! Answers: status, media type, body or none.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
@@ -64,6 +65,24 @@ where
     let json =
         serde_json::to_vec(&collection).expect("writing to memory does not fail and all keys are strings");
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
+}
+
+/// A collection that is not paged: `{self, <name>: [...]}`.
+pub fn members<T>(link: &str, name: &'static str, members: &[T], links: &Links) -> Vec<u8>
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    let members: Vec<_> = members.iter().map(|value| Linked { value, links }).collect();
+    let collection = BTreeMap::from([("self", Part::Link(link)), (name, Part::Members(members))]);
+    serde_json::to_vec(&collection).expect("writing to memory does not fail and all keys are strings")
+}
+
+/// What a collection consists of.
+#[derive(Serialize)]
+#[serde(untagged, bound(serialize = "Linked<'a, T>: Serialize"))]
+enum Part<'a, T> {
+    Link(&'a str),
+    Members(Vec<Linked<'a, T>>),
 }
 
 fn with_body_if_wanted<T>(

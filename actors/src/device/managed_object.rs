@@ -7,14 +7,19 @@ use actix::prelude::*;
 use super::{Context, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, Publish};
+use crate::model::access::{Authority, Ownership};
 use crate::model::id::ManagedObjectId;
-use crate::model::managed_object::{ManagedObject, ManagedObjectPatch, NewManagedObject};
+use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
 use crate::model::origin::Origin;
+use crate::model::reference::WantedReferences;
 use crate::model::timestamp::Timestamp;
 use crate::store;
 use crate::store::access::Source;
 use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::writer::{Change, Written};
+
+/// Deletions that one request tells of (B-06).
+const NOTIFIED_DELETIONS: usize = 1000;
 
 /// A managed object to create.
 #[derive(Debug, Clone)]
@@ -41,13 +46,16 @@ pub struct UpdateManagedObject {
     pub origin: Arc<Origin>,
 }
 
-/// Deletes the object with its alarms (I-10). Replies when it is gone. Publishes DELETE.
+/// Deletes the object with all its data, and what the cascade names (I-10). Replies when it is gone. Publishes DELETE of
+/// each object, up to a thousand (B-06).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct DeleteManagedObject {
+    /// What goes with it.
+    pub cascade: Cascade,
     /// Who asks.
     pub origin: Arc<Origin>,
 }
@@ -103,7 +111,11 @@ impl Device {
 
         match written.await? {
             Written::ManagedObject(object) => {
-                let object = Arc::new(*object);
+                let mut object = [*object];
+                let (database, tenant) = (&self.context.database, &self.context.tenant);
+                let wanted = WantedReferences::default();
+                store::links::add_references(database, tenant, &mut object, wanted).await?;
+                let [object] = object.map(Arc::new);
                 self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
                 Ok(object)
             }
@@ -113,9 +125,7 @@ impl Device {
 
     /// Answers a PUT that stores nothing: a heartbeat, or the object as it would be (M-02).
     async fn unchanged(&mut self, patch: &ManagedObjectPatch, origin: &Origin) -> Result<Arc<ManagedObject>> {
-        let database = &self.context.database;
-        let mut object =
-            store::managed_objects::get_managed_object(database, &self.context.tenant, self.id).await?;
+        let mut object = Arc::unwrap_or_clone(self.as_it_stands().await?);
         patch.apply(&mut object);
         let object = Arc::new(object);
         if !patch.is_empty() {
@@ -125,23 +135,45 @@ impl Device {
     }
 
     async fn delete_managed_object(&mut self, message: DeleteManagedObject) -> Result<()> {
-        let origin = message.origin;
+        let DeleteManagedObject { cascade, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         if !origin.mode.stores() {
             return Ok(());
         }
-
-        let change = Change::DeleteManagedObject(self.context.tenant.clone(), self.id);
-        let written = self.context.writer.write(change).await?;
-
-        match written {
-            Written::Stored => {
-                self.gone = true;
-                self.publish(Event::ManagedObjectDeleted(self.id), &origin.links);
-                Ok(())
+        let context = &self.context;
+        let may_delete = async |client: &deadpool_postgres::Client, id| {
+            if matches!(origin.authority, Authority::Role) {
+                return Ok(true);
             }
-            _ => Err(self.missing()),
+            let source = store::access::find_source(client, &context.tenant, id).await?;
+            Ok(source.is_none_or(|source| {
+                let has_fragment = |name: &str| source.has_fragment(name);
+                origin.authority.permits(&origin.user, Ownership::Counts, &source.lineage, has_fragment)
+            }))
+        };
+
+        let (database, tenant) = (&context.database, &context.tenant);
+        let gone =
+            store::managed_objects::delete_managed_object(database, tenant, self.id, cascade, may_delete)
+                .await;
+
+        let Ok(gone) = gone else {
+            self.gone = matches!(gone, Err(Error::NotFound { .. }));
+            return gone.map(drop);
+        };
+        self.gone = true;
+        for id in gone.into_iter().rev().take(NOTIFIED_DELETIONS) {
+            let event = Event::ManagedObjectDeleted(id);
+            self.context.hub.do_send(Publish { source: id, event, links: origin.links.clone() });
         }
+        Ok(())
+    }
+
+    /// The object with its references, for those who listen.
+    pub(super) async fn as_it_stands(&self) -> Result<Arc<ManagedObject>> {
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        let wanted = WantedReferences::default();
+        Ok(Arc::new(store::managed_objects::get_managed_object(database, tenant, self.id, wanted).await?))
     }
 
     fn missing(&mut self) -> Error {

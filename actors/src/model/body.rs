@@ -46,6 +46,16 @@ impl Body {
         }
     }
 
+    /// Reads a member of a body that must be an object itself. Its text was checked with the body.
+    ///
+    /// # Errors
+    /// `Invalid` names the member when it is no object.
+    pub fn of_member(name: &str, raw: &RawValue) -> Result<Self> {
+        let members = serde_json::from_str(raw.get())
+            .map_err(|_| Error::invalid_value(name, raw.get(), "an object"))?;
+        Ok(Self { members })
+    }
+
     /// Takes a member out; `null` counts as absent, as it does on POST (C-10).
     pub fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
         self.members.remove(name).filter(|raw| raw.get() != "null")

@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::model::id::ManagedObjectId;
+use crate::model::reference::LinkKind;
+
 /// Builds links below the address a client used, e.g. `http://127.0.0.1:8080` (C-15).
 #[derive(Debug, Clone)]
 pub struct Links {
@@ -38,6 +41,15 @@ impl Links {
         match id {
             Some(id) => format!("{}/inventory/managedObjects/{id}", self.base),
             None => format!("{}/inventory/managedObjects/null", self.base),
+        }
+    }
+
+    /// Link of a child of a managed object.
+    pub fn child(&self, parent: ManagedObjectId, kind: LinkKind, child: Option<ManagedObjectId>) -> String {
+        let parent = self.managed_object(Some(parent));
+        match child {
+            Some(child) => format!("{parent}/{}/{child}", kind.children()),
+            None => format!("{parent}/{}/null", kind.children()),
         }
     }
 

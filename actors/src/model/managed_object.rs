@@ -9,6 +9,7 @@ use crate::model::body::{Body, MAX_SHORT_TEXT, text};
 use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
 use crate::model::links::Linked;
+use crate::model::reference::References;
 use crate::model::timestamp::Timestamp;
 
 /// Members the server alone sets; ignored in bodies (I-01).
@@ -26,10 +27,6 @@ const SERVER_MEMBERS: [&str; 11] = [
     "additionParents",
 ];
 
-/// The reference blocks of a managed object, in the order they are shown.
-const REFERENCE_BLOCKS: [&str; 6] =
-    ["childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents"];
-
 /// A managed object as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct ManagedObject {
@@ -45,18 +42,14 @@ pub struct ManagedObject {
     pub creation_time: Timestamp,
     /// When a PUT last changed it.
     pub last_updated: Timestamp,
+    /// What it refers to: filled where a read asks for it.
+    pub references: References,
     /// Everything else.
     pub fragments: Fragments,
 }
 
 impl Serialize for Linked<'_, ManagedObject> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct References {
-            references: [(); 0],
-            #[serde(rename = "self")]
-            link: String,
-        }
         let Linked { value: object, links } = *self;
         let link = links.managed_object(object.id);
         let mut map = serializer.serialize_map(None)?;
@@ -71,9 +64,7 @@ impl Serialize for Linked<'_, ManagedObject> {
         map.serialize_entry("owner", &object.owner)?;
         map.serialize_entry("creationTime", &object.creation_time)?;
         map.serialize_entry("lastUpdated", &object.last_updated)?;
-        for block in REFERENCE_BLOCKS {
-            map.serialize_entry(block, &References { references: [], link: format!("{link}/{block}") })?;
-        }
+        object.references.serialize_entries(&mut map, &link, links)?;
         map.serialize_entry("self", &link)?;
         object.fragments.serialize_entries(&mut map)?;
         map.end()
@@ -116,6 +107,7 @@ impl NewManagedObject {
             owner: owner.to_owned(),
             creation_time: now,
             last_updated: now,
+            references: References::default(),
             fragments: self.fragments.clone(),
         }
     }
@@ -167,6 +159,29 @@ impl ManagedObjectPatch {
             object.owner.clone_from(owner);
         }
         object.fragments.merge(&self.fragments);
+    }
+}
+
+/// What goes with an object that is deleted (I-10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cascade {
+    /// The subgroups of a group.
+    #[default]
+    Subgroups,
+    /// `cascade=true`: child devices and child assets of devices and groups.
+    DevicesAndGroups,
+    /// `forceCascade=true`: child devices and child assets of any object.
+    Everything,
+}
+
+impl Cascade {
+    /// As the statement knows it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Subgroups => "groups",
+            Self::DevicesAndGroups => "devices and groups",
+            Self::Everything => "any",
+        }
     }
 }
 

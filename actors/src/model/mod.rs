@@ -13,6 +13,7 @@ pub mod links;
 pub mod managed_object;
 pub mod origin;
 pub mod page;
+pub mod reference;
 pub mod role;
 pub mod tenant;
 pub mod timestamp;

@@ -67,6 +67,22 @@ impl ProcessingMode {
         }
     }
 
+    /// The mode of a change of child references: QUIESCENT tells nobody, CEP is refused (M-03).
+    ///
+    /// # Errors
+    /// `Invalid` for CEP.
+    pub fn of_child_references(self) -> Result<Self> {
+        match self {
+            Self::Quiescent => Ok(self),
+            other => other.with_notifications(),
+        }
+    }
+
+    /// Whether a write in this mode is told to subscribers.
+    pub fn notifies(self) -> bool {
+        matches!(self, Self::Persistent | Self::Transient)
+    }
+
     /// Whether a write in this mode reaches the database.
     pub fn stores(self) -> bool {
         matches!(self, Self::Persistent | Self::Quiescent)

@@ -5,22 +5,26 @@ use std::collections::{HashMap, HashSet};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use super::Database;
 use super::alarms::fragments;
 use super::filter::{Filtered, Order, page_of};
+use super::{Database, links, retry_contended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::{ManagedObject, ManagedObjectFilter, ManagedObjectPatch};
+use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectFilter, ManagedObjectPatch};
 use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::reference::{References, WantedReferences};
 use crate::model::timestamp::Timestamp;
+use crate::naming::naming;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/managed_objects/insert.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/managed_objects/update.sql");
-pub(crate) const DELETE: &str = include_str!("../../../sql/queries/managed_objects/delete.sql");
+const DELETE: &str = include_str!("../../../sql/queries/managed_objects/delete.sql");
+const LIST_CASCADE: &str = include_str!("../../../sql/queries/managed_objects/list_cascade.sql");
+const LIST_SERIES: &str = include_str!("../../../sql/queries/managed_objects/list_series.sql");
 const FIND: &str = include_str!("../../../sql/queries/managed_objects/find.sql");
 
 /// The columns of a managed object, in the order [`from_row`] reads them.
-const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
+pub(super) const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
 
 /// A change of a managed object, merged with what is stored by the statement itself.
 #[derive(Debug, Clone)]
@@ -83,22 +87,71 @@ pub(crate) async fn update_managed_objects(
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
 }
 
-/// Deletes managed objects and, by the foreign key, their alarms; gives the ids of those that were there.
-pub(crate) async fn delete_managed_objects(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &[(&TenantId, &ManagedObjectId)],
-) -> Result<HashSet<i64>> {
-    if rows.is_empty() {
-        return Ok(HashSet::new());
+/// Objects deleted in one transaction; a large cascade takes several, the deepest first, so that one that is cut off leaves
+/// nothing that hangs in the air.
+const DELETED_AT_ONCE: usize = 1000;
+
+/// Deletes a managed object with what goes with it (I-10), and gives the ids, the deepest first. `may_delete` is asked
+/// for each before any is deleted. Nobody links or deletes in the tenant meanwhile, so what was listed is what is there.
+///
+/// # Errors
+/// `NotFound` when there is no such object; `Forbidden`; `Contended`, `Unavailable` or `Database`.
+pub(crate) async fn delete_managed_object(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+    cascade: Cascade,
+    may_delete: impl AsyncFn(&deadpool_postgres::Client, ManagedObjectId) -> Result<bool>,
+) -> Result<Vec<ManagedObjectId>> {
+    let going = list_cascade(database, tenant, id, cascade).await?;
+    let client = database.loader().await?;
+    for object in &going {
+        if !may_delete(&client, *object).await? {
+            return Err(Error::Forbidden);
+        }
     }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, id)| id.0).collect();
-    let gone = client.query(statement, &[&tenants, &ids]).await?;
-    Ok(gone.iter().map(|row| row.get(0)).collect())
+    drop(client);
+    let mut gone = Vec::with_capacity(going.len());
+    for chunk in going.chunks(DELETED_AT_ONCE) {
+        let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
+        let deleted: HashSet<i64> =
+            retry_contended(async || delete_chunk(database, tenant, &ids).await).await?.into_iter().collect();
+        gone.extend(chunk.iter().filter(|id| deleted.contains(&id.0)));
+    }
+    match gone.contains(&id) {
+        true => Ok(gone),
+        false => Err(Error::not_found(Noun::ManagedObject, id)),
+    }
 }
 
-/// One managed object.
+async fn list_cascade(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+    cascade: Cascade,
+) -> Result<Vec<ManagedObjectId>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(LIST_CASCADE).await?;
+    let marker = |name: &str| naming().fragment(name);
+    let (device, group, dynamic, subgroup) =
+        (marker("IsDevice"), marker("IsDeviceGroup"), marker("IsDynamicGroup"), marker("DeviceSubgroup"));
+    let parameters: [&(dyn ToSql + Sync); 7] =
+        [&tenant.as_str(), &id.0, &cascade.as_str(), &device, &group, &dynamic, &subgroup];
+    let rows = client.query(&statement, &parameters).await?;
+    Ok(rows.iter().map(|row| ManagedObjectId(row.get(0))).collect())
+}
+
+async fn delete_chunk(database: &Database, tenant: &TenantId, ids: &[i64]) -> Result<Vec<i64>> {
+    let mut client = database.loader().await?;
+    let transaction = client.transaction().await?;
+    links::lock(&transaction, tenant).await?;
+    let statement = transaction.prepare_cached(DELETE).await?;
+    let rows = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    transaction.commit().await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// One managed object with the references that are wanted.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -106,11 +159,30 @@ pub async fn get_managed_object(
     database: &Database,
     tenant: &TenantId,
     id: ManagedObjectId,
+    wanted: WantedReferences,
 ) -> Result<ManagedObject> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
-    from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)
+    let mut object = [from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?];
+    links::fill_references(&client, tenant, &mut object, wanted).await?;
+    let [object] = object;
+    Ok(object)
+}
+
+/// The series a source has measured, as fragment and series name, sorted (I-09).
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_series(
+    database: &Database,
+    tenant: &TenantId,
+    source: ManagedObjectId,
+) -> Result<Vec<(String, String)>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST_SERIES).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &source.0]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// A page of managed objects by ascending id, or, with `ids`, in the order of that list (I-07).
@@ -163,13 +235,13 @@ fn filtered(tenant: &TenantId, filter: &ManagedObjectFilter) -> Filtered {
     filtered.and_some("o.fragment_names @> ARRAY[$::text]", filter.fragment_type.clone());
     let global = format!(
         "(o.owner = $ OR o.fragment_names @> ARRAY['{}'])",
-        crate::naming::naming().fragment("Global").replace('\'', "''")
+        naming().fragment("Global").replace('\'', "''")
     );
     filtered.and_some(&global, filter.visible_to.clone());
     filtered
 }
 
-fn from_row(row: &Row) -> Result<ManagedObject> {
+pub(super) fn from_row(row: &Row) -> Result<ManagedObject> {
     Ok(ManagedObject {
         id: Some(ManagedObjectId(row.get(0))),
         type_: row.get(1),
@@ -177,6 +249,7 @@ fn from_row(row: &Row) -> Result<ManagedObject> {
         owner: row.get(3),
         creation_time: Timestamp::stored(row.get(4), 0),
         last_updated: Timestamp::stored(row.get(5), 0),
+        references: References::default(),
         fragments: fragments(row, 6)?,
     })
 }

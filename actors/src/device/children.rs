@@ -1,0 +1,169 @@
+//! The children of a managed object: links added to it and taken off it (I-03 to I-05).
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::{Device, DeviceActor};
+use crate::error::{Error, Noun, Result};
+use crate::hub::{Event, Publish};
+use crate::model::access::{Authority, Ownership};
+use crate::model::id::ManagedObjectId;
+use crate::model::managed_object::{ManagedObject, NewManagedObject};
+use crate::model::origin::Origin;
+use crate::model::reference::LinkKind;
+use crate::store;
+use crate::store::access::Source;
+use crate::store::links::Children;
+
+/// Links existing objects below this one. Linking twice changes nothing (I-04).
+///
+/// Sent by the edge for `POST /inventory/managedObjects/<id>/childDevices` and its siblings. Publishes UPDATE of this
+/// object (B-06), unless the mode is QUIESCENT (M-03).
+///
+/// # Errors
+/// `NotFound` when this object does not exist, `Forbidden` unless the caller may write both ends, `Invalid` for an
+/// unknown child and for a ring; `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<()>")]
+pub struct AddChildren {
+    /// How they hang on this object.
+    pub kind: LinkKind,
+    /// The objects.
+    pub children: Vec<ManagedObjectId>,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+/// Creates an object below this one, in one transaction. Publishes CREATE of the new object and UPDATE of this one.
+///
+/// # Errors
+/// As [`AddChildren`].
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Arc<ManagedObject>>")]
+pub struct CreateChild {
+    /// How it hangs on this object.
+    pub kind: LinkKind,
+    /// Body of the request.
+    pub object: Arc<NewManagedObject>,
+    /// Who asks; becomes the owner.
+    pub origin: Arc<Origin>,
+}
+
+/// Takes a child off this object; both stay. Publishes UPDATE of this object.
+///
+/// # Errors
+/// `NotFound` when it is not linked, `Forbidden` unless the caller may write one of the ends.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<()>")]
+pub struct RemoveChild {
+    /// How it hangs on this object.
+    pub kind: LinkKind,
+    /// The child.
+    pub child: ManagedObjectId,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+impl Handler<AddChildren> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<()>>;
+
+    fn handle(&mut self, message: AddChildren, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.add_children(message).await)
+    }
+}
+
+impl Handler<CreateChild> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<Arc<ManagedObject>>>;
+
+    fn handle(&mut self, message: CreateChild, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.create_child(message).await)
+    }
+}
+
+impl Handler<RemoveChild> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<()>>;
+
+    fn handle(&mut self, message: RemoveChild, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.remove_child(message).await)
+    }
+}
+
+impl Device {
+    async fn add_children(&mut self, message: AddChildren) -> Result<()> {
+        let AddChildren { kind, children, origin } = message;
+        self.authorize(&origin, Source::has_fragment).await?;
+        for child in &children {
+            if !self.may_write(*child, &origin).await? {
+                return Err(Error::Forbidden);
+            }
+        }
+
+        if origin.mode.stores() {
+            let (context, to) = (&self.context, Children { parent: self.id, kind });
+            store::links::add_children(&context.database, &context.tenant, to, &children).await?;
+        }
+
+        self.tell_links(&origin).await
+    }
+
+    async fn create_child(&mut self, message: CreateChild) -> Result<Arc<ManagedObject>> {
+        let CreateChild { kind, object, origin } = message;
+        self.authorize(&origin, Source::has_fragment).await?;
+        let id = ManagedObjectId(self.context.ids.next());
+        let stores = origin.mode.stores();
+        let child = Arc::new(object.created(stores.then_some(id), &origin.user));
+
+        if stores {
+            let (context, to) = (&self.context, Children { parent: self.id, kind });
+            store::links::insert_child(&context.database, &context.tenant, to, &child).await?;
+        }
+
+        let event = Event::ManagedObjectCreated(child.clone());
+        self.context.hub.do_send(Publish { source: id, event, links: origin.links.clone() });
+        self.tell_links(&origin).await?;
+        Ok(child)
+    }
+
+    async fn remove_child(&mut self, message: RemoveChild) -> Result<()> {
+        let RemoveChild { kind, child, origin } = message;
+        match self.authorize(&origin, Source::has_fragment).await {
+            Err(Error::Forbidden) if self.may_write(child, &origin).await? => {}
+            other => drop(other?),
+        }
+        if !origin.mode.stores() {
+            return self.tell_links(&origin).await;
+        }
+
+        let (context, from) = (&self.context, Children { parent: self.id, kind });
+        let removed = store::links::remove_child(&context.database, &context.tenant, from, child).await?;
+
+        match removed {
+            true => self.tell_links(&origin).await,
+            false => Err(Error::not_found(Noun::Link, child)),
+        }
+    }
+
+    /// Whether the caller may write another object; of one that does not exist the statement will say so.
+    async fn may_write(&self, id: ManagedObjectId, origin: &Origin) -> Result<bool> {
+        if matches!(origin.authority, Authority::Role) {
+            return Ok(true);
+        }
+        let client = self.context.database.loader().await?;
+        let source = store::access::find_source(&client, &self.context.tenant, id).await?;
+        Ok(source.is_none_or(|source| {
+            let has_fragment = |name: &str| source.has_fragment(name);
+            origin.authority.permits(&origin.user, Ownership::Counts, &source.lineage, has_fragment)
+        }))
+    }
+
+    /// Tells that the references of this object changed.
+    async fn tell_links(&mut self, origin: &Origin) -> Result<()> {
+        if !origin.mode.notifies() {
+            return Ok(());
+        }
+        let object = self.as_it_stands().await?;
+        self.publish(Event::ManagedObjectUpdated(object), &origin.links);
+        Ok(())
+    }
+}

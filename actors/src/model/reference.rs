@@ -1,0 +1,299 @@
+//! References between managed objects: six blocks in each object, three of them changed through child endpoints
+//! (document 2, Inventory; I-02 to I-04).
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::model::body::{Body, text};
+use crate::model::id::ManagedObjectId;
+use crate::model::links::{Linked, Links};
+use crate::model::managed_object::{ManagedObject, NewManagedObject};
+
+/// How a child hangs on its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkKind {
+    /// A device behind a gateway; operations go to its agent, ownership comes down.
+    ChildDevices,
+    /// A member of a group or of another asset.
+    ChildAssets,
+    /// Anything else that belongs to an object.
+    ChildAdditions,
+}
+
+impl LinkKind {
+    /// All kinds, in the order their blocks are shown.
+    pub const ALL: [Self; 3] = [Self::ChildDevices, Self::ChildAssets, Self::ChildAdditions];
+
+    /// Name of the block of children, also the last segment of the child endpoints.
+    pub fn children(self) -> &'static str {
+        match self {
+            Self::ChildDevices => "childDevices",
+            Self::ChildAssets => "childAssets",
+            Self::ChildAdditions => "childAdditions",
+        }
+    }
+
+    /// Name of the block of parents.
+    pub fn parents(self) -> &'static str {
+        match self {
+            Self::ChildDevices => "deviceParents",
+            Self::ChildAssets => "assetParents",
+            Self::ChildAdditions => "additionParents",
+        }
+    }
+
+    /// The kind whose block of children has this name.
+    pub fn of_children(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.children() == name)
+    }
+
+    /// Whether rings are refused, because something comes down these links (I-04).
+    pub fn is_hierarchy(self) -> bool {
+        self != Self::ChildAdditions
+    }
+}
+
+/// One end of a link as the other shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// Id of the other object.
+    pub id: ManagedObjectId,
+    /// Its name.
+    pub name: Option<String>,
+}
+
+/// What an object refers to. Empty blocks are shown too.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct References {
+    children: [Vec<Reference>; 3],
+    parents: [Vec<Reference>; 3],
+}
+
+/// Which blocks of references a read fills (I-02).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WantedReferences {
+    /// Direct children: yes, unless `withChildren=false`.
+    pub children: bool,
+    /// Parents and their ancestors: only with `withParents=true`.
+    pub parents: bool,
+}
+
+impl Default for WantedReferences {
+    fn default() -> Self {
+        Self { children: true, parents: false }
+    }
+}
+
+impl References {
+    /// Adds a child at the end of its block.
+    pub fn add_child(&mut self, kind: LinkKind, child: Reference) {
+        self.children[kind as usize].push(child);
+    }
+
+    /// Adds a parent, or an ancestor, at the end of its block.
+    pub fn add_parent(&mut self, kind: LinkKind, parent: Reference) {
+        self.parents[kind as usize].push(parent);
+    }
+
+    /// Writes the six blocks as entries of the object at `link`.
+    pub(crate) fn serialize_entries<M: SerializeMap>(
+        &self,
+        map: &mut M,
+        link: &str,
+        links: &Links,
+    ) -> Result<(), M::Error> {
+        for kind in LinkKind::ALL {
+            let (name, references) = (kind.children(), &*self.children[kind as usize]);
+            map.serialize_entry(name, &Block { references, link: format!("{link}/{name}"), links })?;
+        }
+        for kind in LinkKind::ALL {
+            let (name, references) = (kind.parents(), &*self.parents[kind as usize]);
+            map.serialize_entry(name, &Block { references, link: format!("{link}/{name}"), links })?;
+        }
+        Ok(())
+    }
+}
+
+/// `{references: [{managedObject: {id, name, self}, self}], self}`.
+struct Block<'a> {
+    references: &'a [Reference],
+    link: String,
+    links: &'a Links,
+}
+
+impl Serialize for Block<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Item<'a> {
+            managed_object: Object<'a>,
+            #[serde(rename = "self")]
+            link: String,
+        }
+        #[derive(Serialize)]
+        struct Object<'a> {
+            id: ManagedObjectId,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            name: Option<&'a str>,
+            #[serde(rename = "self")]
+            link: String,
+        }
+        let items = self.references.iter().map(|Reference { id, name }| {
+            let link = self.links.managed_object(Some(id));
+            let managed_object = Object { id: *id, name: name.as_deref(), link };
+            Item { managed_object, link: format!("{}/{id}", self.link) }
+        });
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("references", &items.collect::<Vec<_>>())?;
+        map.serialize_entry("self", &self.link)?;
+        map.end()
+    }
+}
+
+/// A link as its own resource: where it is, and the whole child (I-03).
+#[derive(Debug, Clone)]
+pub struct ManagedObjectReference {
+    /// How the child hangs on the parent.
+    pub kind: LinkKind,
+    /// Id of the parent.
+    pub parent: ManagedObjectId,
+    /// The child.
+    pub child: ManagedObject,
+}
+
+impl Serialize for Linked<'_, ManagedObjectReference> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: reference, links } = *self;
+        let mut map = serializer.serialize_map(Some(2))?;
+        let child = Linked { value: &reference.child, links };
+        map.serialize_entry("managedObject", &child)?;
+        map.serialize_entry("self", &reference.link(links))?;
+        map.end()
+    }
+}
+
+impl ManagedObjectReference {
+    /// Address of the link.
+    pub fn link(&self, links: &Links) -> String {
+        links.child(self.parent, self.kind, self.child.id)
+    }
+}
+
+/// Body of a POST to a child endpoint.
+#[derive(Debug, Clone)]
+pub enum NewChildren {
+    /// `{managedObject: {id}}` or `{managedObject: {self}}`.
+    One(ManagedObjectId),
+    /// `{references: [{managedObject: …}, …]}`.
+    Several(Vec<ManagedObjectId>),
+    /// A whole new object, to be created and linked.
+    Created(Box<NewManagedObject>),
+}
+
+/// Links one request may add.
+const MAX_CHILDREN: usize = 10_000;
+
+impl NewChildren {
+    /// Reads the body; its members tell which form it has (C-08).
+    ///
+    /// # Errors
+    /// `Invalid` names the wrong member; a child id that is none is `Invalid` too (I-04: unknown child is 422).
+    pub fn parse(mut body: Body) -> Result<Self> {
+        if let Some(raw) = body.take("references") {
+            let items: Vec<Box<RawValue>> = serde_json::from_str(raw.get())
+                .map_err(|_| Error::invalid_value("references", raw.get(), "a list of references"))?;
+            if items.len() > MAX_CHILDREN {
+                let given = format!("{} references", items.len());
+                return Err(Error::invalid_value("references", given, &format!("at most {MAX_CHILDREN}")));
+            }
+            let child = |item: &Box<RawValue>| {
+                let object = Body::of_member("references", item)?.take("managedObject");
+                child_id(&object.ok_or_else(missing)?)
+            };
+            return Ok(Self::Several(items.iter().map(child).collect::<Result<_>>()?));
+        }
+        match body.take("managedObject") {
+            Some(raw) => Ok(Self::One(child_id(&raw)?)),
+            None => Ok(Self::Created(Box::new(NewManagedObject::parse(body)?))),
+        }
+    }
+}
+
+fn missing() -> Error {
+    Error::Invalid("Following mandatory fields should be included: managedObject".into())
+}
+
+/// The child's id, given as `id` or as the end of `self`.
+fn child_id(raw: &RawValue) -> Result<ManagedObjectId> {
+    let mut object = Body::of_member("managedObject", raw)?;
+    let (name, given) = match (object.take("id"), object.take("self")) {
+        (Some(id), _) => ("managedObject.id", id_text(&id)?),
+        (None, Some(link)) => {
+            let link = text("managedObject.self", &link, 4096)?;
+            ("managedObject.self", link.trim_end_matches('/').rsplit('/').next().unwrap_or_default().into())
+        }
+        (None, None) => return Err(missing()),
+    };
+    ManagedObjectId::parse(&given)
+        .map_err(|_| Error::invalid_value(name, given, "an existing managed object"))
+}
+
+/// Ids come as strings or as numbers (C-13).
+fn id_text(raw: &RawValue) -> Result<String> {
+    match raw.get().bytes().all(|byte| byte.is_ascii_digit()) {
+        true => Ok(raw.get().to_owned()),
+        false => text("managedObject.id", raw, 64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<NewChildren> {
+        NewChildren::parse(Body::parse(json.as_bytes()).expect("an object"))
+    }
+
+    #[test]
+    fn child_is_named_by_id_or_self() {
+        for json in [
+            r#"{"managedObject":{"id":"7"}}"#,
+            r#"{"managedObject":{"id":7}}"#,
+            r#"{"managedObject":{"self":"https://x/inventory/managedObjects/7"}}"#,
+            r#"{"managedObject":{"self":"/inventory/managedObjects/7/"}}"#,
+        ] {
+            assert!(matches!(read(json), Ok(NewChildren::One(ManagedObjectId(7)))), "{json}");
+        }
+    }
+
+    #[test]
+    fn several_children_keep_their_order() {
+        let json = r#"{"references":[{"managedObject":{"id":"9"}},{"managedObject":{"id":"8"}}]}"#;
+        let Ok(NewChildren::Several(ids)) = read(json) else { panic!("{json}") };
+        assert_eq!(ids, [ManagedObjectId(9), ManagedObjectId(8)]);
+    }
+
+    #[test]
+    fn body_without_a_reference_is_a_new_object() {
+        assert!(matches!(read(r#"{"name":"pump"}"#), Ok(NewChildren::Created(_))));
+    }
+
+    #[test]
+    fn wrong_references_are_refused_by_name() {
+        for json in [
+            r#"{"managedObject":7}"#,
+            r#"{"managedObject":{}}"#,
+            r#"{"managedObject":{"id":"x"}}"#,
+            r#"{"managedObject":{"id":-1}}"#,
+            r#"{"managedObject":{"self":"https://x/"}}"#,
+            r#"{"references":{}}"#,
+            r#"{"references":[7]}"#,
+            r#"{"references":[{}]}"#,
+        ] {
+            let error = read(json).expect_err(json).to_string();
+            assert!(error.contains("managedObject") || error.contains("references"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Links between managed objects in PostgreSQL.
+//!
+//! A link is one row with a foreign key at both ends: references are read from it in both directions, so they are
+//! symmetric, and they go with either object. Changes of one tenant are made one at a time (`lock.sql`).
+
+use std::collections::HashMap;
+
+use deadpool_postgres::{GenericClient, Transaction};
+
+use super::filter::{Filtered, Order, page_of};
+use super::managed_objects::{COLUMNS, INSERT, from_row, insert_managed_objects};
+use super::{Database, retry_contended};
+use crate::error::{Error, Noun, Result};
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::managed_object::ManagedObject;
+use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::reference::{LinkKind, Reference, References, WantedReferences};
+
+const LIST_CHILDREN: &str = include_str!("../../../sql/queries/links/list_children.sql");
+const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/links/list_ancestors.sql");
+const LOCK: &str = include_str!("../../../sql/queries/links/lock.sql");
+const FIND_RING: &str = include_str!("../../../sql/queries/links/find_ring.sql");
+const FIND: &str = include_str!("../../../sql/queries/links/find.sql");
+const INSERT_LINKS: &str = include_str!("../../../sql/queries/links/insert.sql");
+const DELETE: &str = include_str!("../../../sql/queries/links/delete.sql");
+const FIND_EXISTING: &str = include_str!("../../../sql/queries/managed_objects/find_existing.sql");
+
+/// Which children of which parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Children {
+    /// The parent.
+    pub parent: ManagedObjectId,
+    /// How they hang on it.
+    pub kind: LinkKind,
+}
+
+/// Waits until this transaction alone changes links and deletes objects in the tenant.
+pub(super) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Result<()> {
+    let statement = transaction.prepare_cached(LOCK).await?;
+    transaction.execute(&statement, &[&tenant.as_str()]).await?;
+    Ok(())
+}
+
+/// Links existing objects below a parent; those linked already stay where they are. One transaction.
+///
+/// # Errors
+/// `NotFound` for an unknown parent; `Invalid` for an unknown child, for the parent itself and for a ring (I-04).
+pub(crate) async fn add_children(
+    database: &Database,
+    tenant: &TenantId,
+    to: Children,
+    children: &[ManagedObjectId],
+) -> Result<()> {
+    retry_contended(async || {
+        let mut client = database.loader().await?;
+        let transaction = client.transaction().await?;
+        lock(&transaction, tenant).await?;
+        check(&transaction, tenant, to, children).await?;
+        insert(&transaction, tenant, to, children).await?;
+        Ok(transaction.commit().await?)
+    })
+    .await
+}
+
+/// Creates an object below a parent. One transaction: there is never a child without its link.
+///
+/// # Errors
+/// `NotFound` for an unknown parent; `Unavailable` or `Database`.
+pub(crate) async fn insert_child(
+    database: &Database,
+    tenant: &TenantId,
+    to: Children,
+    child: &ManagedObject,
+) -> Result<()> {
+    let id = child.id.ok_or_else(|| Error::not_found(Noun::ManagedObject, "null"))?;
+    retry_contended(async || {
+        let mut client = database.loader().await?;
+        let transaction = client.transaction().await?;
+        lock(&transaction, tenant).await?;
+        let statement = transaction.prepare_cached(INSERT).await?;
+        insert_managed_objects(transaction.client(), &statement, &[(tenant, child)]).await?;
+        check(&transaction, tenant, to, &[id]).await?;
+        insert(&transaction, tenant, to, &[id]).await?;
+        Ok(transaction.commit().await?)
+    })
+    .await
+}
+
+async fn check(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+    to: Children,
+    children: &[ManagedObjectId],
+) -> Result<()> {
+    let ids: Vec<i64> = children.iter().map(|id| id.0).collect();
+    if ids.contains(&to.parent.0) {
+        return Err(Error::invalid_value("managedObject", to.parent, "another object than the parent"));
+    }
+    let mut wanted = ids.clone();
+    wanted.push(to.parent.0);
+    let statement = transaction.prepare_cached(FIND_EXISTING).await?;
+    let rows = transaction.query(&statement, &[&tenant.as_str(), &wanted]).await?;
+    let existing: std::collections::HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
+    if !existing.contains(&to.parent.0) {
+        return Err(Error::not_found(Noun::ManagedObject, to.parent));
+    }
+    if let Some(unknown) = ids.iter().find(|id| !existing.contains(id)) {
+        return Err(Error::invalid_value("managedObject", unknown, "an existing managed object"));
+    }
+    if !to.kind.is_hierarchy() {
+        return Ok(());
+    }
+    let statement = transaction.prepare_cached(FIND_RING).await?;
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 3] = [&tenant.as_str(), &to.parent.0, &ids];
+    match transaction.query_opt(&statement, &parameters).await? {
+        None => Ok(()),
+        Some(row) => Err(Error::invalid_value(
+            "managedObject",
+            row.get::<_, i64>(0),
+            "an object that is not above its new parent already",
+        )),
+    }
+}
+
+async fn insert(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+    to: Children,
+    children: &[ManagedObjectId],
+) -> Result<()> {
+    let ids: Vec<i64> = children.iter().map(|id| id.0).collect();
+    let statement = transaction.prepare_cached(INSERT_LINKS).await?;
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+        [&tenant.as_str(), &to.kind.children(), &to.parent.0, &ids];
+    transaction.execute(&statement, &parameters).await?;
+    Ok(())
+}
+
+/// Takes a child off its parent; `false` when it was not linked. The objects stay.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn remove_child(
+    database: &Database,
+    tenant: &TenantId,
+    from: Children,
+    child: ManagedObjectId,
+) -> Result<bool> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(DELETE).await?;
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+        [&tenant.as_str(), &from.kind.children(), &from.parent.0, &child.0];
+    Ok(client.execute(&statement, &parameters).await? > 0)
+}
+
+/// Whether a child hangs on a parent.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn is_child(
+    database: &Database,
+    tenant: &TenantId,
+    of: Children,
+    child: ManagedObjectId,
+) -> Result<bool> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+        [&tenant.as_str(), &of.kind.children(), &of.parent.0, &child.0];
+    Ok(client.query_opt(&statement, &parameters).await?.is_some())
+}
+
+/// A page of the children of an object, in the order they were added.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_children(
+    database: &Database,
+    tenant: &TenantId,
+    of: Children,
+    request: &PageRequest,
+) -> Result<Page<ManagedObject>> {
+    let client = database.reader().await?;
+    let from = "links l JOIN managed_objects o ON o.tenant = l.tenant AND o.id = l.child";
+    let mut filtered = Filtered::new(from, "l.tenant", tenant.as_str());
+    filtered.and("l.parent = $", of.parent.0);
+    filtered.and("l.kind = $", of.kind.children());
+    let count = match request.total {
+        TotalPages::Counted => {
+            let statement = client.prepare_cached(&filtered.count()).await?;
+            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
+        }
+        TotalPages::Omitted => Count::Omitted,
+    };
+    let columns = format!("{COLUMNS}, l.position");
+    let statement = client.prepare_cached(&filtered.page(&columns, Order::Id("l.position"), request)).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let page = page_of(rows, request, |row| Position::of_id(row.get(7)));
+    let mut members = page.members.iter().map(from_row).collect::<Result<Vec<_>>>()?;
+    fill_references(&client, tenant, &mut members, WantedReferences::default()).await?;
+    Ok(Page { members, next: page.next, count })
+}
+
+/// Fills the reference blocks of objects that were read.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn add_references(
+    database: &Database,
+    tenant: &TenantId,
+    objects: &mut [ManagedObject],
+    wanted: WantedReferences,
+) -> Result<()> {
+    if objects.is_empty() || wanted == (WantedReferences { children: false, parents: false }) {
+        return Ok(());
+    }
+    let client = database.reader().await?;
+    fill_references(&client, tenant, objects, wanted).await
+}
+
+/// As [`add_references`], over a connection at hand; children and parents are asked for in one round trip.
+pub(super) async fn fill_references(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    objects: &mut [ManagedObject],
+    wanted: WantedReferences,
+) -> Result<()> {
+    let ids: Vec<i64> = objects.iter().filter_map(|object| object.id).map(|id| id.0).collect();
+    let tenant = tenant.as_str();
+    let list = async |wanted: bool, text: &str| {
+        if !wanted || ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let statement = client.prepare_cached(text).await?;
+        Ok::<_, Error>(client.query(&statement, &[&tenant, &ids]).await?)
+    };
+    let (children, parents) = futures_util::future::join(
+        list(wanted.children, LIST_CHILDREN),
+        list(wanted.parents, LIST_ANCESTORS),
+    )
+    .await;
+    let mut of: HashMap<i64, References> = HashMap::new();
+    for row in children? {
+        let Some(kind) = LinkKind::of_children(row.get(1)) else { continue };
+        of.entry(row.get(0)).or_default().add_child(kind, reference(&row));
+    }
+    for row in parents? {
+        let Some(kind) = LinkKind::of_children(row.get(1)) else { continue };
+        of.entry(row.get(0)).or_default().add_parent(kind, reference(&row));
+    }
+    for object in objects {
+        object.references = object.id.and_then(|id| of.remove(&id.0)).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn reference(row: &tokio_postgres::Row) -> Reference {
+    Reference { id: ManagedObjectId(row.get(2)), name: row.get(3) }
+}

@@ -1,0 +1,206 @@
+//! The child endpoints of a managed object: `childDevices`, `childAssets`, `childAdditions` (document 2, Inventory; I-03 to
+//! I-05).
+
+use std::sync::Arc;
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use platform_actors::device::{AddChildren, CreateChild, RemoveChild};
+use platform_actors::model::access::{Api, Permission};
+use platform_actors::model::id::ManagedObjectId;
+use platform_actors::model::managed_object::{ManagedObject, NewManagedObject};
+use platform_actors::model::origin::Origin;
+use platform_actors::model::reference::{LinkKind, ManagedObjectReference, NewChildren, WantedReferences};
+use platform_actors::model::role;
+use platform_actors::store::{self, links::Children};
+use platform_actors::{Error, Noun};
+
+use super::inventory::{authorize_reading, may_read};
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// Id of the parent and name of the block.
+type Path = web::Path<(String, String)>;
+/// The same, and the id of the child.
+type ChildPath = web::Path<(String, String, String)>;
+
+/// `GET /inventory/managedObjects/<id>/childDevices` and its siblings: a page of references with the whole children, in the
+/// order they were added. A caller who may not read the inventory sees the children that caller may read (P-07).
+///
+/// # Errors
+/// 403 for a parent the caller may not see, 404 for an unknown one, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let media_type = wire.accepted("managedObjectReferenceCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let of = children(&path.0, &path.1)?;
+    authorize_reading(&edge, &caller, of.parent).await?;
+    let database = edge.platform.database();
+    let page = store::links::list_children(database, &caller.tenant, of, &request).await?;
+    let mut references = Vec::with_capacity(page.members.len());
+    for child in page.members {
+        if may_read(&edge, &caller, &child).await? {
+            references.push(ManagedObjectReference { kind: of.kind, parent: of.parent, child });
+        }
+    }
+    let page = platform_actors::model::page::Page { members: references, next: page.next, count: page.count };
+    reply::page(&wire, media_type, "references", &page, (&request, &query))
+}
+
+/// `GET /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: one reference.
+///
+/// # Errors
+/// 403 for an object the caller may not see, 404 for an unknown parent, child or link.
+pub async fn get(caller: Caller, wire: Wire, path: ChildPath, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let media_type = wire.accepted("managedObjectReference")?;
+    let (of, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
+    authorize_reading(&edge, &caller, of.parent).await?;
+    let reference = reference(&edge, &caller, of, child).await?;
+    Ok(reply::found(media_type, &reference, &wire.links()))
+}
+
+/// `POST /inventory/managedObjects/<id>/childDevices` and its siblings: links one existing object, or several, or creates
+/// one and links it. 201, also for what was linked before (I-04).
+///
+/// # Errors
+/// 403 unless the caller may write both ends, 404 for an unknown parent, 422 for an unknown child, for the parent itself
+/// and for a ring.
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    path: Path,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let mode = wire.child_reference_mode()?;
+    let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
+    let media_type = wire.accepted("managedObjectReference")?;
+    let names = ["managedObjectReference", "managedObject", "managedObjectReferenceCollection"];
+    wire.check_content_type(&names)?;
+    // Before the body is looked at: who may not write the parent learns nothing from it (E-04).
+    let of = children(&path.0, &path.1)?;
+    let authority = caller.authority(role::INVENTORY_ADMIN, Api::ManagedObject, Permission::Admin);
+    super::inventory::authorize(&edge, &caller, of.parent, &authority).await?;
+    let body = NewChildren::parse(body.json(edge.limits().body_bytes).await?)?;
+    let asked = Asked { caller: &caller, of, origin: Arc::new(origin), media_type };
+    match body {
+        NewChildren::One(child) => asked.add_one(&wire, &edge, child).await,
+        NewChildren::Several(children) => asked.add_several(&wire, &edge, children).await,
+        NewChildren::Created(object) => asked.create(&wire, &edge, *object).await,
+    }
+}
+
+/// `DELETE /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: takes the child off; both objects stay.
+///
+/// # Errors
+/// 403 unless the caller may write one of the ends, 404 for an unknown parent or an absent link.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: ChildPath,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let mode = wire.child_reference_mode()?;
+    let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
+    let (from, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
+    let message = RemoveChild { kind: from.kind, child, origin: Arc::new(origin) };
+    edge.platform.tenant(&caller.tenant).ask_device(from.parent, message).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// A POST that was let in.
+struct Asked<'a> {
+    caller: &'a Caller,
+    of: Children,
+    origin: Arc<Origin>,
+    media_type: String,
+}
+
+impl Asked<'_> {
+    async fn add_one(self, wire: &Wire, edge: &Edge, child: ManagedObjectId) -> Result<HttpResponse> {
+        let links = self.origin.links.clone();
+        self.add(edge, vec![child]).await?;
+        let reference = Arc::new(reference_unlinked(edge, self.caller, self.of, child).await?);
+        Ok(reply::created(wire, self.media_type, reference.link(&links), &reference, &links))
+    }
+
+    /// The answer is the collection of what was added; its Location is the block.
+    async fn add_several(
+        self,
+        wire: &Wire,
+        edge: &Edge,
+        children: Vec<ManagedObjectId>,
+    ) -> Result<HttpResponse> {
+        let links = self.origin.links.clone();
+        self.add(edge, children.clone()).await?;
+        let block = format!("{}/{}", links.managed_object(Some(self.of.parent)), self.of.kind.children());
+        let mut response = HttpResponse::Created();
+        response.insert_header((header::LOCATION, block.clone()));
+        if !wire.has_accept() {
+            return Ok(response.finish());
+        }
+        let mut references = Vec::with_capacity(children.len());
+        for child in children {
+            references.push(reference_unlinked(edge, self.caller, self.of, child).await?);
+        }
+        Ok(response
+            .insert_header((header::CONTENT_TYPE, wire.accepted("managedObjectReferenceCollection")?))
+            .body(reply::members(&block, "references", &references, &links)))
+    }
+
+    async fn create(self, wire: &Wire, edge: &Edge, object: NewManagedObject) -> Result<HttpResponse> {
+        let (caller, Children { parent, kind }) = (self.caller, self.of);
+        if !caller.roles.has(role::INVENTORY_ADMIN) {
+            caller.require(role::INVENTORY_CREATE)?;
+        }
+        let links = self.origin.links.clone();
+        let message = CreateChild { kind, object: Arc::new(object), origin: self.origin };
+        let child = edge.platform.tenant(&caller.tenant).ask_device(parent, message).await?;
+        let child = ManagedObject::clone(&child);
+        let reference = Arc::new(ManagedObjectReference { kind, parent, child });
+        Ok(reply::created(wire, self.media_type, reference.link(&links), &reference, &links))
+    }
+
+    async fn add(&self, edge: &Edge, children: Vec<ManagedObjectId>) -> Result<()> {
+        let message = AddChildren { kind: self.of.kind, children, origin: self.origin.clone() };
+        Ok(edge.platform.tenant(&self.caller.tenant).ask_device(self.of.parent, message).await?)
+    }
+}
+
+fn children(parent: &str, block: &str) -> Result<Children> {
+    let kind = LinkKind::of_children(block).ok_or_else(|| ApiError::NoSuchPath(block.to_owned()))?;
+    Ok(Children { parent: ManagedObjectId::parse(parent)?, kind })
+}
+
+async fn reference(
+    edge: &Edge,
+    caller: &Caller,
+    of: Children,
+    child: ManagedObjectId,
+) -> Result<ManagedObjectReference> {
+    if !store::links::is_child(edge.platform.database(), &caller.tenant, of, child).await? {
+        return Err(Error::not_found(Noun::Link, child).into());
+    }
+    let reference = reference_unlinked(edge, caller, of, child).await?;
+    match may_read(edge, caller, &reference.child).await? {
+        true => Ok(reference),
+        false => Err(ApiError::forbidden()),
+    }
+}
+
+/// As [`reference`], of a child that has just been linked: in mode TRANSIENT nothing was stored.
+async fn reference_unlinked(
+    edge: &Edge,
+    caller: &Caller,
+    of: Children,
+    child: ManagedObjectId,
+) -> Result<ManagedObjectReference> {
+    let (database, wanted) = (edge.platform.database(), WantedReferences::default());
+    let child = store::managed_objects::get_managed_object(database, &caller.tenant, child, wanted).await?;
+    Ok(ManagedObjectReference { kind: of.kind, parent: of.parent, child })
+}
