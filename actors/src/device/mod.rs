@@ -31,6 +31,9 @@ use crate::writer::WriterHandle;
 /// How often a write is decided anew after its premise turned out stale.
 const DECISIONS: usize = 5;
 
+/// How long the actor of an object that does not exist is kept.
+const GONE_REST: Duration = Duration::from_secs(1);
+
 /// What a device works with; everything here outlives the actor.
 #[derive(Clone)]
 pub(crate) struct Context {
@@ -85,8 +88,10 @@ impl DeviceActor {
             (device, reply)
         };
         AtomicResponse::new(Box::pin(work.into_actor(self).map(|(device, reply), actor, ctx| {
-            if device.gone {
-                ctx.stop();
+            if device.gone && actor.idle > GONE_REST {
+                // Not at once: what waits in the mailbox would have to be sent again.
+                actor.idle = GONE_REST;
+                ctx.run_later(GONE_REST, Self::stop_when_idle);
             }
             actor.device = Some(device);
             reply

@@ -1,0 +1,187 @@
+//! Device permissions and ownership by lineage, evaluated wherever something is read or written (U-12, I-05, I-06, B-01).
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, TestServer, alarm_of};
+
+const OBJECTS: &str = "/inventory/managedObjects";
+
+/// A user without roles, with these entries on this device.
+async fn permitted(server: &TestServer, name: &str, device: &str, entries: &[&str]) -> Caller {
+    let caller = server.user_with(name, &[]).await;
+    let permissions = json!({device: entries}).to_string();
+    let update = "UPDATE users SET device_permissions = $2::text::json WHERE name = $1";
+    server.database().execute(update, &[&name, &permissions]).await;
+    caller
+}
+
+async fn linked(caller: &Caller, parent: &str, block: &str, child: &str) {
+    let body = json!({"managedObject": {"id": child}});
+    assert_eq!(caller.post(&format!("{OBJECTS}/{parent}/{block}"), &body).await.status, 201);
+}
+
+/// Statuses of reading and of changing an object.
+async fn may(caller: &Caller, id: &str) -> (u16, u16) {
+    let path = format!("{OBJECTS}/{id}");
+    (caller.get(&path).await.status, caller.put(&path, &json!({"x": 1})).await.status)
+}
+
+#[tokio::test]
+async fn read_reads_admin_writes_and_a_star_does_both() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (device, other) = (admin.create_device("a").await, admin.create_device("b").await);
+
+    for (name, entry, expected) in [
+        ("reads", "MANAGED_OBJECT:*:READ", (200, 403)),
+        ("writes", "MANAGED_OBJECT:*:ADMIN", (403, 200)),
+        ("both", "MANAGED_OBJECT:*:*", (200, 200)),
+        ("all", "*:*:*", (200, 200)),
+        ("else", "ALARM:*:*", (403, 403)),
+    ] {
+        let caller = permitted(&server, name, &device, &[entry]).await;
+        assert_eq!(may(&caller, &device).await, expected, "{entry}");
+        assert_eq!(may(&caller, &other).await, (403, 403), "{entry}");
+    }
+}
+
+#[tokio::test]
+async fn fragment_of_a_permission_must_be_in_the_object() {
+    let server = TestServer::start().await;
+    let device = server.admin().create_device("a").await;
+
+    let with = permitted(&server, "with", &device, &["MANAGED_OBJECT:plat_IsDevice:*"]).await;
+    let without = permitted(&server, "without", &device, &["MANAGED_OBJECT:plat_Relay:*"]).await;
+
+    assert_eq!(may(&with, &device).await, (200, 200));
+    assert_eq!(may(&without, &device).await, (403, 403));
+}
+
+#[tokio::test]
+async fn permission_on_a_group_reaches_its_assets_and_their_devices() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut ids = Vec::new();
+    for name in ["group", "subgroup", "gateway", "sensor", "addition"] {
+        ids.push(admin.create_device(name).await);
+    }
+    linked(&admin, &ids[0], "childAssets", &ids[1]).await;
+    linked(&admin, &ids[1], "childAssets", &ids[2]).await;
+    linked(&admin, &ids[2], "childDevices", &ids[3]).await;
+    linked(&admin, &ids[2], "childAdditions", &ids[4]).await;
+    let caller = permitted(&server, "joe", &ids[1], &["MANAGED_OBJECT:*:READ"]).await;
+
+    let mut seen = Vec::new();
+    for id in &ids {
+        seen.push(may(&caller, id).await.0);
+    }
+
+    assert_eq!(seen, [403, 200, 200, 200, 403]);
+    let page = caller.read(&format!("{OBJECTS}/{}/childDevices", ids[2])).await;
+    assert_eq!(page["references"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn permissions_of_groups_are_added_to_those_of_the_user() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (one, two) = (admin.create_device("a").await, admin.create_device("b").await);
+    let caller = permitted(&server, "joe", &one, &["MANAGED_OBJECT:*:READ"]).await;
+    let group = "INSERT INTO groups (tenant, id, name, roles, device_permissions) \
+        VALUES ('main', 77, 'plumbers', '{}', $1::text::json)";
+    let permissions = json!({two.clone(): ["MANAGED_OBJECT:*:*"]}).to_string();
+    server.database().execute(group, &[&permissions]).await;
+    server.database().execute("INSERT INTO group_members VALUES ('main', 77, 'joe')", &[]).await;
+
+    assert_eq!(may(&caller, &one).await, (200, 403));
+    assert_eq!(may(&caller, &two).await, (200, 200));
+}
+
+#[tokio::test]
+async fn alarms_are_read_and_written_by_permission_and_fragment() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let plain = admin.raise_alarm(&device, "plain").await["id"].as_str().unwrap().to_owned();
+    let mut body = alarm_of(&device, "marked");
+    body["plat_Mark"] = json!({});
+    let marked = admin.create("/alarm/alarms", &body).await["id"].as_str().unwrap().to_owned();
+    let reader = permitted(&server, "reader", &device, &["ALARM:*:READ"]).await;
+    let narrow = permitted(&server, "narrow", &device, &["ALARM:plat_Mark:*"]).await;
+    let get = async |caller: &Caller, id: &str| caller.get(&format!("/alarm/alarms/{id}")).await.status;
+    let clear = async |caller: &Caller, id: &str| {
+        caller.put(&format!("/alarm/alarms/{id}"), &json!({"status": "CLEARED"})).await.status
+    };
+
+    assert_eq!((get(&reader, &plain).await, get(&reader, &marked).await), (200, 200));
+    assert_eq!((clear(&reader, &plain).await, clear(&reader, &marked).await), (403, 403));
+    assert_eq!((get(&narrow, &plain).await, get(&narrow, &marked).await), (403, 200));
+    assert_eq!((clear(&narrow, &plain).await, clear(&narrow, &marked).await), (403, 200));
+    assert_eq!(narrow.post("/alarm/alarms", &alarm_of(&device, "other")).await.status, 403);
+    assert_eq!(narrow.post("/alarm/alarms", &body).await.status, 201);
+    assert_eq!(reader.post("/alarm/alarms", &body).await.status, 403);
+}
+
+#[tokio::test]
+async fn owner_of_a_gateway_owns_what_hangs_on_it() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let gateway = owner.create_device("gateway").await;
+    let sensor = admin.create_device("sensor").await;
+    let asset = admin.create_device("asset").await;
+    linked(&admin, &gateway, "childDevices", &sensor).await;
+    linked(&admin, &gateway, "childAssets", &asset).await;
+
+    assert_eq!(may(&owner, &sensor).await, (200, 200));
+    assert_eq!(may(&owner, &asset).await, (403, 403), "ownership comes down device links only");
+    assert_eq!(owner.post("/alarm/alarms", &alarm_of(&sensor, "hot")).await.status, 201);
+    assert_eq!(owner.post("/alarm/alarms", &alarm_of(&asset, "hot")).await.status, 403);
+
+    admin.delete(&format!("{OBJECTS}/{gateway}/childDevices/{sensor}")).await;
+    assert_eq!(owner.post("/alarm/alarms", &alarm_of(&sensor, "hot")).await.status, 403);
+}
+
+#[tokio::test]
+async fn permission_for_reading_opens_the_channel_of_its_device_only() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (device, other) = (admin.create_device("a").await, admin.create_device("b").await);
+    let caller = permitted(&server, "joe", &device, &["ALARM:*:READ", "EVENT:plat_X:READ"]).await;
+    let session = caller.session().await;
+    let allowed = async |channel: String| session.subscribe(&channel).await["successful"] == true;
+
+    assert!(allowed(format!("/alarms/{device}")).await);
+    assert!(!allowed(format!("/alarms/{other}")).await);
+    assert!(!allowed("/alarms/*".into()).await, "a star needs the role");
+    assert!(!allowed(format!("/managedobjects/{device}")).await);
+    assert!(!allowed(format!("/events/{device}")).await, "fragments cannot be told apart on a channel");
+
+    admin.raise_alarm(&device, "hot").await;
+    assert_eq!(session.receive(1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_measured_is_told_from_names_that_are_kept() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("a").await;
+    let path = format!("{OBJECTS}/{device}");
+    let read = async |caller: &Caller, what: &str| caller.get(&format!("{path}/{what}")).await;
+
+    let none: Vec<Value> = vec![
+        read(&admin, "supportedMeasurements").await.json(),
+        read(&admin, "supportedSeries").await.json(),
+    ];
+    let fill = "INSERT INTO measurement_series SELECT 'main', $1::text::bigint, f, s \
+        FROM (VALUES ('plat_T', 'b'), ('plat_T', 'a'), ('plat_A', 'z')) v (f, s)";
+    server.database().execute(fill, &[&device]).await;
+
+    assert_eq!(none, [json!({"plat_SupportedMeasurements": []}), json!({"plat_SupportedSeries": []})]);
+    let measurements = read(&admin, "supportedMeasurements").await.json();
+    let series = read(&admin, "supportedSeries").await.json();
+    assert_eq!(measurements, json!({"plat_SupportedMeasurements": ["plat_A", "plat_T"]}));
+    assert_eq!(series, json!({"plat_SupportedSeries": ["plat_A.z", "plat_T.a", "plat_T.b"]}));
+    assert_eq!(admin.get(&format!("{OBJECTS}/1/supportedSeries")).await.status, 404);
+    assert_eq!(read(&server.user_with("bare", &[]).await, "supportedSeries").await.status, 403);
+}
