@@ -12,6 +12,7 @@ mod callers;
 mod conventions;
 mod harness;
 mod inventory;
+mod matrix;
 mod operations;
 mod process;
 mod realtime;

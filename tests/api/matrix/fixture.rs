@@ -1,0 +1,122 @@
+//! The callers of the matrix, and the things they try their luck on. Every attempt gets new ones, for some delete them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::json;
+
+use super::SECRET;
+use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of};
+
+/// The kinds of callers, in the order of the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    /// No credentials.
+    Stranger,
+    /// The administrator of another tenant.
+    OtherTenant,
+    /// A user of the tenant without any role.
+    WithoutRole,
+    /// A device: a user with the roles of the group `devices`.
+    Device,
+    /// The owner of the object, who may create objects and has no other role.
+    Owner,
+    /// The administrator.
+    Admin,
+}
+
+impl Who {
+    pub(super) const ALL: [Self; 6] =
+        [Self::Stranger, Self::OtherTenant, Self::WithoutRole, Self::Device, Self::Owner, Self::Admin];
+}
+
+/// The roles of the group `devices` (U-10).
+const DEVICE_ROLES: [&str; 8] = [
+    "ROLE_INVENTORY_CREATE",
+    "ROLE_INVENTORY_READ",
+    "ROLE_IDENTITY_READ",
+    "ROLE_IDENTITY_ADMIN",
+    "ROLE_DEVICE_CONTROL_READ",
+    "ROLE_NOTIFICATION_READ",
+    "ROLE_USER_MANAGEMENT_OWN_READ",
+    "ROLE_USER_MANAGEMENT_OWN_ADMIN",
+];
+
+pub(super) struct Fixture {
+    callers: HashMap<u8, Caller>,
+    made: AtomicU32,
+    _server: TestServer,
+}
+
+impl Fixture {
+    pub(super) async fn create() -> Self {
+        let database = TestDatabase::create().await;
+        database.insert_tenant("plant7", "plant7.example.com").await;
+        let server = TestServer::start_on(&database, |settings| settings.read_connections = 8).await;
+        let callers = HashMap::from([
+            (Who::Stranger as u8, server.stranger()),
+            (Who::OtherTenant as u8, server.caller("plant7/admin", ADMIN_PASSWORD)),
+            (Who::WithoutRole as u8, server.user_with("bare", &[]).await),
+            (Who::Device as u8, server.user_with("device_1", &DEVICE_ROLES).await),
+            (Who::Owner as u8, server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await),
+            (Who::Admin as u8, server.admin()),
+        ]);
+        Self { callers, made: AtomicU32::new(0), _server: server }
+    }
+
+    pub(super) fn caller(&self, who: Who) -> &Caller {
+        &self.callers[&(who as u8)]
+    }
+
+    /// A path and a body with new things in place of `<names>`.
+    pub(super) async fn arrange(&self, path: &str, body: Option<&str>) -> (String, Option<String>) {
+        let mut things = HashMap::new();
+        let path = self.fill(path, &mut things).await;
+        let body = match body {
+            Some(body) => Some(self.fill(body, &mut things).await.replace("\\r\\n", "\r\n")),
+            None => None,
+        };
+        (path, body)
+    }
+
+    async fn fill(&self, text: &str, things: &mut HashMap<String, String>) -> String {
+        let mut filled = String::new();
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once('<') {
+            let (name, after) =
+                behind.split_once('>').unwrap_or_else(|| panic!("no end of a name in {text}"));
+            filled.push_str(before);
+            if !things.contains_key(name) {
+                let thing = self.make(name, things).await;
+                things.insert(name.to_owned(), thing);
+            }
+            filled.push_str(&things[name]);
+            rest = after;
+        }
+        filled + rest
+    }
+
+    async fn make(&self, name: &str, things: &HashMap<String, String>) -> String {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        let (owner, admin) = (self.caller(Who::Owner), self.caller(Who::Admin));
+        let id = |created: serde_json::Value| created["id"].to_string().trim_matches('"').to_owned();
+        match name {
+            "number" => number.to_string(),
+            "object" | "free" => {
+                let body = json!({"name": format!("{SECRET} {number}"), "plat_IsDevice": {}});
+                id(owner.create("/inventory/managedObjects", &body).await)
+            }
+            "child" => {
+                let path = format!("/inventory/managedObjects/{}/childAssets", things["object"]);
+                let reference = owner.create(&path, &json!({"name": format!("{SECRET} child")})).await;
+                id(reference["managedObject"].clone())
+            }
+            "alarm" => {
+                let object = json!({"name": format!("{SECRET} {number}")});
+                let object = id(owner.create("/inventory/managedObjects", &object).await);
+                id(admin.create("/alarm/alarms", &alarm_of(&object, &format!("{SECRET} alarm"))).await)
+            }
+            other => panic!("no fixture is called {other}"),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Who may do what, for every route: `expected.txt` holds a row per route and method with the status each kind of caller
+//! gets. A route that is not in it fails the test.
+
+mod fixture;
+mod row;
+
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+
+use fixture::{Fixture, Who};
+use row::Row;
+
+/// Rows that are tried at once.
+const AT_ONCE: usize = 8;
+/// Part of every name in tenant `main`, which no other tenant may ever see.
+const SECRET: &str = "zebra";
+
+fn rows() -> Vec<Row> {
+    Row::parse_all(include_str!("expected.txt"))
+}
+
+#[test]
+fn every_route_and_method_has_a_row() {
+    let rows = rows();
+    let mut wanted = BTreeSet::new();
+    for (pattern, allow) in platform::routes::listed() {
+        for method in allow.split(',').filter(|method| !method.is_empty()) {
+            wanted.insert((pattern.clone(), method.to_owned()));
+        }
+    }
+    let listed = platform::routes::listed();
+    let mut found = BTreeSet::new();
+    for row in &rows {
+        let pattern = listed.iter().map(|(pattern, _)| pattern).find(|pattern| row.matches(pattern));
+        let pattern = pattern.unwrap_or_else(|| panic!("no route for {row}"));
+        found.insert((pattern.clone(), row.method.clone()));
+    }
+
+    let missing: Vec<_> = wanted.difference(&found).collect();
+    let unknown: Vec<_> = found.difference(&wanted).collect();
+
+    assert!(missing.is_empty(), "routes without a row in tests/api/matrix/expected.txt: {missing:#?}");
+    assert!(unknown.is_empty(), "rows for methods their route does not list: {unknown:#?}");
+}
+
+#[tokio::test]
+async fn every_caller_gets_the_expected_status() {
+    let fixture = Fixture::create().await;
+    let rows = rows();
+
+    let wrong: Vec<Vec<String>> =
+        stream::iter(&rows).map(|row| try_row(&fixture, row)).buffer_unordered(AT_ONCE).collect().await;
+
+    let wrong = wrong.concat();
+    assert!(wrong.is_empty(), "{} of {} cells:\n{}", wrong.len(), rows.len() * 6, wrong.join("\n"));
+}
+
+/// What is wrong with a row, for each kind of caller.
+async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (who, expected) in Who::ALL.into_iter().zip(row.expected) {
+        let (path, body) = fixture.arrange(&row.path, row.body.as_deref()).await;
+        let mut request = fixture.caller(who).request(&row.method, &path).accepting_json();
+        if let Some(body) = &body {
+            request = match body.starts_with("--") {
+                true => request.header("Content-Type", "multipart/form-data; boundary=b").body(&**body),
+                false => request.header("Content-Type", "application/json").body(&**body),
+            };
+        }
+        let answer = request.send().await;
+        if answer.status != expected {
+            let text: String = answer.text.chars().take(200).collect();
+            wrong.push(format!("{row} as {who:?}: {} instead of {expected}: {text}", answer.status));
+        }
+        // Nothing of a tenant may be seen from another, nor by nobody; what the caller itself sent may come back.
+        let sent = format!("{path}{}", body.unwrap_or_default());
+        if matches!(who, Who::Stranger | Who::OtherTenant)
+            && !sent.contains(SECRET)
+            && answer.text.contains(SECRET)
+        {
+            wrong.push(format!("{row} as {who:?} leaks: {}", answer.text));
+        }
+    }
+    wrong
+}
+
+#[tokio::test]
+async fn methods_that_are_not_listed_are_405_and_the_rest_is_allowed() {
+    let fixture = Fixture::create().await;
+    let admin = fixture.caller(Who::Admin);
+
+    for (pattern, allow) in platform::routes::listed() {
+        let path = row::example(&pattern);
+        for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
+            if allow.split(',').any(|allowed| allowed == method) {
+                continue;
+            }
+            let answer = admin.request(method, &path).send().await;
+            assert_eq!((answer.status, answer.header("Allow")), (405, Some(allow)), "{method} {pattern}");
+            let stranger = fixture.caller(Who::Stranger).request(method, &path).send().await;
+            assert_eq!(stranger.status, 401, "{method} {pattern}");
+        }
+    }
+}
