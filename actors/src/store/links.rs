@@ -218,14 +218,28 @@ pub async fn add_references(
     fill_references(&client, tenant, objects, wanted).await
 }
 
-/// As [`add_references`], over a connection at hand; children and parents are asked for in one round trip.
-pub(super) async fn fill_references(
+/// As [`add_references`], over a connection at hand.
+async fn fill_references(
     client: &impl GenericClient,
     tenant: &TenantId,
     objects: &mut [ManagedObject],
     wanted: WantedReferences,
 ) -> Result<()> {
     let ids: Vec<i64> = objects.iter().filter_map(|object| object.id).map(|id| id.0).collect();
+    let mut of = references(client, tenant, &ids, wanted).await?;
+    for object in objects {
+        object.references = object.id.and_then(|id| of.remove(&id.0)).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// The references of some objects, by id; children and parents are asked for in one round trip.
+pub(super) async fn references(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    ids: &[i64],
+    wanted: WantedReferences,
+) -> Result<HashMap<i64, References>> {
     let tenant = tenant.as_str();
     let list = async |wanted: bool, text: &str| {
         if !wanted || ids.is_empty() {
@@ -234,24 +248,21 @@ pub(super) async fn fill_references(
         let statement = client.prepare_cached(text).await?;
         Ok::<_, Error>(client.query(&statement, &[&tenant, &ids]).await?)
     };
-    let (children, parents) = futures_util::future::join(
+    let (children, parents) = futures_util::future::try_join(
         list(wanted.children, LIST_CHILDREN),
         list(wanted.parents, LIST_ANCESTORS),
     )
-    .await;
+    .await?;
     let mut of: HashMap<i64, References> = HashMap::new();
-    for row in children? {
+    for row in children {
         let Some(kind) = LinkKind::of_children(row.get(1)) else { continue };
         of.entry(row.get(0)).or_default().add_child(kind, reference(&row));
     }
-    for row in parents? {
+    for row in parents {
         let Some(kind) = LinkKind::of_children(row.get(1)) else { continue };
         of.entry(row.get(0)).or_default().add_parent(kind, reference(&row));
     }
-    for object in objects {
-        object.references = object.id.and_then(|id| of.remove(&id.0)).unwrap_or_default();
-    }
-    Ok(())
+    Ok(of)
 }
 
 fn reference(row: &tokio_postgres::Row) -> Reference {

@@ -163,11 +163,15 @@ pub async fn get_managed_object(
 ) -> Result<ManagedObject> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
-    let mut object = [from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?];
-    links::fill_references(&client, tenant, &mut object, wanted).await?;
-    let [object] = object;
-    Ok(object)
+    // Both are sent before the first answer is awaited.
+    let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &id.0];
+    let (row, mut references) = futures_util::future::try_join(
+        async { Ok::<_, Error>(client.query_opt(&statement, &parameters).await?) },
+        links::references(&client, tenant, &[id.0], wanted),
+    )
+    .await?;
+    let object = from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?;
+    Ok(ManagedObject { references: references.remove(&id.0).unwrap_or_default(), ..object })
 }
 
 /// The series a source has measured, as fragment and series name, sorted (I-09).
