@@ -96,7 +96,7 @@ impl Handler<Publish> for NotificationHub {
     fn handle(&mut self, publish: Publish, _: &mut Self::Context) {
         crate::metrics::PUBLISHED.increment(1);
         let channel = Channel { resource: publish.event.resource(), id: publish.source };
-        // Managed objects have no parents yet, so the family of an object is the object itself.
+        // The hub knows no links: of a family it hears the object itself.
         let patterns =
             [Pattern::Exact(channel), Pattern::WithChildren(channel), Pattern::All(channel.resource)];
         let listeners = patterns.map(|pattern| self.listeners.get(&pattern));

@@ -64,8 +64,10 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
         visible_to: (!caller.roles.has(role::INVENTORY_READ)).then(|| caller.user.to_string()),
     };
     let database = edge.platform.database();
-    let page =
+    let mut page =
         store::managed_objects::list_managed_objects(database, &caller.tenant, &filter, &request).await?;
+    let wanted = wanted_references(&query)?;
+    store::links::add_references(database, &caller.tenant, &mut page.members, wanted).await?;
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 
