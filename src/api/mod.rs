@@ -1,4 +1,5 @@
 //! The REST interfaces, one file per resource of document 2. None imports another.
 
 pub mod alarms;
+pub mod identity;
 pub mod inventory;

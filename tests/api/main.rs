@@ -11,6 +11,7 @@ mod alarms;
 mod callers;
 mod conventions;
 mod harness;
+mod identity;
 mod inventory;
 mod operations;
 mod process;

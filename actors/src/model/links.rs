@@ -6,7 +6,13 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
+
+use crate::model::external_id::NewExternalId;
+
+/// What is encoded in a path segment that a user chose: all but the unreserved characters of RFC 3986.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Builds links below the address a client used, e.g. `http://127.0.0.1:8080` (C-15).
 #[derive(Debug, Clone)]
@@ -39,6 +45,24 @@ impl Links {
             Some(id) => format!("{}/inventory/managedObjects/{id}", self.base),
             None => format!("{}/inventory/managedObjects/null", self.base),
         }
+    }
+
+    /// Link of an external id, whose type and value may hold anything; of one that was not stored it ends in `/null`.
+    pub fn external_id(&self, pair: Option<&NewExternalId>) -> String {
+        match pair {
+            Some(pair) => format!(
+                "{}/identity/externalIds/{}/{}",
+                self.base,
+                utf8_percent_encode(&pair.type_, SEGMENT),
+                utf8_percent_encode(&pair.value, SEGMENT)
+            ),
+            None => format!("{}/identity/externalIds/null", self.base),
+        }
+    }
+
+    /// Link of the external ids of a managed object.
+    pub fn external_ids(&self, object: impl Display) -> String {
+        format!("{}/identity/globalIds/{object}/externalIds", self.base)
     }
 
     /// Link of the audit records, the `history` of an alarm.

@@ -6,6 +6,7 @@
 pub mod access;
 pub mod alarms;
 pub(crate) mod audit_records;
+pub mod external_ids;
 mod filter;
 pub mod managed_objects;
 mod migrations;
