@@ -1,5 +1,6 @@
 //! The REST interfaces, one file per resource of document 2. None imports another.
 
 pub mod alarms;
+pub mod audit;
 pub mod identity;
 pub mod inventory;

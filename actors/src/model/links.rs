@@ -65,6 +65,19 @@ impl Links {
         format!("{}/identity/globalIds/{object}/externalIds", self.base)
     }
 
+    /// Link of an audit record; of one that was not stored it ends in `/null`.
+    pub fn audit_record(&self, id: Option<impl Display>) -> String {
+        match id {
+            Some(id) => format!("{}/audit/auditRecords/{id}", self.base),
+            None => format!("{}/audit/auditRecords/null", self.base),
+        }
+    }
+
+    /// Link of what a path and an id name together, where the id is any text.
+    pub fn item(&self, path: &str, id: &str) -> String {
+        format!("{}{path}/{}", self.base, utf8_percent_encode(id, SEGMENT))
+    }
+
     /// Link of the audit records, the `history` of an alarm.
     pub fn audit_records(&self) -> String {
         format!("{}/audit/auditRecords", self.base)
