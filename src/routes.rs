@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
-use crate::api::{alarms, audit, identity, inventory};
+use crate::api::{alarms, audit, entry, identity, inventory};
 use crate::auth::Caller;
 use crate::health;
 use crate::http::error::{ApiError, Result};
@@ -52,6 +52,9 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));
     paths.push(at("/audit/auditRecords/{id}", "GET").get(audit::get));
+
+    paths.push(at("/platform", "GET").get(entry::platform));
+    paths.extend(entry::paths().map(|path| at(path, "GET").get(entry::get)));
 
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));

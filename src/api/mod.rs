@@ -2,5 +2,6 @@
 
 pub mod alarms;
 pub mod audit;
+pub mod entry;
 pub mod identity;
 pub mod inventory;

@@ -11,6 +11,7 @@ mod alarms;
 mod audit;
 mod callers;
 mod conventions;
+mod entry;
 mod harness;
 mod identity;
 mod inventory;
