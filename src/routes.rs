@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
-use crate::api::{alarms, inventory, inventory_children};
+use crate::api::{alarms, audit, entry, identity, inventory, inventory_children};
 use crate::auth::Caller;
 use crate::health;
 use crate::http::error::{ApiError, Result};
@@ -53,6 +53,14 @@ fn paths() -> Vec<Path> {
     paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}", "GET,DELETE").get(inventory_children::get).delete(inventory_children::remove));
     // The other end of a link is shown, not changed (I-03).
     paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}", ""));
+    paths.push(at("/identity/externalIds/{type}/{value}", "GET,DELETE").get(identity::get).delete(identity::remove));
+    paths.push(at("/identity/globalIds/{id}/externalIds", "GET,POST").get(identity::list).post(identity::create));
+
+    paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));
+    paths.push(at("/audit/auditRecords/{id}", "GET").get(audit::get));
+
+    paths.push(at("/platform", "GET").get(entry::platform));
+    paths.extend(entry::paths().map(|path| at(path, "GET").get(entry::get)));
 
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));

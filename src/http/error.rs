@@ -144,6 +144,9 @@ impl fmt::Display for ApiError {
             Self::Platform(Error::NotFound { noun: Noun::ManagedObject, id }) => {
                 write!(f, "Finding device data from database failed : No managedObject for id '{id}'!")
             }
+            Self::Platform(Error::NotFound { noun: Noun::ExternalId, id }) => {
+                write!(f, "External id not found; external id = {id}")
+            }
             Self::Platform(Error::NotFound { noun, id }) => {
                 write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
             }

@@ -8,9 +8,12 @@
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 
 mod alarms;
+mod audit;
 mod callers;
 mod conventions;
+mod entry;
 mod harness;
+mod identity;
 mod inventory;
 mod matrix;
 mod operations;

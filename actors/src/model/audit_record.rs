@@ -1,11 +1,215 @@
-//! Audit records: who changed what (document 2, Audit; A-11, Y-05).
+//! Audit records: who changed what (document 2, Audit; A-11, Y-01 to Y-05).
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::model::fragments::FragmentChange;
+use crate::error::{Error, Result};
+use crate::model::alarm::{TimeOrder, missing};
+use crate::model::body::{Body, MAX_SHORT_TEXT, text};
+use crate::model::fragments::{FragmentChange, Fragments};
+use crate::model::id::{AuditRecordId, ManagedObjectId, TenantId};
+use crate::model::links::Linked;
 use crate::model::timestamp::Timestamp;
+
+/// Bytes of a record's text.
+const MAX_TEXT: usize = 64 << 10;
+/// Bytes of a user name (U-08).
+const MAX_USER: usize = 2000;
+const SEVERITIES: [&str; 5] = ["critical", "major", "minor", "warning", "information"];
+/// Members the server alone sets; ignored in bodies.
+const SERVER_MEMBERS: [&str; 4] = ["id", "self", "creationTime", "changes"];
+
+/// Types of records whose source is no managed object, with the path of what it is; `{tenant}` stands for the tenant.
+const OTHER_SOURCES: [(&str, &str); 8] = [
+    ("Alarm", "/alarm/alarms"),
+    ("BulkOperation", "/devicecontrol/bulkoperations"),
+    ("CepModule", "/cep/modules"),
+    ("Event", "/event/events"),
+    ("Group", "/user/{tenant}/groups"),
+    ("Operation", "/devicecontrol/operations"),
+    ("TwoFactorAuthentication", "/user/{tenant}/users"),
+    ("User", "/user/{tenant}/users"),
+];
+
+/// An audit record as it is stored and returned. It never changes (Y-02).
+#[derive(Debug, Clone)]
+pub struct AuditRecord {
+    /// Whose record it is; links of users and groups name it.
+    pub tenant: TenantId,
+    /// `None` for one that was not stored (TRANSIENT, M-02).
+    pub id: Option<AuditRecordId>,
+    /// When the server stored it.
+    pub creation_time: Timestamp,
+    /// What kind of thing was changed.
+    pub type_: String,
+    /// When it was changed.
+    pub time: Timestamp,
+    /// In words.
+    pub text: String,
+    /// Id of the thing that was changed; not checked for existence (Y-01).
+    pub source: String,
+    /// Who changed it.
+    pub user: String,
+    /// By which application.
+    pub application: Option<String>,
+    /// What was done.
+    pub activity: String,
+    /// Lower-case severity.
+    pub severity: String,
+    /// What changed: a list of [`AttributeChange`]. Only the server knows it.
+    pub changes: Box<RawValue>,
+    /// Everything else.
+    pub fragments: Fragments,
+}
+
+impl AuditRecord {
+    /// Reads the body of a POST; the record is not stored yet. The user is the caller's unless the body says otherwise
+    /// (Y-03).
+    ///
+    /// # Errors
+    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    pub fn parse(mut body: Body, tenant: &TenantId, caller: &str) -> Result<Self> {
+        let activity = body.take_text("activity", MAX_SHORT_TEXT)?;
+        let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
+        let time = body.take_timestamp("time")?;
+        let text = body.take_text("text", MAX_TEXT)?;
+        let source = body.take("source").map(|raw| source_id(&raw)).transpose()?;
+        let severity = body.take_text("severity", 64)?.map(|word| severity(&word)).transpose()?;
+        let user = body.take_text("user", MAX_USER)?.unwrap_or_else(|| caller.to_owned());
+        let application = body.take_text("application", MAX_SHORT_TEXT)?;
+        match (activity, type_, time, text, source, severity) {
+            (Some(activity), Some(type_), Some(time), Some(text), Some(source), Some(severity)) => {
+                body.ignore(&SERVER_MEMBERS);
+                let mut fragments = body.into_fragments()?;
+                fragments.drop_nulls();
+                let (tenant, creation_time, changes) = (tenant.clone(), Timestamp::now(), no_changes());
+                Ok(Self {
+                    tenant,
+                    id: None,
+                    creation_time,
+                    type_,
+                    time,
+                    text,
+                    source,
+                    user,
+                    application,
+                    activity,
+                    severity,
+                    changes,
+                    fragments,
+                })
+            }
+            (activity, type_, time, text, source, severity) => Err(missing(&[
+                ("activity", activity.is_none()),
+                ("type", type_.is_none()),
+                ("time", time.is_none()),
+                ("text", text.is_none()),
+                ("source", source.is_none()),
+                ("severity", severity.is_none()),
+            ])),
+        }
+    }
+
+    /// The managed object the record is about; `None` when its type says that it is about something else.
+    pub fn object(&self) -> Option<ManagedObjectId> {
+        match Self::other_types().any(|known| known == self.type_) {
+            true => None,
+            false => ManagedObjectId::parse(&self.source).ok(),
+        }
+    }
+
+    /// Types of records that are about no managed object.
+    pub fn other_types() -> impl Iterator<Item = &'static str> {
+        OTHER_SOURCES.iter().map(|(type_, _)| *type_)
+    }
+}
+
+impl Serialize for Linked<'_, AuditRecord> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Source<'a> {
+            id: &'a str,
+            #[serde(rename = "self")]
+            link: String,
+        }
+        let Linked { value: record, links } = *self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &links.audit_record(record.id))?;
+        if let Some(id) = record.id {
+            map.serialize_entry("id", &id)?;
+        }
+        map.serialize_entry("creationTime", &record.creation_time)?;
+        map.serialize_entry("type", &record.type_)?;
+        map.serialize_entry("time", &record.time)?;
+        map.serialize_entry("text", &record.text)?;
+        let path = OTHER_SOURCES.iter().find(|(type_, _)| *type_ == record.type_);
+        let path = path.map_or("/inventory/managedObjects", |(_, path)| path);
+        let path = path.replace("{tenant}", record.tenant.as_str());
+        let link = links.item(&path, &record.source);
+        map.serialize_entry("source", &Source { id: &record.source, link })?;
+        map.serialize_entry("user", &record.user)?;
+        if let Some(application) = &record.application {
+            map.serialize_entry("application", application)?;
+        }
+        map.serialize_entry("activity", &record.activity)?;
+        map.serialize_entry("severity", &record.severity)?;
+        map.serialize_entry("changes", &record.changes)?;
+        record.fragments.serialize_entries(&mut map)?;
+        map.end()
+    }
+}
+
+/// Query parameters of the collection, for reading and deleting (Y-04). Absent ones do not filter.
+#[derive(Debug, Clone)]
+pub struct AuditRecordFilter {
+    /// Exact type.
+    pub type_: Option<String>,
+    /// None of these types: for callers who may read what is about a managed object only.
+    pub except_types: Option<Vec<String>>,
+    /// Exact user name.
+    pub user: Option<String>,
+    /// Exact name of an application.
+    pub application: Option<String>,
+    /// Exact id of what was changed.
+    pub source: Option<String>,
+    /// From this instant on.
+    pub date_from: Option<Timestamp>,
+    /// Up to this instant.
+    pub date_to: Option<Timestamp>,
+    /// Oldest first unless reverted (X-18).
+    pub order: TimeOrder,
+}
+
+/// Reads `source`: an object with an `id` that is a string or a whole number (C-13).
+fn source_id(raw: &RawValue) -> Result<String> {
+    #[derive(serde::Deserialize)]
+    struct Source<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
+    let wrong = || Error::invalid_value("source", raw.get(), "an object with an id");
+    let source: Source<'_> = serde_json::from_str(raw.get()).map_err(|_| wrong())?;
+    let id = match source.id.get() {
+        string if string.starts_with('"') => text("source.id", source.id, MAX_SHORT_TEXT)?,
+        number if number.bytes().all(|b| b.is_ascii_digit()) => number.to_owned(),
+        _ => return Err(wrong()),
+    };
+    if id.is_empty() { Err(wrong()) } else { Ok(id) }
+}
+
+/// Reads a severity, in lower case (Y-01).
+fn severity(word: &str) -> Result<String> {
+    match SEVERITIES.contains(&word) {
+        true => Ok(word.to_owned()),
+        false => Err(Error::invalid_value("severity", word, &SEVERITIES.join(", "))),
+    }
+}
+
+fn no_changes() -> Box<RawValue> {
+    RawValue::from_string("[]".into()).expect("an empty list is valid JSON")
+}
 
 /// A record the server writes by itself, in the transaction of the change it tells of.
 #[derive(Debug, Clone)]
@@ -26,6 +230,27 @@ pub struct NewAuditRecord {
     pub severity: String,
     /// What changed.
     pub changes: Vec<AttributeChange>,
+}
+
+impl NewAuditRecord {
+    /// The record to store.
+    pub(crate) fn recorded(&self, tenant: &TenantId, id: AuditRecordId) -> AuditRecord {
+        AuditRecord {
+            tenant: tenant.clone(),
+            id: Some(id),
+            creation_time: self.time,
+            type_: self.type_.into(),
+            time: self.time,
+            text: self.text.clone(),
+            source: self.source.clone(),
+            user: self.user.clone(),
+            application: None,
+            activity: self.activity.into(),
+            severity: self.severity.clone(),
+            changes: serde_json::value::to_raw_value(&self.changes).expect("changes have string keys only"),
+            fragments: Fragments::default(),
+        }
+    }
 }
 
 /// One attribute of a change.

@@ -6,10 +6,15 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
+use crate::model::external_id::NewExternalId;
 use crate::model::id::ManagedObjectId;
 use crate::model::reference::LinkKind;
+
+/// What is encoded in a path segment that a user chose: all but the unreserved characters of RFC 3986.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Builds links below the address a client used, e.g. `http://127.0.0.1:8080` (C-15).
 #[derive(Debug, Clone)]
@@ -51,6 +56,37 @@ impl Links {
             Some(child) => format!("{parent}/{}/{child}", kind.children()),
             None => format!("{parent}/{}/null", kind.children()),
         }
+    }
+
+    /// Link of an external id, whose type and value may hold anything; of one that was not stored it ends in `/null`.
+    pub fn external_id(&self, pair: Option<&NewExternalId>) -> String {
+        match pair {
+            Some(pair) => format!(
+                "{}/identity/externalIds/{}/{}",
+                self.base,
+                utf8_percent_encode(&pair.type_, SEGMENT),
+                utf8_percent_encode(&pair.value, SEGMENT)
+            ),
+            None => format!("{}/identity/externalIds/null", self.base),
+        }
+    }
+
+    /// Link of the external ids of a managed object.
+    pub fn external_ids(&self, object: impl Display) -> String {
+        format!("{}/identity/globalIds/{object}/externalIds", self.base)
+    }
+
+    /// Link of an audit record; of one that was not stored it ends in `/null`.
+    pub fn audit_record(&self, id: Option<impl Display>) -> String {
+        match id {
+            Some(id) => format!("{}/audit/auditRecords/{id}", self.base),
+            None => format!("{}/audit/auditRecords/null", self.base),
+        }
+    }
+
+    /// Link of what a path and an id name together, where the id is any text.
+    pub fn item(&self, path: &str, id: &str) -> String {
+        format!("{}{path}/{}", self.base, utf8_percent_encode(id, SEGMENT))
     }
 
     /// Link of the audit records, the `history` of an alarm.

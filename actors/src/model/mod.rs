@@ -7,6 +7,7 @@ pub mod access;
 pub mod alarm;
 pub mod audit_record;
 pub mod body;
+pub mod external_id;
 pub mod fragments;
 pub mod id;
 pub mod links;

@@ -208,11 +208,11 @@ impl NewChildren {
                 let given = format!("{} references", items.len());
                 return Err(Error::invalid_value("references", given, &format!("at most {MAX_CHILDREN}")));
             }
-            let child = |item: &Box<RawValue>| {
+            let child = |item: &RawValue| {
                 let object = Body::of_member("references", item)?.take("managedObject");
                 child_id(&object.ok_or_else(missing)?)
             };
-            return Ok(Self::Several(items.iter().map(child).collect::<Result<_>>()?));
+            return Ok(Self::Several(items.iter().map(|item| child(item)).collect::<Result<_>>()?));
         }
         match body.take("managedObject") {
             Some(raw) => Ok(Self::One(child_id(&raw)?)),

@@ -1,27 +1,62 @@
 //! Audit records in PostgreSQL. Those the server writes by itself belong to the transaction of the change they tell of.
 
 use deadpool_postgres::GenericClient;
-use tokio_postgres::types::Json;
+use serde_json::value::RawValue;
+use tokio_postgres::Row;
+use tokio_postgres::types::{Json, ToSql};
 
-use crate::error::Result;
-use crate::model::audit_record::NewAuditRecord;
+use super::Database;
+use super::alarms::fragments;
+use super::filter::{Filtered, Order, page_of};
+use crate::error::{Error, Noun, Result};
+use crate::model::alarm::TimeOrder;
+use crate::model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
 use crate::model::id::{AuditRecordId, TenantId};
+use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/audit_records/insert.sql");
+const FIND: &str = include_str!("../../../sql/queries/audit_records/find.sql");
+
+/// The columns of a record, in the order [`from_row`] reads them.
+const COLUMNS: &str = "r.id, r.type, r.activity, r.time, r.time_offset, r.text, r.source, r.user_name, \
+    r.application, r.severity, r.changes, r.fragments, r.created_at";
+
+/// Records that one statement deletes: enough to be quick, few enough to end long before the statement's time limit.
+const DELETED_AT_ONCE: i64 = 5_000;
 
 /// Inserts a record, as part of the caller's transaction.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
 pub(crate) async fn insert_audit_record(
     client: &impl GenericClient,
     tenant: &TenantId,
     id: AuditRecordId,
     record: &NewAuditRecord,
 ) -> Result<()> {
+    insert(client, &record.recorded(tenant, id)).await
+}
+
+/// Stores a record that a client sent, under this new id; gives it back with the id. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn insert_sent_audit_record(
+    database: &Database,
+    id: i64,
+    record: AuditRecord,
+) -> Result<AuditRecord> {
+    let record = AuditRecord { id: Some(AuditRecordId(id)), ..record };
+    insert(&database.reader().await?, &record).await?;
+    Ok(record)
+}
+
+async fn insert(client: &impl GenericClient, record: &AuditRecord) -> Result<()> {
     let statement = client.prepare_cached(INSERT).await?;
-    let no_application: Option<&str> = None;
-    let no_fragments = serde_json::json!({});
-    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 13] = [
-        &tenant.as_str(),
-        &id.0,
+    let parameters: [&(dyn ToSql + Sync); 14] = [
+        &record.tenant.as_str(),
+        &record.id.map_or(0, |id| id.0),
         &record.type_,
         &record.activity,
         &record.time.instant(),
@@ -29,11 +64,113 @@ pub(crate) async fn insert_audit_record(
         &record.text,
         &record.source,
         &record.user,
-        &no_application,
+        &record.application,
         &record.severity,
         &Json(&record.changes),
-        &Json(no_fragments),
+        &Json(&record.fragments),
+        &record.creation_time.instant(),
     ];
     client.execute(&statement, &parameters).await?;
     Ok(())
+}
+
+/// One record.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_audit_record(
+    database: &Database,
+    tenant: &TenantId,
+    id: AuditRecordId,
+) -> Result<AuditRecord> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::AuditRecord, id))?)
+}
+
+/// A page of records: by id, and where a range of time is asked for by time; oldest first unless reverted (P-06, X-18).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_audit_records(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &AuditRecordFilter,
+    page: &PageRequest,
+) -> Result<Page<AuditRecord>> {
+    let client = database.reader().await?;
+    let mut filtered = filtered(tenant, filter);
+    let count = match page.total {
+        TotalPages::Counted => {
+            let statement = client.prepare_cached(&filtered.count()).await?;
+            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
+        }
+        TotalPages::Omitted => Count::Omitted,
+    };
+    let by_time = filter.date_from.is_some() || filter.date_to.is_some();
+    let order = match (by_time, filter.order) {
+        (false, TimeOrder::OldestFirst) => Order::Id("r.id"),
+        (false, TimeOrder::NewestFirst) => Order::LastId("r.id"),
+        (true, TimeOrder::OldestFirst) => Order::OldestFirst("r.time", "r.id"),
+        (true, TimeOrder::NewestFirst) => Order::NewestFirst("r.time", "r.id"),
+    };
+    let statement = client.prepare_cached(&filtered.page(COLUMNS, order, page)).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let records = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
+    let position =
+        |record: &AuditRecord| Position { time: record.time.instant(), id: record.id.map_or(0, |id| id.0) };
+    Ok(Page { count, ..page_of(records, page, position) })
+}
+
+/// Deletes what matches; without a filter everything (Y-04). Many short transactions instead of one: a million records do not
+/// run into the time limit of a statement, and who stops halfway has deleted half and may ask again.
+///
+/// # Errors
+/// `Unavailable` or `Database`; then part of them may be gone.
+pub async fn delete_audit_records(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &AuditRecordFilter,
+) -> Result<()> {
+    let mut filtered = filtered(tenant, filter);
+    let delete = filtered.delete("audit_records", "r.id", DELETED_AT_ONCE);
+    loop {
+        let client = database.reader().await?;
+        let statement = client.prepare_cached(&delete).await?;
+        let deleted = client.execute(&statement, &filtered.parameters()).await?;
+        if deleted < DELETED_AT_ONCE as u64 {
+            return Ok(());
+        }
+    }
+}
+
+fn filtered(tenant: &TenantId, filter: &AuditRecordFilter) -> Filtered {
+    let mut filtered = Filtered::new("audit_records r", "r.tenant", tenant.as_str());
+    filtered.and_some("r.source = $", filter.source.clone());
+    filtered.and_some("r.type = $", filter.type_.clone());
+    filtered.and_some("r.type <> ALL($)", filter.except_types.clone());
+    filtered.and_some("r.user_name = $", filter.user.clone());
+    filtered.and_some("r.application = $", filter.application.clone());
+    filtered.and_some("r.time >= $", filter.date_from.map(Timestamp::instant));
+    filtered.and_some("r.time <= $", filter.date_to.map(Timestamp::instant));
+    filtered
+}
+
+fn from_row(tenant: &TenantId, row: &Row) -> Result<AuditRecord> {
+    Ok(AuditRecord {
+        tenant: tenant.clone(),
+        id: Some(AuditRecordId(row.get(0))),
+        type_: row.get(1),
+        activity: row.get(2),
+        time: Timestamp::stored(row.get(3), row.get(4)),
+        text: row.get(5),
+        source: row.get(6),
+        user: row.get(7),
+        application: row.get(8),
+        severity: row.get(9),
+        changes: row.try_get::<_, Json<Box<RawValue>>>(10)?.0,
+        fragments: fragments(row, 11)?,
+        creation_time: Timestamp::stored(row.get(12), 0),
+    })
 }

@@ -19,6 +19,8 @@ pub(super) struct Filtered {
 pub(super) enum Order {
     /// By ascending id; the column.
     Id(&'static str),
+    /// By descending id; the column.
+    LastId(&'static str),
     /// By a time and the id, both descending; the columns.
     NewestFirst(&'static str, &'static str),
     /// By a time and the id, both ascending; the columns.
@@ -63,6 +65,7 @@ impl Filtered {
         }
         let sort = match order {
             Order::Id(id) => id.to_owned(),
+            Order::LastId(id) => format!("{id} DESC"),
             Order::NewestFirst(time, id) => format!("{time} DESC, {id} DESC"),
             Order::OldestFirst(time, id) => format!("{time}, {id}"),
         };
@@ -80,9 +83,22 @@ impl Filtered {
         )
     }
 
+    /// The statement that deletes at most `rows` rows of the first table in `FROM`, whose columns `tenant` and `id` are
+    /// its key; `id` is that column as the conditions name it. Rows that somebody else is deleting are passed over, so that
+    /// two deletions never wait for each other in opposite orders.
+    pub(super) fn delete(&mut self, table: &'static str, id: &'static str, rows: i64) -> String {
+        self.parameters.push(Box::new(rows));
+        let (from, conditions, limit) = (self.from, &self.conditions, self.parameters.len());
+        format!(
+            "DELETE FROM {table} WHERE tenant = $1 AND id = ANY(ARRAY(\
+             SELECT {id} FROM {from} WHERE {conditions} LIMIT ${limit} FOR UPDATE SKIP LOCKED))"
+        )
+    }
+
     fn seek(&mut self, order: Order, after: Position) {
         let (time, id, than) = match order {
             Order::Id(id) => return self.and(&format!("{id} > $"), after.id),
+            Order::LastId(id) => return self.and(&format!("{id} < $"), after.id),
             Order::NewestFirst(time, id) => (time, id, '<'),
             Order::OldestFirst(time, id) => (time, id, '>'),
         };

@@ -92,7 +92,7 @@ pub(crate) async fn update_managed_objects(
 const DELETED_AT_ONCE: usize = 1000;
 
 /// Deletes a managed object with what goes with it (I-10), and gives the ids, the deepest first. `may_delete` is asked
-/// for each before any is deleted. Nobody links or deletes in the tenant meanwhile, so what was listed is what is there.
+/// for each before any is deleted. What is linked below it meanwhile stays.
 ///
 /// # Errors
 /// `NotFound` when there is no such object; `Forbidden`; `Contended`, `Unavailable` or `Database`.

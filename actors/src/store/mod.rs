@@ -5,7 +5,8 @@
 
 pub mod access;
 pub mod alarms;
-pub(crate) mod audit_records;
+pub mod audit_records;
+pub mod external_ids;
 mod filter;
 pub mod links;
 pub mod managed_objects;

@@ -116,6 +116,19 @@ impl Fixture {
                 let object = id(owner.create("/inventory/managedObjects", &object).await);
                 id(admin.create("/alarm/alarms", &alarm_of(&object, &format!("{SECRET} alarm"))).await)
             }
+            "external id" => {
+                let object = json!({"name": format!("{SECRET} {number}")});
+                let object = id(owner.create("/inventory/managedObjects", &object).await);
+                let path = format!("/identity/globalIds/{object}/externalIds");
+                let value = format!("{SECRET}-{number}");
+                admin.create(&path, &json!({"type": SECRET, "externalId": value})).await;
+                value
+            }
+            "audit record" => {
+                let record = json!({"type": SECRET, "time": "2024-03-10T02:30:00Z", "text": SECRET,
+                    "severity": "major", "activity": SECRET, "source": {"id": "1"}});
+                id(admin.create("/audit/auditRecords", &record).await)
+            }
             other => panic!("no fixture is called {other}"),
         }
     }

@@ -1,0 +1,94 @@
+//! External ids in PostgreSQL. They go with their object by the foreign key.
+
+use super::Database;
+use crate::error::{Error, Noun, Result};
+use crate::model::external_id::{ExternalId, ExternalIds, NewExternalId};
+use crate::model::id::{ManagedObjectId, TenantId};
+
+const FIND: &str = include_str!("../../../sql/queries/external_ids/find.sql");
+const LIST: &str = include_str!("../../../sql/queries/external_ids/list.sql");
+const INSERT: &str = include_str!("../../../sql/queries/external_ids/insert.sql");
+const DELETE: &str = include_str!("../../../sql/queries/external_ids/delete.sql");
+
+/// The object behind an external id: what a device asks for first, so it waits for no console.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_external_id(
+    database: &Database,
+    tenant: &TenantId,
+    pair: NewExternalId,
+) -> Result<(ManagedObjectId, ExternalId)> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &pair.type_, &pair.value]).await?;
+    let object = ManagedObjectId(row.ok_or_else(|| not_found(&pair))?.get(0));
+    Ok((object, ExternalId { pair, object: Some(object) }))
+}
+
+/// All external ids of an object, sorted by type and value (D-01).
+///
+/// # Errors
+/// `NotFound` when there is no such object, `Unavailable` or `Database`.
+pub async fn list_external_ids(
+    database: &Database,
+    tenant: &TenantId,
+    object: ManagedObjectId,
+) -> Result<ExternalIds> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(LIST).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &object.0]).await?;
+    if rows.is_empty() {
+        return Err(Error::not_found(Noun::ManagedObject, object));
+    }
+    // An object without external ids is one row without a pair.
+    let pair = |row: &tokio_postgres::Row| {
+        Some(NewExternalId { type_: row.get::<_, Option<String>>(0)?, value: row.get(1) })
+    };
+    let members = rows.iter().filter_map(pair).map(|pair| ExternalId { pair, object: Some(object) });
+    Ok(ExternalIds { object, members: members.collect() })
+}
+
+/// Names an object. One statement: of several that give one pair at once, one stores it.
+///
+/// # Errors
+/// `Duplicate` when the pair is taken, `NotFound` when there is no such object, `Unavailable` or `Database`.
+pub async fn insert_external_id(
+    database: &Database,
+    tenant: &TenantId,
+    object: ManagedObjectId,
+    pair: NewExternalId,
+) -> Result<ExternalId> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(INSERT).await?;
+    let inserted = client.execute(&statement, &[&tenant.as_str(), &pair.type_, &pair.value, &object.0]).await;
+    match inserted.map_err(Error::from) {
+        Ok(_) => Ok(ExternalId { pair, object: Some(object) }),
+        Err(error) if error.is_unique_violation() => {
+            Err(Error::Duplicate { noun: Noun::ExternalId, key: pair.shown() })
+        }
+        Err(error) if error.is_foreign_key_violation() => Err(Error::not_found(Noun::ManagedObject, object)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes a name from the object it was seen at; the object stays. One statement.
+///
+/// # Errors
+/// `NotFound` when it does not name that object, `Unavailable` or `Database`.
+pub async fn delete_external_id(
+    database: &Database,
+    tenant: &TenantId,
+    object: ManagedObjectId,
+    pair: &NewExternalId,
+) -> Result<()> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(DELETE).await?;
+    let deleted =
+        client.execute(&statement, &[&tenant.as_str(), &pair.type_, &pair.value, &object.0]).await?;
+    if deleted == 0 { Err(not_found(pair)) } else { Ok(()) }
+}
+
+fn not_found(pair: &NewExternalId) -> Error {
+    Error::not_found(Noun::ExternalId, pair.shown())
+}

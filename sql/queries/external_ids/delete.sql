@@ -1,0 +1,6 @@
+DELETE FROM external_ids
+WHERE tenant = $1
+    AND type = $2
+    AND value = $3
+    -- The premise: it still names the object whose owner was asked for.
+    AND object = $4

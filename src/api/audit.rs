@@ -1,0 +1,145 @@
+//! `/audit/auditRecords` (document 2, Audit; rulings Y-01 to Y-05).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::Error;
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::alarm::TimeOrder;
+use platform_actors::model::audit_record::{AuditRecord, AuditRecordFilter};
+use platform_actors::model::id::{AuditRecordId, ManagedObjectId};
+use platform_actors::model::role;
+use platform_actors::store;
+use platform_actors::store::access::Source;
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `POST /audit/auditRecords`: records what a client did.
+///
+/// # Errors
+/// 403 without ROLE_AUDIT_ADMIN, 422 for a wrong body.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::AUDIT_ADMIN)?;
+    let mode = wire.mode()?;
+    let media_type = wire.accepted("auditRecord")?;
+    wire.check_content_type(&["auditRecord"])?;
+    let body = body.json(edge.limits().body_bytes).await?;
+    let mut record = AuditRecord::parse(body, &caller.tenant, &caller.user)?;
+
+    if mode.stores() {
+        let (database, id) = (edge.platform.database(), edge.platform.next_id());
+        record = store::audit_records::insert_sent_audit_record(database, id, record).await?;
+    }
+
+    let links = wire.links();
+    Ok(reply::created(&wire, media_type, links.audit_record(record.id), &Arc::new(record), &links))
+}
+
+/// `GET /audit/auditRecords`: a page of records, oldest first (X-18, Y-04). Without ROLE_AUDIT_READ the parameter `source`
+/// must name a managed object that device permissions for AUDIT name.
+///
+/// # Errors
+/// 403 without role or permission, 422 for a wrong parameter, 413 when the query takes too long.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let query = Query::parse(wire.query_string());
+    let authority = reading(&caller);
+    if matches!(authority, Authority::Limited(_)) {
+        let source = query.get("source").and_then(|source| ManagedObjectId::parse(source).ok());
+        authorize(&edge, &caller, &authority, source).await?;
+    }
+    let media_type = wire.accepted("auditRecordCollection")?;
+    let request = page_request(&query)?;
+    let mut filter = filter(&query)?;
+    if matches!(authority, Authority::Limited(_)) {
+        filter.except_types = Some(AuditRecord::other_types().map(ToOwned::to_owned).collect());
+    }
+    let database = edge.platform.database();
+    let page = store::audit_records::list_audit_records(database, &caller.tenant, &filter, &request).await?;
+    reply::page(&wire, media_type, "auditRecords", &page, (&request, &query))
+}
+
+/// `GET /audit/auditRecords/<id>`.
+///
+/// # Errors
+/// 403 without ROLE_AUDIT_READ or a device permission for the object it is about, 404 for an unknown id.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let authority = reading(&caller);
+    if matches!(&authority, Authority::Limited(grants) if grants.is_empty()) {
+        return Err(ApiError::forbidden());
+    }
+    let media_type = wire.accepted("auditRecord")?;
+    let (database, id) = (edge.platform.database(), AuditRecordId::parse(&path)?);
+    let record = store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
+    authorize(&edge, &caller, &authority, record.object()).await?;
+    Ok(reply::found(media_type, &record, &wire.links()))
+}
+
+/// `DELETE /audit/auditRecords`: deletes what the filters of GET find, without any everything (Y-04). 204 when all are gone; a
+/// client that goes away earlier leaves the rest.
+///
+/// # Errors
+/// 403 without ROLE_AUDIT_ADMIN, 422 for a wrong parameter.
+pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::AUDIT_ADMIN)?;
+    let mode = wire.mode()?;
+    let filter = filter(&Query::parse(wire.query_string()))?;
+    if mode.stores() {
+        let database = edge.platform.database();
+        store::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
+    }
+    Ok(HttpResponse::NoContent().finish())
+}
+
+fn reading(caller: &Caller) -> Authority {
+    caller.authority(role::AUDIT_READ, Api::Audit, Permission::Read)
+}
+
+/// Lets the role through, and device permissions to the records of a managed object that they name. Nobody owns a record.
+async fn authorize(
+    edge: &Edge,
+    caller: &Caller,
+    authority: &Authority,
+    object: Option<ManagedObjectId>,
+) -> Result<()> {
+    if matches!(authority, Authority::Role) {
+        return Ok(());
+    }
+    let object = object.ok_or_else(ApiError::forbidden)?;
+    let by = (authority, &*caller.user, Ownership::Ignored);
+    let database = edge.platform.database();
+    let outcome = store::access::authorize(database, &caller.tenant, object, by, Source::has_fragment).await;
+    outcome.map_err(|error| match error {
+        // The object of a record may be gone, and with it every permission to read of it.
+        Error::NotFound { .. } => ApiError::forbidden(),
+        other => other.into(),
+    })
+}
+
+fn filter(query: &Query) -> Result<AuditRecordFilter> {
+    let text = |name: &str| query.get(name).map(ToOwned::to_owned);
+    let order = match query.flag("revert")? {
+        Some(true) => TimeOrder::NewestFirst,
+        _ => TimeOrder::OldestFirst,
+    };
+    Ok(AuditRecordFilter {
+        type_: text("type"),
+        except_types: None,
+        user: text("user"),
+        application: text("application"),
+        source: text("source"),
+        date_from: query.time("dateFrom")?,
+        date_to: query.time("dateTo")?,
+        order,
+    })
+}

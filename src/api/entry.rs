@@ -1,0 +1,299 @@
+//! `/platform` and the entry resource of each interface: links and URI templates that clients fill in (document 1,
+//! Platform root; document 2, the `…Api` types; C-14). They hold no data, so they ask nothing but the role.
+//!
+//! An interface whose collections are not served yet has its entry resource all the same.
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use platform_actors::model::role;
+use serde_json::{Map, Value, json};
+
+use crate::auth::Caller;
+use crate::http::Wire;
+use crate::http::error::{ApiError, Result};
+use crate::server::Edge;
+
+/// The entry resource of one interface.
+struct Entry {
+    path: &'static str,
+    media_type: &'static str,
+    /// Any of these opens it; none: everybody who is authenticated.
+    roles: &'static [&'static str],
+    /// Collections by name: their path and the name of their array.
+    collections: &'static [(&'static str, &'static str, &'static str)],
+    /// Other links and URI templates, by name.
+    templates: &'static [(&'static str, &'static str)],
+}
+
+/// Collections of the inventory are filtered by what the caller may see, so its entry is open to everybody (I-05).
+const INVENTORY: Entry = Entry {
+    path: "/inventory",
+    media_type: "inventoryApi",
+    roles: &[],
+    collections: &[("managedObjects", "/inventory/managedObjects", "references")],
+    templates: &[
+        ("managedObjectsForType", "/inventory/managedObjects?type={type}"),
+        ("managedObjectsForFragmentType", "/inventory/managedObjects?fragmentType={fragmentType}"),
+        ("managedObjectsForListOfIds", "/inventory/managedObjects?ids={ids}"),
+        ("managedObjectsForText", "/inventory/managedObjects?text={text}"),
+    ],
+};
+
+const IDENTITY: Entry = Entry {
+    path: "/identity",
+    media_type: "identityApi",
+    roles: &[role::IDENTITY_READ],
+    collections: &[],
+    templates: &[
+        ("externalId", "/identity/externalIds/{type}/{value}"),
+        ("externalIdsOfGlobalId", "/identity/globalIds/{globalId}/externalIds"),
+    ],
+};
+
+/// What the template `externalId` is to clients that expect a spelling of old (ruling 1.2).
+const COMPATIBLE_EXTERNAL_ID: &str = "/identity/externalIds/{type}/{externaId}";
+
+const ALARM: Entry = Entry {
+    path: "/alarm",
+    media_type: "alarmApi",
+    roles: &[role::ALARM_READ],
+    collections: &[("alarms", "/alarm/alarms", "alarms")],
+    templates: &[
+        ("alarmsForStatus", "/alarm/alarms?status={status}"),
+        ("alarmsForSource", "/alarm/alarms?source={source}"),
+        ("alarmsForSourceAndStatus", "/alarm/alarms?source={source}&status={status}"),
+        ("alarmsForTime", "/alarm/alarms?dateFrom={dateFrom}&dateTo={dateTo}"),
+        ("alarmsForStatusAndTime", "/alarm/alarms?status={status}&dateFrom={dateFrom}&dateTo={dateTo}"),
+        ("alarmsForSourceAndTime", "/alarm/alarms?source={source}&dateFrom={dateFrom}&dateTo={dateTo}"),
+        (
+            "alarmsForSourceAndStatusAndTime",
+            "/alarm/alarms?source={source}&status={status}&dateFrom={dateFrom}&dateTo={dateTo}",
+        ),
+        // The names of the document; the collection takes them beside its own (X-08).
+        (
+            "alarmsForSourceWithAssetsAndWithDevices",
+            "/alarm/alarms?source={source}&withAssets={withAssets}&withDevices={withDevices}",
+        ),
+        ("alarmsForSeverity", "/alarm/alarms?severity={severity}"),
+        ("alarmsForResolved", "/alarm/alarms?resolved={resolved}"),
+    ],
+};
+
+const EVENT: Entry = Entry {
+    path: "/event",
+    media_type: "eventApi",
+    roles: &[role::EVENT_READ],
+    collections: &[("events", "/event/events", "events")],
+    templates: &[
+        ("eventsForType", "/event/events?type={type}"),
+        ("eventsForSource", "/event/events?source={source}"),
+        ("eventsForSourceAndType", "/event/events?source={source}&type={type}"),
+        ("eventsForTime", "/event/events?dateFrom={dateFrom}&dateTo={dateTo}"),
+        ("eventsForFragmentType", "/event/events?fragmentType={fragmentType}"),
+        ("eventsForSourceAndTime", "/event/events?source={source}&dateFrom={dateFrom}&dateTo={dateTo}"),
+        ("eventsForSourceAndFragmentType", "/event/events?source={source}&fragmentType={fragmentType}"),
+        (
+            "eventsForDateAndFragmentType",
+            "/event/events?dateFrom={dateFrom}&dateTo={dateTo}&fragmentType={fragmentType}",
+        ),
+        ("eventsForFragmentTypeAndType", "/event/events?fragmentType={fragmentType}&type={type}"),
+        ("eventsForTimeAndType", "/event/events?dateFrom={dateFrom}&dateTo={dateTo}&type={type}"),
+        (
+            "eventsForSourceAndDateAndFragmentType",
+            "/event/events?source={source}&dateFrom={dateFrom}&dateTo={dateTo}&fragmentType={fragmentType}",
+        ),
+        (
+            "eventsForSourceAndDateAndFragmentTypeAndType",
+            "/event/events?source={source}&dateFrom={dateFrom}&dateTo={dateTo}&fragmentType={fragmentType}\
+             &type={type}",
+        ),
+        (
+            "eventsForSourceAndFragmentTypeAndType",
+            "/event/events?source={source}&fragmentType={fragmentType}&type={type}",
+        ),
+        (
+            "eventsForSourceAndTimeAndType",
+            "/event/events?source={source}&dateFrom={dateFrom}&dateTo={dateTo}&type={type}",
+        ),
+        (
+            "eventsForDateAndFragmentTypeAndType",
+            "/event/events?dateFrom={dateFrom}&dateTo={dateTo}&fragmentType={fragmentType}&type={type}",
+        ),
+    ],
+};
+
+/// Its templates are every combination of filters; see [`measurement_templates`].
+const MEASUREMENT: Entry = Entry {
+    path: "/measurement",
+    media_type: "measurementApi",
+    roles: &[role::MEASUREMENT_READ],
+    collections: &[("measurements", "/measurement/measurements", "measurements")],
+    templates: &[],
+};
+
+const DEVICE_CONTROL: Entry = Entry {
+    path: "/devicecontrol",
+    media_type: "devicecontrolApi",
+    roles: &[role::DEVICE_CONTROL_READ],
+    collections: &[("operations", "/devicecontrol/operations", "operations")],
+    templates: &[
+        ("operationsByStatus", "/devicecontrol/operations?status={status}"),
+        ("operationsByAgentId", "/devicecontrol/operations?agentId={agentId}"),
+        ("operationsByAgentIdAndStatus", "/devicecontrol/operations?agentId={agentId}&status={status}"),
+        ("operationsByDeviceId", "/devicecontrol/operations?deviceId={deviceId}"),
+        ("operationsByDeviceIdAndStatus", "/devicecontrol/operations?deviceId={deviceId}&status={status}"),
+    ],
+};
+
+const AUDIT: Entry = Entry {
+    path: "/audit",
+    media_type: "auditApi",
+    roles: &[role::AUDIT_READ],
+    collections: &[("auditRecords", "/audit/auditRecords", "auditRecords")],
+    templates: &[
+        ("auditRecordsForType", "/audit/auditRecords?type={type}"),
+        ("auditRecordsForUser", "/audit/auditRecords?user={user}"),
+        ("auditRecordsForApplication", "/audit/auditRecords?application={application}"),
+        ("auditRecordsForUserAndType", "/audit/auditRecords?user={user}&type={type}"),
+        ("auditRecordsForUserAndApplication", "/audit/auditRecords?user={user}&application={application}"),
+        ("auditRecordsForTypeAndApplication", "/audit/auditRecords?type={type}&application={application}"),
+        (
+            "auditRecordsForTypeAndUserAndApplication",
+            "/audit/auditRecords?type={type}&user={user}&application={application}",
+        ),
+    ],
+};
+
+/// Open to everybody (U-04).
+const USER: Entry = Entry {
+    path: "/user",
+    media_type: "userApi",
+    roles: &[],
+    collections: &[],
+    templates: &[
+        ("userByName", "/user/{realm}/userByName/{userName}"),
+        ("users", "/user/{realm}/users"),
+        ("currentUser", "/user/currentUser"),
+        ("groupByName", "/user/{realm}/groupByName/{groupName}"),
+        ("groups", "/user/{realm}/groups"),
+        ("roles", "/user/roles"),
+    ],
+};
+
+/// One of two names of its role opens it (X-25).
+const APPLICATION: Entry = Entry {
+    path: "/application",
+    media_type: "applicationApi",
+    roles: &[role::APPLICATION_READ, role::APPLICATION_MANAGEMENT_READ],
+    collections: &[("applications", "/application/applications", "applications")],
+    templates: &[
+        ("applicationById", "/application/applications/{id}"),
+        ("applicationsByName", "/application/applicationsByName/{name}"),
+        ("applicationsByTenant", "/application/applicationsByTenant/{tenant}"),
+        ("applicationsByOwner", "/application/applicationsByOwner/{tenant}"),
+    ],
+};
+
+const CEP: Entry = Entry {
+    path: "/cep",
+    media_type: "cepApi",
+    roles: &[role::CEP_MANAGEMENT_READ],
+    collections: &[("modules", "/cep/modules", "modules")],
+    templates: &[],
+};
+
+/// What `/platform` embeds; `/application` and `/cep` are not part of it (document 1, Platform root).
+const PLATFORM: [(&str, &Entry); 8] = [
+    ("inventory", &INVENTORY),
+    ("identity", &IDENTITY),
+    ("event", &EVENT),
+    ("measurement", &MEASUREMENT),
+    ("audit", &AUDIT),
+    ("alarm", &ALARM),
+    ("user", &USER),
+    ("deviceControl", &DEVICE_CONTROL),
+];
+
+const ENTRIES: [&Entry; 10] =
+    [&INVENTORY, &IDENTITY, &ALARM, &EVENT, &MEASUREMENT, &DEVICE_CONTROL, &AUDIT, &USER, &APPLICATION, &CEP];
+
+/// The paths [`get`] answers.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    ENTRIES.into_iter().map(|entry| entry.path)
+}
+
+/// `GET /platform`: the entry resources of the interfaces in one, for everybody who is authenticated.
+///
+/// # Errors
+/// 406 for a type that cannot be given.
+pub async fn platform(_: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let media_type = wire.accepted("platformApi")?;
+    let links = wire.links();
+    let mut body = Map::new();
+    body.insert("self".into(), format!("{}/platform", links.base()).into());
+    for (name, entry) in PLATFORM {
+        body.insert(name.into(), entry.shown(links.base(), &edge));
+    }
+    Ok(answer(media_type, Value::Object(body)))
+}
+
+/// `GET` of the entry resource at one of [`paths`].
+///
+/// # Errors
+/// 403 without its role, 406 for a type that cannot be given.
+pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let entry = ENTRIES.into_iter().find(|entry| entry.path == wire.path());
+    let entry = entry.ok_or_else(|| ApiError::NoSuchPath(wire.path().to_owned()))?;
+    if !entry.roles.is_empty() && !entry.roles.iter().any(|role| caller.roles.has(role)) {
+        return Err(ApiError::forbidden());
+    }
+    let media_type = wire.accepted(entry.media_type)?;
+    Ok(answer(media_type, entry.shown(wire.links().base(), &edge)))
+}
+
+fn answer(media_type: String, body: Value) -> HttpResponse {
+    HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(body.to_string())
+}
+
+impl Entry {
+    fn shown(&self, base: &str, edge: &Edge) -> Value {
+        let mut body = Map::new();
+        body.insert("self".into(), format!("{base}{}", self.path).into());
+        for (name, path, array) in self.collections {
+            body.insert((*name).into(), json!({"self": format!("{base}{path}"), *array: []}));
+        }
+        for (name, template) in self.templates {
+            let template = match *name {
+                "externalId" if edge.client_compatibility => COMPATIBLE_EXTERNAL_ID,
+                _ => template,
+            };
+            body.insert((*name).into(), format!("{base}{template}").into());
+        }
+        if self.path == MEASUREMENT.path {
+            body.extend(measurement_templates(base));
+        }
+        Value::Object(body)
+    }
+}
+
+/// One template for every combination of filters, named by them in this order (document 2, Measurement). A series is one
+/// of a value fragment, so it is asked for with that only (G-04).
+fn measurement_templates(base: &str) -> impl Iterator<Item = (String, Value)> {
+    const FILTERS: [(&str, &str); 5] = [
+        ("Source", "source={source}"),
+        ("Date", "dateFrom={dateFrom}&dateTo={dateTo}"),
+        ("ValueFragmentType", "valueFragmentType={valueFragmentType}"),
+        ("ValueFragmentSeries", "valueFragmentSeries={valueFragmentSeries}"),
+        ("Type", "type={type}"),
+    ];
+    const FRAGMENT: u32 = 1 << 2;
+    const SERIES: u32 = 1 << 3;
+    let sensible = |set: &u32| set & SERIES == 0 || set & FRAGMENT != 0;
+    (1..1_u32 << FILTERS.len()).filter(sensible).map(move |set| {
+        let used = || FILTERS.iter().enumerate().filter(move |(n, _)| set & (1 << n) != 0).map(|(_, f)| f);
+        let names: Vec<&str> = used().map(|(name, _)| *name).collect();
+        let parameters: Vec<&str> = used().map(|(_, parameter)| *parameter).collect();
+        let template = format!("{base}/measurement/measurements?{}", parameters.join("&"));
+        (format!("measurementsFor{}", names.join("And")), template.into())
+    })
+}

@@ -1,0 +1,22 @@
+//! Audit records (document 2, Audit; Y-01 to Y-05).
+
+mod create;
+mod delete;
+mod list;
+mod roles;
+
+use serde_json::{Value, json};
+
+const RECORDS: &str = "/audit/auditRecords";
+
+/// A complete body.
+fn record_of(kind: &str, source: &str) -> Value {
+    json!({
+        "activity": "Door opened",
+        "type": kind,
+        "time": "2024-03-10T02:30:00.000+01:00",
+        "text": "Somebody opened a door",
+        "source": {"id": source},
+        "severity": "minor",
+    })
+}

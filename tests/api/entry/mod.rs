@@ -1,0 +1,12 @@
+//! `/platform` and the entry resources (document 1, Platform root; document 2, the `…Api` types; C-14).
+
+mod resources;
+mod roles;
+mod templates;
+
+use serde_json::Value;
+
+/// An entry resource without its `self` and with `<base>` for the address of the server.
+fn shown(entry: &Value, base: &str) -> Value {
+    crate::harness::redacted(&crate::harness::without(entry, &["self"]), &[(base, "<base>")])
+}

@@ -1,0 +1,150 @@
+//! Each entry resource as a whole, against the lists of the documents.
+
+use serde_json::{Value, json};
+
+use super::shown;
+use crate::harness::TestServer;
+
+#[tokio::test]
+async fn inventory_has_its_collection_and_templates() {
+    let server = TestServer::start().await;
+
+    let entry = server.admin().read("/inventory").await;
+
+    assert_eq!(entry["self"], format!("{}/inventory", server.base()));
+    assert_eq!(
+        shown(&entry, server.base()),
+        json!({
+            "managedObjects": {"self": "<base>/inventory/managedObjects", "references": []},
+            "managedObjectsForType": "<base>/inventory/managedObjects?type={type}",
+            "managedObjectsForFragmentType": "<base>/inventory/managedObjects?fragmentType={fragmentType}",
+            "managedObjectsForListOfIds": "<base>/inventory/managedObjects?ids={ids}",
+            "managedObjectsForText": "<base>/inventory/managedObjects?text={text}",
+        })
+    );
+}
+
+#[tokio::test]
+async fn identity_has_its_templates() {
+    let server = TestServer::start().await;
+
+    let entry = server.admin().read("/identity").await;
+
+    assert_eq!(
+        shown(&entry, server.base()),
+        json!({
+            "externalId": "<base>/identity/externalIds/{type}/{value}",
+            "externalIdsOfGlobalId": "<base>/identity/globalIds/{globalId}/externalIds",
+        })
+    );
+}
+
+#[tokio::test]
+async fn compatibility_switch_changes_the_template_of_external_ids() {
+    let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
+    let admin = server.admin();
+
+    let wanted = format!("{}/identity/externalIds/{{type}}/{{externaId}}", server.base());
+    assert_eq!(admin.read("/identity").await["externalId"], wanted);
+    assert_eq!(admin.read("/platform").await["identity"]["externalId"], wanted);
+}
+
+#[tokio::test]
+async fn device_control_has_its_collection_and_templates() {
+    let server = TestServer::start().await;
+
+    let entry = server.admin().read("/devicecontrol").await;
+
+    assert_eq!(
+        shown(&entry, server.base()),
+        json!({
+            "operations": {"self": "<base>/devicecontrol/operations", "operations": []},
+            "operationsByStatus": "<base>/devicecontrol/operations?status={status}",
+            "operationsByAgentId": "<base>/devicecontrol/operations?agentId={agentId}",
+            "operationsByAgentIdAndStatus": "<base>/devicecontrol/operations?agentId={agentId}&status={status}",
+            "operationsByDeviceId": "<base>/devicecontrol/operations?deviceId={deviceId}",
+            "operationsByDeviceIdAndStatus":
+                "<base>/devicecontrol/operations?deviceId={deviceId}&status={status}",
+        })
+    );
+}
+
+#[tokio::test]
+async fn user_has_its_links_and_templates() {
+    let server = TestServer::start().await;
+
+    let entry = server.admin().read("/user").await;
+
+    assert_eq!(
+        shown(&entry, server.base()),
+        json!({
+            "userByName": "<base>/user/{realm}/userByName/{userName}",
+            "users": "<base>/user/{realm}/users",
+            "currentUser": "<base>/user/currentUser",
+            "groupByName": "<base>/user/{realm}/groupByName/{groupName}",
+            "groups": "<base>/user/{realm}/groups",
+            "roles": "<base>/user/roles",
+        })
+    );
+}
+
+#[tokio::test]
+async fn application_has_its_collection_and_templates() {
+    let server = TestServer::start().await;
+
+    let entry = server.admin().read("/application").await;
+
+    assert_eq!(
+        shown(&entry, server.base()),
+        json!({
+            "applications": {"self": "<base>/application/applications", "applications": []},
+            "applicationById": "<base>/application/applications/{id}",
+            "applicationsByName": "<base>/application/applicationsByName/{name}",
+            "applicationsByTenant": "<base>/application/applicationsByTenant/{tenant}",
+            "applicationsByOwner": "<base>/application/applicationsByOwner/{tenant}",
+        })
+    );
+}
+
+#[tokio::test]
+async fn cep_has_its_collection() {
+    let server = TestServer::start().await;
+
+    let entry = server.admin().read("/cep").await;
+
+    let modules = json!({"modules": {"self": "<base>/cep/modules", "modules": []}});
+    assert_eq!(shown(&entry, server.base()), modules);
+}
+
+#[tokio::test]
+async fn platform_embeds_the_entry_resources_of_the_documents() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut wanted = json!({"self": format!("{}/platform", server.base())});
+    for (name, path) in [
+        ("inventory", "/inventory"),
+        ("identity", "/identity"),
+        ("event", "/event"),
+        ("measurement", "/measurement"),
+        ("audit", "/audit"),
+        ("alarm", "/alarm"),
+        ("user", "/user"),
+        ("deviceControl", "/devicecontrol"),
+    ] {
+        wanted[name] = admin.read(path).await;
+    }
+
+    assert_eq!(admin.read("/platform").await, wanted);
+}
+
+#[tokio::test]
+async fn links_start_with_the_address_the_client_used() {
+    let server = TestServer::start().await;
+
+    let request = server.admin().request("GET", "/alarm/").header("Host", "things.example.com:81");
+    let entry: Value = request.send().await.json();
+
+    assert_eq!(entry["self"], "http://things.example.com:81/alarm");
+    assert_eq!(entry["alarms"]["self"], "http://things.example.com:81/alarm/alarms");
+    assert_eq!(entry["alarmsForStatus"], "http://things.example.com:81/alarm/alarms?status={status}");
+}
