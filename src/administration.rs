@@ -6,7 +6,7 @@ use platform_actors::model::access::DevicePermissions;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::tenant::{Tenant, TenantStatus, parse_domain};
-use platform_actors::model::user::{User, parse_password, parse_user_name};
+use platform_actors::model::user::{Account, parse_password, parse_user_name};
 use platform_actors::store::{self, Database};
 use platform_actors::{Error, Result};
 
@@ -118,7 +118,7 @@ async fn insert_user(
     roles: RoleSet,
     secret: &Secret,
 ) -> Result<()> {
-    let user = User {
+    let user = Account {
         tenant: tenant.clone(),
         name: parse_user_name(name)?,
         password_hash: Some(secret.hash(key)),

@@ -8,6 +8,7 @@ pub mod alarm;
 pub mod audit_record;
 pub mod body;
 pub mod fragments;
+pub mod group;
 pub mod id;
 pub mod links;
 pub mod managed_object;

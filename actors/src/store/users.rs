@@ -9,7 +9,7 @@ use crate::model::access::DevicePermissions;
 use crate::model::id::TenantId;
 use crate::model::role::RoleSet;
 use crate::model::tenant::TenantStatus;
-use crate::model::user::User;
+use crate::model::user::Account;
 
 const FIND: &str = include_str!("../../../sql/queries/users/find.sql");
 const INSERT: &str = include_str!("../../../sql/queries/users/insert.sql");
@@ -23,14 +23,14 @@ pub async fn find_user(
     database: &Database,
     tenant: &TenantId,
     name: &str,
-) -> Result<Option<(User, TenantStatus)>> {
+) -> Result<Option<(Account, TenantStatus)>> {
     let client = database.loader().await?;
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
     let Some(row) = row else { return Ok(None) };
     let permissions: Vec<Json<Box<RawValue>>> = row.get(5);
     let permissions = permissions.iter().map(|held| DevicePermissions::parse(&held.0));
-    let user = User {
+    let user = Account {
         tenant: tenant.clone(),
         name: row.get::<_, &str>(0).into(),
         password_hash: row.get(1),
@@ -46,7 +46,7 @@ pub async fn find_user(
 ///
 /// # Errors
 /// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist.
-pub async fn insert_user(database: &Database, user: &User) -> Result<()> {
+pub async fn insert_user(database: &Database, user: &Account) -> Result<()> {
     let client = database.reader().await?;
     let roles: Vec<&str> = user.roles.names().collect();
     let inserted = client
