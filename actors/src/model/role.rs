@@ -321,6 +321,13 @@ impl RoleSet {
     }
 }
 
+/// A list of names.
+impl Serialize for RoleSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.names())
+    }
+}
+
 impl<S: Into<Box<str>>> FromIterator<S> for RoleSet {
     fn from_iter<I: IntoIterator<Item = S>>(roles: I) -> Self {
         let mut roles: Vec<Box<str>> = roles.into_iter().map(Into::into).collect();

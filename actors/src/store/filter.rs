@@ -42,6 +42,11 @@ impl Filtered {
         let _ = write!(self.conditions, " AND {}", condition.replace('$', &number));
     }
 
+    /// Adds a condition that has no parameter.
+    pub(super) fn only(&mut self, condition: &'static str) {
+        let _ = write!(self.conditions, " AND {condition}");
+    }
+
     /// Adds a condition when the filter is set.
     pub(super) fn and_some<T: ToSql + Sync + Send + 'static>(&mut self, condition: &str, value: Option<T>) {
         if let Some(value) = value {

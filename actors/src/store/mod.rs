@@ -7,9 +7,12 @@ pub mod access;
 pub mod alarms;
 pub(crate) mod audit_records;
 mod filter;
+pub mod group_members;
+pub mod groups;
 pub mod managed_objects;
 mod migrations;
 pub mod tenants;
+pub mod user_changes;
 pub mod users;
 pub(crate) mod watch;
 
@@ -150,6 +153,20 @@ impl Database {
         client.execute(insert, &[&name, &value]).await?;
         Ok(client.query_one("SELECT value FROM deployment WHERE name = $1", &[&name]).await?.get(0))
     }
+}
+
+/// Runs a transaction again that lost against others of the same moment, a few times.
+///
+/// # Errors
+/// What the transaction fails with; `Contended` when it lost every time.
+async fn until_uncontended<T>(transaction: impl AsyncFn() -> Result<T>) -> Result<T> {
+    for _ in 0..4 {
+        match transaction().await {
+            Err(Error::Contended) => {}
+            outcome => return outcome,
+        }
+    }
+    transaction().await
 }
 
 impl std::fmt::Debug for Database {

@@ -4,7 +4,21 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::model::access::DevicePermissions;
+use crate::model::id::TenantId;
 use crate::model::role::{self, RoleSet};
+
+/// One change of users or groups: where, by whom, by what right.
+#[derive(Debug, Clone)]
+pub struct Administration {
+    /// Whose users and groups.
+    pub tenant: TenantId,
+    /// Who asks, as audit records name them.
+    pub by: String,
+    /// By what right.
+    pub authority: UserAuthority,
+    /// Id of the audit record, when the change makes one (Y-05).
+    pub audit_record: i64,
+}
 
 /// By what right somebody reads or writes users (U-04).
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-pub use authority::UserAuthority;
+pub use authority::{Administration, UserAuthority};
 pub use change::{NewUser, UserPatch};
 pub use name::{parse_member, parse_password, parse_user_name, parse_user_of_path};
 
@@ -81,6 +81,23 @@ pub struct Profile {
 }
 
 impl User {
+    /// A new user: enabled, in no group, with the roles every new user has (U-05).
+    pub fn new(tenant: &TenantId, name: Arc<str>) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            name,
+            profile: Profile::default(),
+            enabled: true,
+            owner: None,
+            custom_properties: Fragments::default(),
+            permissions: DevicePermissions::default(),
+            roles: role::of_new_user(),
+            groups: Vec::new(),
+            last_password_change: Timestamp::now(),
+            subusers_count: None,
+        }
+    }
+
     /// Writes the members `user` and `currentUser` have in common.
     fn serialize_common<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let Profile { first_name, last_name, display_name, phone, email } = &self.profile;
