@@ -113,7 +113,8 @@ impl DevicePermissions {
             };
             let by_roles =
                 || apis.iter().all(|api| permissions.iter().all(|permission| has_role(*api, *permission)));
-            by_roles() || of_device.get(&entry.device).is_some_and(|own| own.iter().any(|own| own.covers(entry)))
+            by_roles()
+                || of_device.get(&entry.device).is_some_and(|own| own.iter().any(|own| own.covers(entry)))
         })
     }
 

@@ -236,9 +236,9 @@ impl GroupPatch {
 
     fn take_from(body: &mut Body) -> Result<Self> {
         let name = body.take_text("name", MAX_SHORT_TEXT)?.map(|name| parse_name(&name)).transpose()?;
-        let description = body.take_nullable("description").map(|raw| {
-            raw.map(|raw| text("description", &raw, MAX_SHORT_TEXT)).transpose()
-        });
+        let description = body
+            .take_nullable("description")
+            .map(|raw| raw.map(|raw| text("description", &raw, MAX_SHORT_TEXT)).transpose());
         let permissions = body.take_nullable("devicePermissions").map(|raw| match raw {
             Some(raw) => DevicePermissions::parse(&raw),
             None => Ok(DevicePermissions::default()),
@@ -264,15 +264,25 @@ pub fn default_groups() -> Vec<(&'static str, RoleSet)> {
     use role::*;
     let own = [USER_MANAGEMENT_OWN_READ, USER_MANAGEMENT_OWN_ADMIN];
     let reads = [
-        INVENTORY_READ, IDENTITY_READ, ALARM_READ, EVENT_READ, MEASUREMENT_READ, AUDIT_READ, DEVICE_CONTROL_READ,
+        INVENTORY_READ,
+        IDENTITY_READ,
+        ALARM_READ,
+        EVENT_READ,
+        MEASUREMENT_READ,
+        AUDIT_READ,
+        DEVICE_CONTROL_READ,
     ];
-    let writes = [
-        INVENTORY_ADMIN, IDENTITY_ADMIN, ALARM_ADMIN, EVENT_ADMIN, MEASUREMENT_ADMIN, DEVICE_CONTROL_ADMIN,
-    ];
+    let writes =
+        [INVENTORY_ADMIN, IDENTITY_ADMIN, ALARM_ADMIN, EVENT_ADMIN, MEASUREMENT_ADMIN, DEVICE_CONTROL_ADMIN];
     let bulk = [BULK_OPERATION_READ, BULK_OPERATION_ADMIN];
     let set = |parts: &[&[&'static str]]| parts.concat().into_iter().collect::<RoleSet>();
     let device = [
-        INVENTORY_CREATE, INVENTORY_READ, IDENTITY_READ, IDENTITY_ADMIN, DEVICE_CONTROL_READ, NOTIFICATION_READ,
+        INVENTORY_CREATE,
+        INVENTORY_READ,
+        IDENTITY_READ,
+        IDENTITY_ADMIN,
+        DEVICE_CONTROL_READ,
+        NOTIFICATION_READ,
     ];
     let cep = [CEP_MANAGEMENT_READ, CEP_MANAGEMENT_ADMIN, SMARTRULE_READ, SMARTRULE_ADMIN, NOTIFICATION_READ];
     let users = [USER_MANAGEMENT_READ, USER_MANAGEMENT_ADMIN, USER_MANAGEMENT_CREATE];
@@ -341,7 +351,10 @@ mod tests {
             assert!(NewGroup::parse(body(&format!(r#"{{"name":"{name}"}}"#))).is_err(), "{name:?}");
         }
         let longest = "ä".repeat(254);
-        assert_eq!(NewGroup::parse(body(&format!(r#"{{"name":"{longest}"}}"#))).expect("valid").name, longest);
+        assert_eq!(
+            NewGroup::parse(body(&format!(r#"{{"name":"{longest}"}}"#))).expect("valid").name,
+            longest
+        );
         let error = NewGroup::parse(body("{}")).expect_err("no name").to_string();
         assert_eq!(error, "Following mandatory fields should be included: name");
     }

@@ -226,10 +226,21 @@ impl Role {
         let name = referred(&mut body, "role", &["self", "id", "name"])?;
         // Names of roles need no encoding in a link, so its last segment is the name.
         let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let role = Self::named(name).map_err(|_| Error::invalid_value("role", name, "a role of /user/roles"))?;
-        match [SYSTEM, DEVICE_BOOTSTRAP].contains(&name) {
-            true => Err(Error::invalid_value("role", name, "a role that may be assigned")),
-            false => Ok(role),
+        Self::assignable(name)
+    }
+
+    /// A role that may be given to people and groups.
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown role, the internal one, and the bootstrap user's.
+    pub fn assignable(name: &str) -> Result<Self> {
+        match Self::named(name) {
+            Ok(role) if ![SYSTEM, DEVICE_BOOTSTRAP].contains(&name) => Ok(role),
+            _ => {
+                let administrator = administrator();
+                let allowed: Vec<&str> = administrator.names().collect();
+                Err(Error::invalid_value("role", name, &allowed.join(", ")))
+            }
         }
     }
 }
@@ -239,9 +250,9 @@ impl Role {
 /// # Errors
 /// `Invalid` when the member is absent or no object with one of `members` as text.
 pub(crate) fn referred(body: &mut Body, name: &str, members: &[&str]) -> Result<String> {
-    let raw = body.take(name).ok_or_else(|| {
-        Error::Invalid(format!("Following mandatory fields should be included: {name}"))
-    })?;
+    let raw = body
+        .take(name)
+        .ok_or_else(|| Error::Invalid(format!("Following mandatory fields should be included: {name}")))?;
     let allowed = format!("an object with one of {}", members.join(", "));
     let wrong = || Error::invalid_value(name, raw.get(), &allowed);
     let mut object = Body::parse(raw.get().as_bytes()).map_err(|_| wrong())?;

@@ -130,7 +130,11 @@ pub(super) async fn lock_admins(client: &impl GenericClient, tenant: &TenantId) 
 ///
 /// # Errors
 /// `Refused` when there is none.
-pub(super) async fn ensure_may_lose(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<()> {
+pub(super) async fn ensure_may_lose(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    name: &str,
+) -> Result<()> {
     match client.query_one(MAY_LOSE, &[&tenant.as_str(), &name]).await?.get(0) {
         true => Ok(()),
         false => Err(Error::Refused("no other member of group 'admins' could log in")),

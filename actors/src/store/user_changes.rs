@@ -29,15 +29,12 @@ const INHERIT_SUBUSERS: &str = include_str!("../../../sql/queries/users/inherit_
 /// # Errors
 /// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist, `Invalid` for an unknown owner.
 pub async fn insert_user(database: &Database, user: &User, password_hash: Option<&str>) -> Result<User> {
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        insert(&transaction, user, password_hash).await?;
-        let stored = read_user(&transaction, &user.tenant, &user.name).await?;
-        transaction.commit().await?;
-        Ok(stored)
-    })
-    .await
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    insert(&transaction, user, password_hash).await?;
+    let stored = read_user(&transaction, &user.tenant, &user.name).await?;
+    transaction.commit().await?;
+    Ok(stored)
 }
 
 /// Creates a user that administers its tenant: a member of `admins` (U-10). One transaction.
@@ -132,9 +129,7 @@ pub async fn update_user(
         update(&transaction, &user, password_hash).await?;
         let changes = changed("devicePermissions", &before.permissions, &user.permissions);
         audit_user(&transaction, administration, name, changes.into_iter().collect()).await?;
-        if password_hash.is_some()
-            || user.enabled != before.enabled
-            || user.permissions != before.permissions
+        if password_hash.is_some() || user.enabled != before.enabled || user.permissions != before.permissions
         {
             watch::announce(&transaction, tenant, name).await?;
         }
@@ -269,8 +264,8 @@ pub(super) async fn lock_user(client: &impl GenericClient, tenant: &TenantId, na
 /// The owner of a user is another user of the tenant, and stays until the transaction ends.
 async fn ensure_owner(client: &impl GenericClient, user: &User) -> Result<()> {
     let Some(owner) = &user.owner else { return Ok(()) };
-    let known = *owner != *user.name
-        && client.query_opt(KEEP, &[&user.tenant.as_str(), owner]).await?.is_some();
+    let known =
+        *owner != *user.name && client.query_opt(KEEP, &[&user.tenant.as_str(), owner]).await?.is_some();
     match known {
         true => Ok(()),
         false => Err(Error::invalid_value("owner", owner, "another user of this tenant")),
@@ -278,7 +273,11 @@ async fn ensure_owner(client: &impl GenericClient, user: &User) -> Result<()> {
 }
 
 /// The change of an attribute, if it is one.
-pub(super) fn changed<T: Serialize + PartialEq>(attribute: &str, before: &T, after: &T) -> Option<AttributeChange> {
+pub(super) fn changed<T: Serialize + PartialEq>(
+    attribute: &str,
+    before: &T,
+    after: &T,
+) -> Option<AttributeChange> {
     let value = |of: &T| serde_json::to_value(of).expect("all keys are strings");
     (before != after).then(|| AttributeChange::replaced_value(attribute, value(before), value(after)))
 }

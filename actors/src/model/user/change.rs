@@ -30,17 +30,13 @@ impl NewUser {
         let without_password = flag("sendPasswordResetEmail", &mut body)?.unwrap_or(false);
         let mut rest = UserPatch::parse(body)?;
         let (name, password) = (rest.name.take(), rest.password.take());
-        let missing: Vec<&str> = [
-            ("userName", name.is_none()),
-            ("password", password.is_none() && !without_password),
-        ]
-        .into_iter()
-        .filter_map(|(name, missing)| missing.then_some(name))
-        .collect();
+        let missing: Vec<&str> =
+            [("userName", name.is_none()), ("password", password.is_none() && !without_password)]
+                .into_iter()
+                .filter_map(|(name, missing)| missing.then_some(name))
+                .collect();
         match name {
-            Some(name) if missing.is_empty() => {
-                Ok(Self { name: parse_user_name(&name)?, password, rest })
-            }
+            Some(name) if missing.is_empty() => Ok(Self { name: parse_user_name(&name)?, password, rest }),
             _ => {
                 let missing = missing.join(",");
                 Err(Error::Invalid(format!("Following mandatory fields should be included: {missing}")))
@@ -113,6 +109,19 @@ impl UserPatch {
         })
     }
 
+    /// Users keep their names: a body may repeat the name, not change it (U-08).
+    ///
+    /// # Errors
+    /// `Invalid` when it names another.
+    pub fn check_name(&self, name: &str) -> Result<()> {
+        match &self.name {
+            Some(given) if given != name => {
+                Err(Error::invalid_value("userName", given, "the name the user has"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What users may change of themselves (U-13); the rest is left as it is.
     pub fn of_oneself(self) -> Self {
         let Self { name, password, first_name, last_name, phone, email, .. } = self;
@@ -164,9 +173,8 @@ fn parse_custom_properties(raw: &RawValue) -> Result<Fragments> {
 /// A mobile number with its country code: `+`, then 7 to 15 digits, the first not 0 (U-08).
 fn parse_phone(text: String) -> Result<String> {
     let digits = text.strip_prefix('+').unwrap_or_default().as_bytes();
-    let valid = (7..=15).contains(&digits.len())
-        && digits[0] != b'0'
-        && digits.iter().all(u8::is_ascii_digit);
+    let valid =
+        (7..=15).contains(&digits.len()) && digits[0] != b'0' && digits.iter().all(u8::is_ascii_digit);
     match valid {
         true => Ok(text),
         false => Err(Error::invalid_value("phone", text, "'+', country code and number: 7 to 15 digits")),
@@ -207,7 +215,9 @@ mod tests {
 
     #[test]
     fn names_with_blanks_separators_and_full_width_characters_are_refused() {
-        for name in ["", "a b", "a/b", "a+b", "a$b", "a:b", "a\\u00a0b", "\\uff21", "a\\u0009b", &"x".repeat(1001)] {
+        for name in
+            ["", "a b", "a/b", "a+b", "a$b", "a:b", "a\\u00a0b", "\\uff21", "a\\u0009b", &"x".repeat(1001)]
+        {
             let json = format!(r#"{{"userName":"{name}","password":"secret-1"}}"#);
             assert!(matches!(NewUser::parse(body(&json)), Err(Error::Invalid(_))), "{name}");
         }
@@ -226,7 +236,10 @@ mod tests {
         }
         for password in ["1234567", r#"["secret-1"]"#, "true"] {
             let error = UserPatch::parse(body(&format!(r#"{{"password":{password}}}"#))).expect_err(password);
-            assert!(error.to_string().contains("password") && !error.to_string().contains(password), "{error}");
+            assert!(
+                error.to_string().contains("password") && !error.to_string().contains(password),
+                "{error}"
+            );
         }
         assert!(UserPatch::parse(body(r#"{"password":"sécret-ÿ"}"#)).is_ok());
     }

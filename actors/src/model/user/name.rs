@@ -96,7 +96,9 @@ mod tests {
         ] {
             match parse_member(&tenant, body(json)) {
                 Ok(read) => assert_eq!(&*read, name, "{json}"),
-                Err(error) => assert!(name.is_empty() && matches!(error, Error::Invalid(_)), "{json}: {error}"),
+                Err(error) => {
+                    assert!(name.is_empty() && matches!(error, Error::Invalid(_)), "{json}: {error}")
+                }
             }
         }
     }
