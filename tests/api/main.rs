@@ -10,8 +10,10 @@
 mod alarms;
 mod callers;
 mod conventions;
+mod groups;
 mod harness;
 mod inventory;
 mod operations;
 mod process;
 mod realtime;
+mod users;
