@@ -11,7 +11,7 @@ use crate::model::access::DevicePermissions;
 use crate::model::body::{Body, MAX_SHORT_TEXT, text};
 use crate::model::id::TenantId;
 use crate::model::links::{Linked, Links};
-use crate::model::role::{self, RoleHolder, RoleReference, RoleSet};
+use crate::model::role::{self, RoleHolder, RoleSet};
 
 /// The group whose members administer a tenant; never without a member who can log in (U-15).
 pub const ADMINS: &str = "admins";
@@ -316,13 +316,6 @@ pub fn default_groups() -> Vec<(&'static str, RoleSet)> {
 /// Whether a group must keep its name and existence (U-02).
 pub fn is_protected(name: &str) -> bool {
     [ADMINS, DEVICES].contains(&name)
-}
-
-impl GroupPlace {
-    /// The references to the roles of this group.
-    pub fn role_references(&self, roles: &RoleSet) -> Vec<RoleReference> {
-        role::references(&RoleHolder::Group(self.tenant.clone(), self.id), roles)
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio_postgres::types::{Json, ToSql};
 
 use super::users::read_user;
-use super::{Database, audit_records, group_members, until_uncontended, watch};
+use super::{Database, audit_records, group_members, groups, until_uncontended, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::group::ADMINS;
@@ -44,18 +44,23 @@ pub async fn insert_user(database: &Database, user: &User, password_hash: Option
 pub async fn insert_administrator(database: &Database, user: &User, password_hash: &str) -> Result<()> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
-    insert(&transaction, user, Some(password_hash)).await?;
-    let admins = super::groups::find_id(&transaction, &user.tenant, ADMINS).await?;
-    group_members::insert(&transaction, &user.tenant, admins, &user.name).await?;
+    enter_administrator(&transaction, user, Some(password_hash)).await?;
     Ok(transaction.commit().await?)
 }
 
-/// Creates a user, as part of the caller's transaction.
-pub(super) async fn insert(
+/// Creates a user as a member of `admins`, as part of the caller's transaction: such as one that creates the tenant.
+pub(super) async fn enter_administrator(
     client: &impl GenericClient,
     user: &User,
     password_hash: Option<&str>,
 ) -> Result<()> {
+    insert(client, user, password_hash).await?;
+    let admins = groups::find_id(client, &user.tenant, ADMINS).await?;
+    group_members::insert(client, &user.tenant, admins, &user.name).await
+}
+
+/// Creates a user, as part of the caller's transaction.
+async fn insert(client: &impl GenericClient, user: &User, password_hash: Option<&str>) -> Result<()> {
     ensure_owner(client, user).await?;
     let roles: Vec<&str> = user.roles.names().collect();
     let profile = &user.profile;

@@ -28,6 +28,9 @@ const COLUMNS: &str = "u.name, u.enabled, u.first_name, u.last_name, u.display_n
     ARRAY(SELECT json_build_array(g.id, g.name, g.description, g.device_permissions) \
         FROM group_members m JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id \
         WHERE m.tenant = u.tenant AND m.user_name = u.name ORDER BY g.id)";
+/// What users and members are sorted by: the same whatever the locale of the database.
+const U_NAME: &str = r#"u.name COLLATE "C""#;
+const MEMBER_NAME: &str = r#"m.user_name COLLATE "C""#;
 /// The last column: how many users somebody owns.
 const SUBUSERS: &str = "(SELECT count(*) FROM users s WHERE s.tenant = u.tenant AND s.owner = u.name)";
 
@@ -101,7 +104,6 @@ pub async fn list_users(
         // The words of the two partial indexes.
         UserKind::People => filtered.only("NOT starts_with(u.name, 'device_')"),
         UserKind::Devices => filtered.only("starts_with(u.name, 'device_')"),
-        UserKind::Any => {}
     }
     if let Some(prefix) = &filter.name_prefix {
         // The two bounds let the index find what the function decides.
@@ -118,7 +120,7 @@ pub async fn list_users(
         SubusersCount::Told => format!("{COLUMNS}, {SUBUSERS}"),
         SubusersCount::Omitted => COLUMNS.to_owned(),
     };
-    read_page(database, tenant, filtered, (&columns, r#"u.name COLLATE "C""#), page).await
+    read_page(database, tenant, (filtered, "u.tenant, u.name", U_NAME), (&columns, page)).await
 }
 
 /// A page of the members of a group, by ascending name. That the group exists is the caller's to know.
@@ -131,18 +133,17 @@ pub async fn list_members(
     group: GroupId,
     page: &PageRequest,
 ) -> Result<Page<User>> {
-    let from = "group_members gm JOIN users u ON u.tenant = gm.tenant AND u.name = gm.user_name";
-    let mut filtered = Filtered::new(from, "gm.tenant", tenant.as_str());
-    filtered.and("gm.group_id = $", group.0);
-    read_page(database, tenant, filtered, (COLUMNS, r#"gm.user_name COLLATE "C""#), page).await
+    let mut filtered = Filtered::new("group_members m", "m.tenant", tenant.as_str());
+    filtered.and("m.group_id = $", group.0);
+    read_page(database, tenant, (filtered, "m.tenant, m.user_name", MEMBER_NAME), (COLUMNS, page)).await
 }
 
+/// Finds out whose page it is, then looks these up: what a user is made of costs too much for those that are skipped.
 async fn read_page(
     database: &Database,
     tenant: &TenantId,
-    mut filtered: Filtered,
-    (columns, name): (&str, &'static str),
-    page: &PageRequest,
+    (mut filtered, key, name): (Filtered, &str, &'static str),
+    (columns, page): (&str, &PageRequest),
 ) -> Result<Page<User>> {
     let client = database.reader().await?;
     let count = match page.total {
@@ -152,7 +153,12 @@ async fn read_page(
         }
         TotalPages::Omitted => Count::Omitted,
     };
-    let statement = client.prepare_cached(&filtered.page(columns, Order::Name(name), page)).await?;
+    let keys = filtered.page(key, Order::Name(name), page);
+    let statement = format!(
+        "WITH page (tenant, name) AS ({keys}) \
+        SELECT {columns} FROM page JOIN users u ON u.tenant = page.tenant AND u.name = page.name ORDER BY {U_NAME}"
+    );
+    let statement = client.prepare_cached(&statement).await?;
     let rows = client.query(&statement, &filtered.parameters()).await?;
     let users = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
     Ok(Page { count, ..page_of(users, page, |user| After::Name(user.name.clone())) })

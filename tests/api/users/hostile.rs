@@ -45,11 +45,10 @@ async fn bodies_of_wrong_form_are_400_or_422_and_create_nothing() {
 async fn refused_password_is_not_repeated() {
     let server = TestServer::start().await;
 
-    for password in [json!("pw-42"), json!(424_242_424_242_i64), json!(["pw-424242"]), json!("x".repeat(40))]
-    {
+    for password in [json!("pq"), json!(424_242_424_242_i64), json!(["pqpqpqpq"]), json!("pq".repeat(20))] {
         let answer = server.admin().post(USERS, &json!({"userName": "joe", "password": password})).await;
         assert_eq!(answer.status, 422);
-        assert!(!answer.text.contains("42") && !answer.text.contains("xxx"), "{}", answer.text);
+        assert!(!answer.text.contains("4242") && !answer.text.contains("pq"), "{}", answer.text);
     }
 }
 

@@ -206,7 +206,7 @@ pub struct UserFilter {
     pub subusers: SubusersCount,
 }
 
-/// Which users a collection holds.
+/// Which users a collection holds; the members of a group are listed whatever they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UserKind {
     /// Those whose names do not start with `device_`.
@@ -214,8 +214,6 @@ pub enum UserKind {
     People,
     /// Those whose names do.
     Devices,
-    /// All.
-    Any,
 }
 
 /// Whether `subusersCount` is told.
