@@ -2,9 +2,8 @@
 
 use std::io::{self, IsTerminal, Read};
 
-use platform_actors::model::access::DevicePermissions;
 use platform_actors::model::id::TenantId;
-use platform_actors::model::role::{self, RoleSet};
+use platform_actors::model::role::{self, Role};
 use platform_actors::model::tenant::{Tenant, TenantStatus, parse_domain};
 use platform_actors::model::user::{User, parse_password, parse_user_name};
 use platform_actors::store::{self, Database};
@@ -30,8 +29,8 @@ pub struct NewUser {
     pub generated_password: Option<String>,
 }
 
-/// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09). Does
-/// nothing when they exist.
+/// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09). What exists
+/// stays as it is; tenants from before there were groups get theirs (U-10).
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -40,14 +39,14 @@ pub async fn first_start(
     key: &SecretKey,
     settings: &Settings,
 ) -> Result<Option<FirstStart>> {
-    let bootstrap = RoleSet::from_iter([role::DEVICE_BOOTSTRAP]);
+    store::groups::ensure_default_groups(database).await?;
     let (admin_password, bootstrap_password) =
         (settings.admin_password.as_ref(), settings.bootstrap_password.as_ref());
     let mut users = Vec::new();
-    for (tenant, user, roles, password) in [
-        ("management", "admin", role::administrator(), admin_password),
-        ("management", "devicebootstrap", bootstrap, bootstrap_password),
-        (&*settings.default_tenant, "admin", role::administrator(), admin_password),
+    for (tenant, user, rights, password) in [
+        ("management", "admin", Rights::Administrator, admin_password),
+        ("management", "devicebootstrap", Rights::Bootstrap, bootstrap_password),
+        (&*settings.default_tenant, "admin", Rights::Administrator, admin_password),
     ] {
         let id = TenantId::parse(tenant)?;
         let new = Tenant {
@@ -59,14 +58,14 @@ pub async fn first_start(
         ignore_duplicate(store::tenants::insert_tenant(database, &new).await)?;
         if store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
-            ignore_duplicate(insert_user(database, key, &id, user, roles, &secret).await)?;
+            ignore_duplicate(insert_user(database, key, (&id, user), rights, &secret).await)?;
             users.push(NewUser { name: format!("{tenant}/{user}"), generated_password: secret.generated() });
         }
     }
     Ok((!users.is_empty()).then_some(FirstStart { users }))
 }
 
-/// `platform tenant create`: a tenant with its first user, who holds every role.
+/// `platform tenant create`: a tenant with its first user, a member of group `admins`.
 ///
 /// # Errors
 /// `Duplicate` for a known id or domain, `Invalid` for values that are not allowed.
@@ -80,22 +79,19 @@ pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &Tenant
         status: TenantStatus::Active,
     };
     store::tenants::insert_tenant(database, &new).await?;
-    insert_user(database, key, &id, &tenant.admin_user, role::administrator(), &secret).await?;
+    insert_user(database, key, (&id, &tenant.admin_user), Rights::Administrator, &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
 }
 
-/// `platform user create`: a user with the given roles.
+/// `platform user create`: a user with the given roles, held directly, and the two every user has (U-05).
 ///
 /// # Errors
 /// `Duplicate` for a known name, `NotFound` for an unknown tenant, `Invalid` for values that are not allowed.
 pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate) -> Result<NewUser> {
     let id = TenantId::parse(&user.tenant)?;
-    if let Some(unknown) = user.roles.iter().find(|wanted| !role::ALL.contains(&&***wanted)) {
-        return Err(Error::invalid_value("role", unknown, &role::ALL.join(", ")));
-    }
+    let roles = user.roles.iter().map(|role| Role::assignable(role)).collect::<Result<Vec<_>>>()?;
     let secret = Secret::from_argument(user.password.as_ref())?;
-    let roles = user.roles.iter().map(|role| role.as_str()).collect();
-    insert_user(database, key, &id, &user.name, roles, &secret).await?;
+    insert_user(database, key, (&id, &user.name), Rights::Roles(&roles), &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
@@ -106,27 +102,39 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
 pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPasswd) -> Result<NewUser> {
     let id = TenantId::parse(&user.tenant)?;
     let secret = Secret::from_argument(user.password.as_ref())?;
-    store::users::update_password(database, &id, &user.name, &secret.hash(key)).await?;
+    store::user_changes::update_password(database, &id, &user.name, &secret.hash(key)).await?;
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
+}
+
+/// What a new user may do.
+enum Rights<'a> {
+    /// As a member of group `admins`.
+    Administrator,
+    /// Collecting device credentials, and nothing else (N-09).
+    Bootstrap,
+    /// By roles held directly.
+    Roles(&'a [Role]),
 }
 
 async fn insert_user(
     database: &Database,
     key: &SecretKey,
-    tenant: &TenantId,
-    name: &str,
-    roles: RoleSet,
+    (tenant, name): (&TenantId, &str),
+    rights: Rights<'_>,
     secret: &Secret,
 ) -> Result<()> {
-    let user = User {
-        tenant: tenant.clone(),
-        name: parse_user_name(name)?,
-        password_hash: Some(secret.hash(key)),
-        enabled: true,
-        roles,
-        permissions: DevicePermissions::default(),
-    };
-    store::users::insert_user(database, &user).await
+    let mut user = User::new(tenant, parse_user_name(name)?);
+    let hash = secret.hash(key);
+    match rights {
+        Rights::Administrator => {
+            return store::user_changes::insert_administrator(database, &user, &hash).await;
+        }
+        Rights::Bootstrap => user.roles = [role::DEVICE_BOOTSTRAP].into_iter().collect(),
+        Rights::Roles(roles) => {
+            user.roles = roles.iter().fold(user.roles, |held, role| held.with(&role.name));
+        }
+    }
+    store::user_changes::insert_user(database, &user, Some(&hash)).await.map(drop)
 }
 
 fn ignore_duplicate(outcome: Result<()>) -> Result<()> {

@@ -2,7 +2,9 @@
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
-use crate::api::{alarms, audit, entry, identity, inventory, inventory_children};
+use crate::api::{
+    alarms, audit, current_user, entry, groups, identity, inventory, inventory_children, roles, users,
+};
 use crate::auth::Caller;
 use crate::health;
 use crate::http::error::{ApiError, Result};
@@ -61,6 +63,22 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/platform", "GET").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path, "GET").get(entry::get)));
+    paths.push(at("/user/currentUser", "GET,PUT").get(current_user::get).put(current_user::update));
+    paths.push(at("/user/roles", "GET").get(roles::list));
+    paths.push(at("/user/roles/{role}", "GET").get(roles::get));
+    paths.push(at("/user/{tenant}/users", "GET,POST").get(users::list).post(users::create));
+    paths.push(at("/user/{tenant}/users/{user}", "GET,PUT,DELETE").get(users::get).put(users::update).delete(users::remove));
+    paths.push(at("/user/{tenant}/userByName/{user}", "GET").get(users::get));
+    paths.push(at("/user/{tenant}/users/{user}/roles", "GET,POST").get(roles::list_of_user).post(roles::assign_to_user));
+    paths.push(at("/user/{tenant}/users/{user}/roles/{role}", "DELETE").delete(roles::withdraw_from_user));
+    paths.push(at("/user/{tenant}/users/{user}/groups", "GET").get(groups::list_of_user));
+    paths.push(at("/user/{tenant}/groups", "GET,POST").get(groups::list).post(groups::create));
+    paths.push(at("/user/{tenant}/groups/{group}", "GET,PUT,DELETE").get(groups::get).put(groups::update).delete(groups::remove));
+    paths.push(at("/user/{tenant}/groupByName/{name}", "GET").get(groups::get_by_name));
+    paths.push(at("/user/{tenant}/groups/{group}/roles", "GET,POST").get(roles::list_of_group).post(roles::assign_to_group));
+    paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "DELETE").delete(roles::withdraw_from_group));
+    paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
+    paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
 
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));

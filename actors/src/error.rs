@@ -92,6 +92,9 @@ pub enum Error {
     /// The caller is known but may not do this.
     #[error("Access is denied")]
     Forbidden,
+    /// The caller may not do this, for a reason worth telling.
+    #[error("Access is denied: {0}")]
+    Refused(&'static str),
     /// A query ran into its time limit.
     #[error("the query was stopped by its time limit; narrow it by source or time range")]
     Timeout,

@@ -2,7 +2,11 @@
 
 pub mod alarms;
 pub mod audit;
+pub mod current_user;
 pub mod entry;
+pub mod groups;
 pub mod identity;
 pub mod inventory;
 pub mod inventory_children;
+pub mod roles;
+pub mod users;

@@ -3,6 +3,7 @@
 mod basic;
 mod domains;
 pub mod password;
+mod user_administration;
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use ring::hmac;
 
 use basic::Credentials;
 use domains::Domains;
-use password::{ChosenPasswords, SecretKey, VerifyChosen};
+use password::{ChosenPasswords, HashChosen, SecretKey, VerifyChosen};
 
 use crate::http::error::{ApiError, Result};
 use crate::http::{Wire, authority, edge};
@@ -175,6 +176,14 @@ impl Authenticator {
             drop(guard.insert((caller.clone(), Instant::now() + REMEMBERED)));
         }
         Ok(caller)
+    }
+
+    /// Hashes a password that a person chose, on the threads of those (U-16).
+    ///
+    /// # Errors
+    /// `Unavailable` when the server is stopping.
+    pub async fn hash_chosen(&self, password: String) -> Result<String> {
+        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
     }
 
     /// Forgets whose password or rights changed. A tenant that changed may be found by another host, too.

@@ -64,6 +64,21 @@ impl Handler<VerifyChosen> for ChosenPasswords {
     }
 }
 
+/// Hashes a password that a person chose. Sent by the authenticator; replies the hash.
+#[derive(Message)]
+#[rtype(result = "String")]
+pub(super) struct HashChosen {
+    pub(super) password: String,
+}
+
+impl Handler<HashChosen> for ChosenPasswords {
+    type Result = String;
+
+    fn handle(&mut self, message: HashChosen, _: &mut Self::Context) -> String {
+        hash_chosen(&message.password)
+    }
+}
+
 fn argon2id() -> Argon2<'static> {
     let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are within the bounds of Argon2");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)

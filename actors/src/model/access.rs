@@ -5,6 +5,7 @@
 //! down childDevices links (the owner of a gateway owns what hangs on it), permissions come down childAssets and childDevices
 //! links (a permission on a group is one on everything in it).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -96,6 +97,27 @@ impl DevicePermissions {
         Self(parts.into_iter().flat_map(|part| part.0.to_vec()).collect())
     }
 
+    /// Whether somebody who holds `held`, and the roles that `has_role` tells of, may give all of these to another:
+    /// nobody gives more than they have (U-04).
+    pub fn are_within(&self, held: &Self, has_role: impl Fn(Api, Permission) -> bool) -> bool {
+        let mut of_device: HashMap<ManagedObjectId, Vec<&Entry>> = HashMap::new();
+        held.0.iter().for_each(|entry| of_device.entry(entry.device).or_default().push(entry));
+        self.0.iter().all(|entry| {
+            let apis: Vec<Api> = match entry.api {
+                Some(api) => vec![api],
+                None => APIS.iter().map(|(_, api)| *api).collect(),
+            };
+            let permissions = match entry.permission {
+                Some(permission) => vec![permission],
+                None => vec![Permission::Read, Permission::Admin],
+            };
+            let by_roles =
+                || apis.iter().all(|api| permissions.iter().all(|permission| has_role(*api, *permission)));
+            by_roles()
+                || of_device.get(&entry.device).is_some_and(|own| own.iter().any(|own| own.covers(entry)))
+        })
+    }
+
     /// What they allow on one interface.
     pub fn grants(&self, api: Api, permission: Permission) -> Grants {
         let concerns = |entry: &&Entry| {
@@ -107,6 +129,14 @@ impl DevicePermissions {
 }
 
 impl Entry {
+    /// Whether it allows everything that another allows.
+    fn covers(&self, other: &Self) -> bool {
+        self.device == other.device
+            && (self.api.is_none() || self.api == other.api)
+            && (self.fragment.is_none() || self.fragment == other.fragment)
+            && (self.permission.is_none() || self.permission == other.permission)
+    }
+
     fn parse(device: ManagedObjectId, text: &str) -> Result<Self> {
         fn word<T: Copy>(words: &[(&str, T)], text: &str) -> Option<Option<T>> {
             let known = words.iter().find(|(word, _)| *word == text).map(|(_, value)| Some(*value));
@@ -278,6 +308,24 @@ mod tests {
         assert!(!may(Api::Alarm, Permission::Read, false));
         assert!(!may(Api::Alarm, Permission::Admin, true));
         assert!(!may(Api::Event, Permission::Read, true));
+    }
+
+    #[test]
+    fn nobody_gives_more_permissions_than_they_hold() {
+        let held = permissions(r#"{"5":["ALARM:*:*","EVENT:a:READ"]}"#).expect("well formed");
+        let reads_measurements = |api, permission| (api, permission) == (Api::Measurement, Permission::Read);
+        for (given, may) in [
+            (r#"{"5":["ALARM:a:READ","ALARM:*:*"]}"#, true),
+            (r#"{"5":["EVENT:a:READ"]}"#, true),
+            (r#"{"5":["EVENT:*:READ"]}"#, false),
+            (r#"{"5":["*:a:READ"]}"#, false),
+            (r#"{"6":["ALARM:a:READ"]}"#, false),
+            (r#"{"6":["MEASUREMENT:*:READ"]}"#, true),
+            (r#"{"6":["MEASUREMENT:*:*"]}"#, false),
+        ] {
+            let given_permissions = permissions(given).expect("well formed");
+            assert_eq!(given_permissions.are_within(&held, reads_measurements), may, "{given}");
+        }
     }
 
     #[test]

@@ -277,6 +277,18 @@ impl AttributeChange {
         }
     }
 
+    /// An attribute that is a list or an object took another value.
+    pub fn replaced_value(attribute: &str, previous: Value, new: Value) -> Self {
+        let type_ = if new.is_array() { "Array" } else { "Object" };
+        Self {
+            attribute: attribute.into(),
+            type_,
+            previous_value: previous,
+            new_value: new,
+            change_type: "REPLACED",
+        }
+    }
+
     /// A fragment was added, replaced or removed.
     pub fn fragment(change: FragmentChange) -> Self {
         let change_type = match (&change.previous, &change.new) {

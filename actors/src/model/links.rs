@@ -10,11 +10,14 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use crate::model::external_id::NewExternalId;
-use crate::model::id::ManagedObjectId;
+use crate::model::group::GroupId;
+use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::reference::LinkKind;
+use crate::model::role::{RoleHolder, RoleReference};
 
-/// What is encoded in a path segment that a user chose: all but the unreserved characters of RFC 3986.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// What is encoded in a path segment that a user chose: all but the unreserved characters of RFC 3986, and `@`, which is
+/// allowed there and stands in many user names.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
 /// Builds links below the address a client used, e.g. `http://127.0.0.1:8080` (C-15).
 #[derive(Debug, Clone)]
@@ -92,6 +95,38 @@ impl Links {
     /// Link of the audit records, the `history` of an alarm.
     pub fn audit_records(&self) -> String {
         format!("{}/audit/auditRecords", self.base)
+    }
+}
+
+/// Users, groups and roles; names come from people and are encoded.
+impl Links {
+    /// Link of a user.
+    pub fn user(&self, tenant: &TenantId, name: &str) -> String {
+        format!("{}/user/{tenant}/users/{}", self.base, utf8_percent_encode(name, SEGMENT))
+    }
+
+    /// Link of a group.
+    pub fn group(&self, tenant: &TenantId, id: GroupId) -> String {
+        format!("{}/user/{tenant}/groups/{id}", self.base)
+    }
+
+    /// Link of the membership of a user in a group.
+    pub fn group_member(&self, tenant: &TenantId, id: GroupId, user: &str) -> String {
+        format!("{}/users/{}", self.group(tenant, id), utf8_percent_encode(user, SEGMENT))
+    }
+
+    /// Link of a role.
+    pub fn role(&self, name: &str) -> String {
+        format!("{}/user/roles/{name}", self.base)
+    }
+
+    /// Link of a role that a user or a group holds.
+    pub fn role_reference(&self, reference: &RoleReference) -> String {
+        let holder = match &reference.holder {
+            RoleHolder::User(tenant, name) => self.user(tenant, name),
+            RoleHolder::Group(tenant, id) => self.group(tenant, *id),
+        };
+        format!("{holder}/roles/{}", reference.role.name)
     }
 }
 

@@ -9,6 +9,7 @@ pub mod audit_record;
 pub mod body;
 pub mod external_id;
 pub mod fragments;
+pub mod group;
 pub mod id;
 pub mod links;
 pub mod managed_object;

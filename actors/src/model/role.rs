@@ -2,6 +2,16 @@
 
 use std::sync::Arc;
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::error::{Error, Noun, Result};
+use crate::model::access::{Api, Permission};
+use crate::model::body::{Body, MAX_SHORT_TEXT, text};
+use crate::model::group::GroupId;
+use crate::model::id::TenantId;
+use crate::model::links::Linked;
+
 /// Reading alarms.
 pub const ALARM_READ: &str = "ROLE_ALARM_READ";
 /// Writing alarms of any source.
@@ -159,8 +169,145 @@ pub fn administrator() -> RoleSet {
     ALL.iter().copied().filter(|role| ![DEVICE_BOOTSTRAP, SYSTEM].contains(role)).collect()
 }
 
-/// The roles of one user.
+/// What every new user holds directly: reading and changing one's own user (U-05).
+pub fn of_new_user() -> RoleSet {
+    [USER_MANAGEMENT_OWN_READ, USER_MANAGEMENT_OWN_ADMIN].into_iter().collect()
+}
+
+/// The role that allows on every object what a device permission allows on one (U-12).
+pub fn of_api(api: Api, permission: Permission) -> &'static str {
+    match (api, permission) {
+        (Api::Operation, Permission::Read) => DEVICE_CONTROL_READ,
+        (Api::Operation, Permission::Admin) => DEVICE_CONTROL_ADMIN,
+        (Api::Alarm, Permission::Read) => ALARM_READ,
+        (Api::Alarm, Permission::Admin) => ALARM_ADMIN,
+        (Api::Audit, Permission::Read) => AUDIT_READ,
+        (Api::Audit, Permission::Admin) => AUDIT_ADMIN,
+        (Api::Event, Permission::Read) => EVENT_READ,
+        (Api::Event, Permission::Admin) => EVENT_ADMIN,
+        (Api::ManagedObject, Permission::Read) => INVENTORY_READ,
+        (Api::ManagedObject, Permission::Admin) => INVENTORY_ADMIN,
+        (Api::Measurement, Permission::Read) => MEASUREMENT_READ,
+        (Api::Measurement, Permission::Admin) => MEASUREMENT_ADMIN,
+    }
+}
+
+/// A role as it is returned: exactly `id`, `name`, `self` (U-03).
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// Name and id, such as `ROLE_ALARM_READ`.
+    pub name: Arc<str>,
+}
+
+impl Role {
+    /// Every role of the platform by name.
+    pub fn all() -> Vec<Self> {
+        let all: RoleSet = ALL.into_iter().collect();
+        all.names().map(|name| Self { name: name.into() }).collect()
+    }
+
+    /// A role by its name.
+    ///
+    /// # Errors
+    /// `NotFound` for a role that does not exist.
+    pub fn named(name: &str) -> Result<Self> {
+        match ALL.contains(&name) {
+            true => Ok(Self { name: name.into() }),
+            false => Err(Error::not_found(Noun::Role, name.chars().take(64).collect::<String>())),
+        }
+    }
+
+    /// Reads the body of an assignment: `{role: {self}}`, `{role: {id}}` or `{role: {name}}` (U-01).
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown role, and for the two that are given to nobody: the internal one and the bootstrap
+    /// user's.
+    pub fn parse_assignment(mut body: Body) -> Result<Self> {
+        let name = referred(&mut body, "role", &["self", "id", "name"])?;
+        // Names of roles need no encoding in a link, so its last segment is the name.
+        let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        Self::assignable(name)
+    }
+
+    /// A role that may be given to people and groups.
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown role, the internal one, and the bootstrap user's.
+    pub fn assignable(name: &str) -> Result<Self> {
+        match Self::named(name) {
+            Ok(role) if ![SYSTEM, DEVICE_BOOTSTRAP].contains(&name) => Ok(role),
+            _ => {
+                let administrator = administrator();
+                let allowed: Vec<&str> = administrator.names().collect();
+                Err(Error::invalid_value("role", name, &allowed.join(", ")))
+            }
+        }
+    }
+}
+
+/// Takes the reference out of a body like `{role: {self}}`: the first of `members` that is there.
+///
+/// # Errors
+/// `Invalid` when the member is absent or no object with one of `members` as text.
+pub(crate) fn referred(body: &mut Body, name: &str, members: &[&str]) -> Result<String> {
+    let raw = body
+        .take(name)
+        .ok_or_else(|| Error::Invalid(format!("Following mandatory fields should be included: {name}")))?;
+    let allowed = format!("an object with one of {}", members.join(", "));
+    let wrong = || Error::invalid_value(name, raw.get(), &allowed);
+    let mut object = Body::parse(raw.get().as_bytes()).map_err(|_| wrong())?;
+    let given = members.iter().find_map(|member| Some((*member, object.take(member)?)));
+    let (member, value) = given.ok_or_else(wrong)?;
+    text(&format!("{name}.{member}"), &value, 4 * MAX_SHORT_TEXT)
+}
+
+impl Serialize for Linked<'_, Role> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: Role { name }, links } = *self;
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("id", name)?;
+        map.serialize_entry("name", name)?;
+        map.serialize_entry("self", &links.role(name))?;
+        map.end()
+    }
+}
+
+/// Who holds a role directly.
+#[derive(Debug, Clone)]
+pub enum RoleHolder {
+    /// A user of a tenant.
+    User(TenantId, Arc<str>),
+    /// A group of a tenant; its members hold the role through it.
+    Group(TenantId, GroupId),
+}
+
+/// A role somebody holds: `{self, role}`.
+#[derive(Debug, Clone)]
+pub struct RoleReference {
+    /// Who holds it.
+    pub holder: RoleHolder,
+    /// What is held.
+    pub role: Role,
+}
+
+impl Serialize for Linked<'_, RoleReference> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: reference @ RoleReference { role, .. }, links } = *self;
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("self", &links.role_reference(reference))?;
+        map.serialize_entry("role", &Linked { value: role, links })?;
+        map.end()
+    }
+}
+
+/// The references to all roles of a holder, sorted by name.
+pub fn references(holder: &RoleHolder, roles: &RoleSet) -> Vec<RoleReference> {
+    let role = |name: &str| RoleReference { holder: holder.clone(), role: Role { name: name.into() } };
+    roles.names().map(role).collect()
+}
+
+/// The roles of one user.
+#[derive(Default, Debug, Clone, PartialEq, Eq)]
 pub struct RoleSet(Arc<[Box<str>]>);
 
 impl RoleSet {
@@ -172,6 +319,23 @@ impl RoleSet {
     /// The roles, sorted by name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|role| &**role)
+    }
+
+    /// The same roles and one more.
+    pub fn with(&self, role: &str) -> Self {
+        self.names().chain([role]).collect()
+    }
+
+    /// The same roles but one.
+    pub fn without(&self, role: &str) -> Self {
+        self.names().filter(|held| *held != role).collect()
+    }
+}
+
+/// A list of names.
+impl Serialize for RoleSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.names())
     }
 }
 
@@ -193,5 +357,38 @@ mod tests {
         let roles = administrator();
         assert!(roles.has(ALARM_ADMIN) && roles.has(INVENTORY_READ));
         assert!(!roles.has(DEVICE_BOOTSTRAP) && !roles.has(SYSTEM));
+    }
+
+    fn assignment(json: &str) -> Result<Role> {
+        Role::parse_assignment(Body::parse(json.as_bytes()).expect("an object"))
+    }
+
+    #[test]
+    fn roles_are_referred_to_by_self_id_or_name() {
+        for json in [
+            r#"{"role":{"self":"http://127.0.0.1:8080/user/roles/ROLE_ALARM_READ"}}"#,
+            r#"{"role":{"self":"/user/roles/ROLE_ALARM_READ/"}}"#,
+            r#"{"role":{"id":"ROLE_ALARM_READ"}}"#,
+            r#"{"role":{"self":null,"name":"ROLE_ALARM_READ"}}"#,
+        ] {
+            assert_eq!(&*assignment(json).expect(json).name, ALARM_READ);
+        }
+    }
+
+    #[test]
+    fn unknown_internal_and_malformed_roles_are_refused() {
+        for json in [
+            "{}",
+            r#"{"role":null}"#,
+            r#"{"role":"ROLE_ALARM_READ"}"#,
+            r#"{"role":{}}"#,
+            r#"{"role":{"id":7}}"#,
+            r#"{"role":{"id":"ROLE_KING"}}"#,
+            r#"{"role":{"id":"role_alarm_read"}}"#,
+            r#"{"role":{"id":"ROLE_SYSTEM"}}"#,
+            r#"{"role":{"self":"/user/roles/ROLE_DEVICE_BOOTSTRAP"}}"#,
+        ] {
+            assert!(matches!(assignment(json), Err(Error::Invalid(_))), "{json}");
+        }
     }
 }

@@ -8,10 +8,13 @@ pub mod alarms;
 pub mod audit_records;
 pub mod external_ids;
 mod filter;
+pub mod group_members;
+pub mod groups;
 pub mod links;
 pub mod managed_objects;
 mod migrations;
 pub mod tenants;
+pub mod user_changes;
 pub mod users;
 pub(crate) mod watch;
 
@@ -152,6 +155,20 @@ impl Database {
         client.execute(insert, &[&name, &value]).await?;
         Ok(client.query_one("SELECT value FROM deployment WHERE name = $1", &[&name]).await?.get(0))
     }
+}
+
+/// Runs a transaction again that lost against others of the same moment, a few times.
+///
+/// # Errors
+/// What the transaction fails with; `Contended` when it lost every time.
+async fn until_uncontended<T>(transaction: impl AsyncFn() -> Result<T>) -> Result<T> {
+    for _ in 0..4 {
+        match transaction().await {
+            Err(Error::Contended) => {}
+            outcome => return outcome,
+        }
+    }
+    transaction().await
 }
 
 impl std::fmt::Debug for Database {

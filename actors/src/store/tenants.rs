@@ -1,6 +1,6 @@
 //! Tenants in PostgreSQL.
 
-use super::{Database, watch};
+use super::{Database, groups, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 use crate::model::tenant::Tenant;
@@ -8,7 +8,7 @@ use crate::model::tenant::Tenant;
 const INSERT: &str = include_str!("../../../sql/queries/tenants/insert.sql");
 const LIST_DOMAINS: &str = include_str!("../../../sql/queries/tenants/list_domains.sql");
 
-/// Creates a tenant and tells every server process. One transaction.
+/// Creates a tenant with its default groups (U-10) and tells every server process. One transaction.
 ///
 /// # Errors
 /// `Duplicate` when id or domain is taken.
@@ -25,6 +25,7 @@ pub async fn insert_tenant(database: &Database, tenant: &Tenant) -> Result<()> {
         }
         other => drop(other?),
     }
+    groups::insert_default_groups(&transaction, &tenant.id).await?;
     watch::announce(&transaction, &tenant.id, "").await?;
     Ok(transaction.commit().await?)
 }

@@ -1,21 +1,40 @@
-//! Users in PostgreSQL. Each change is told to every server process, which drops what it remembers of the user.
+//! Users in PostgreSQL: reading them. What changes them is in [`user_changes`](super::user_changes).
 
+use deadpool_postgres::GenericClient;
 use serde_json::value::RawValue;
+use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
-use super::{Database, watch};
+use super::Database;
+use super::alarms::fragments;
+use super::filter::{Filtered, Order, page_of};
 use crate::error::{Error, Noun, Result};
 use crate::model::access::DevicePermissions;
+use crate::model::group::{Group, GroupId};
 use crate::model::id::TenantId;
+use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
 use crate::model::role::RoleSet;
 use crate::model::tenant::TenantStatus;
-use crate::model::user::User;
+use crate::model::timestamp::Timestamp;
+use crate::model::user::{Account, Profile, SubusersCount, User, UserFilter, UserKind};
 
 const FIND: &str = include_str!("../../../sql/queries/users/find.sql");
-const INSERT: &str = include_str!("../../../sql/queries/users/insert.sql");
-const UPDATE_PASSWORD: &str = include_str!("../../../sql/queries/users/update_password.sql");
+const GET: &str = include_str!("../../../sql/queries/users/get.sql");
+const TENANT_EXISTS: &str = include_str!("../../../sql/queries/users/tenant_exists.sql");
 
-/// A user and whether its tenant is served; `None` when tenant or user is unknown.
+/// The columns of a user, in the order [`from_row`] reads them: those of `get.sql`.
+const COLUMNS: &str = "u.name, u.enabled, u.first_name, u.last_name, u.display_name, u.phone, u.email, u.owner, \
+    u.custom_properties, u.device_permissions, u.roles, u.password_changed_at, \
+    ARRAY(SELECT json_build_array(g.id, g.name, g.description, g.device_permissions) \
+        FROM group_members m JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id \
+        WHERE m.tenant = u.tenant AND m.user_name = u.name ORDER BY g.id)";
+/// What users and members are sorted by: the same whatever the locale of the database.
+const U_NAME: &str = r#"u.name COLLATE "C""#;
+const MEMBER_NAME: &str = r#"m.user_name COLLATE "C""#;
+/// The last column: how many users somebody owns.
+const SUBUSERS: &str = "(SELECT count(*) FROM users s WHERE s.tenant = u.tenant AND s.owner = u.name)";
+
+/// A user as authentication needs it and whether its tenant is served; `None` when tenant or user is unknown.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -23,14 +42,14 @@ pub async fn find_user(
     database: &Database,
     tenant: &TenantId,
     name: &str,
-) -> Result<Option<(User, TenantStatus)>> {
+) -> Result<Option<(Account, TenantStatus)>> {
     let client = database.loader().await?;
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
     let Some(row) = row else { return Ok(None) };
     let permissions: Vec<Json<Box<RawValue>>> = row.get(5);
     let permissions = permissions.iter().map(|held| DevicePermissions::parse(&held.0));
-    let user = User {
+    let user = Account {
         tenant: tenant.clone(),
         name: row.get::<_, &str>(0).into(),
         password_hash: row.get(1),
@@ -42,36 +61,141 @@ pub async fn find_user(
     Ok(Some((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })))
 }
 
-/// Creates a user. One transaction.
-///
-/// # Errors
-/// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist.
-pub async fn insert_user(database: &Database, user: &User) -> Result<()> {
-    let client = database.reader().await?;
-    let roles: Vec<&str> = user.roles.names().collect();
-    let inserted = client
-        .execute(INSERT, &[&user.tenant.as_str(), &&*user.name, &user.password_hash, &user.enabled, &roles])
-        .await;
-    match inserted.map_err(Error::from) {
-        Err(error) if error.is_unique_violation() => {
-            Err(Error::Duplicate { noun: Noun::User, key: format!("{}/{}", user.tenant, user.name) })
-        }
-        Err(error) if error.is_foreign_key_violation() => Err(Error::not_found(Noun::Tenant, &user.tenant)),
-        other => other.map(drop),
-    }
-}
-
-/// Replaces a password hash and tells every server process. One transaction.
+/// Makes sure there is such a tenant, for callers who may name any (U-04).
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
-pub async fn update_password(database: &Database, tenant: &TenantId, name: &str, hash: &str) -> Result<()> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    let changed = transaction.execute(UPDATE_PASSWORD, &[&tenant.as_str(), &name, &hash]).await?;
-    if changed == 0 {
-        return Err(Error::not_found(Noun::User, name));
+pub async fn ensure_tenant(database: &Database, tenant: &TenantId) -> Result<()> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(TENANT_EXISTS).await?;
+    match client.query_one(&statement, &[&tenant.as_str()]).await?.get(0) {
+        true => Ok(()),
+        false => Err(Error::not_found(Noun::Tenant, tenant)),
     }
-    watch::announce(&transaction, tenant, name).await?;
-    Ok(transaction.commit().await?)
+}
+
+/// A user as it is returned.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_user(database: &Database, tenant: &TenantId, name: &str) -> Result<User> {
+    read_user(&database.reader().await?, tenant, name).await
+}
+
+/// A user, as part of the caller's transaction.
+pub(super) async fn read_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
+    let statement = client.prepare_cached(GET).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
+    from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::User, name))?)
+}
+
+/// A page of users by ascending name.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot hold.
+pub async fn list_users(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &UserFilter,
+    page: &PageRequest,
+) -> Result<Page<User>> {
+    let mut filtered = Filtered::new("users u", "u.tenant", tenant.as_str());
+    match filter.kind {
+        // The words of the two partial indexes.
+        UserKind::People => filtered.only("NOT starts_with(u.name, 'device_')"),
+        UserKind::Devices => filtered.only("starts_with(u.name, 'device_')"),
+    }
+    if let Some(prefix) = &filter.name_prefix {
+        // The two bounds let the index find what the function decides.
+        filtered.and("starts_with(u.name, $)", prefix.clone());
+        filtered.and(r#"u.name COLLATE "C" >= $"#, prefix.clone());
+        filtered.and(r#"u.name COLLATE "C" <= $"#, format!("{prefix}\u{10ffff}"));
+    }
+    let in_group = "EXISTS (SELECT 1 FROM group_members f \
+        WHERE f.tenant = u.tenant AND f.user_name = u.name AND f.group_id = ANY($))";
+    filtered.and_some(in_group, filter.groups.clone());
+    filtered.and_some("u.owner = $", filter.owner.clone());
+    filtered.and_some("u.owner = $", filter.visible_to.clone());
+    let columns = match filter.subusers {
+        SubusersCount::Told => format!("{COLUMNS}, {SUBUSERS}"),
+        SubusersCount::Omitted => COLUMNS.to_owned(),
+    };
+    read_page(database, tenant, (filtered, "u.tenant, u.name", U_NAME), (&columns, page)).await
+}
+
+/// A page of the members of a group, by ascending name. That the group exists is the caller's to know.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_members(
+    database: &Database,
+    tenant: &TenantId,
+    group: GroupId,
+    page: &PageRequest,
+) -> Result<Page<User>> {
+    let mut filtered = Filtered::new("group_members m", "m.tenant", tenant.as_str());
+    filtered.and("m.group_id = $", group.0);
+    read_page(database, tenant, (filtered, "m.tenant, m.user_name", MEMBER_NAME), (COLUMNS, page)).await
+}
+
+/// Finds out whose page it is, then looks these up: what a user is made of costs too much for those that are skipped.
+async fn read_page(
+    database: &Database,
+    tenant: &TenantId,
+    (mut filtered, key, name): (Filtered, &str, &'static str),
+    (columns, page): (&str, &PageRequest),
+) -> Result<Page<User>> {
+    let client = database.reader().await?;
+    let count = match page.total {
+        TotalPages::Counted => {
+            let statement = client.prepare_cached(&filtered.count()).await?;
+            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
+        }
+        TotalPages::Omitted => Count::Omitted,
+    };
+    let keys = filtered.page(key, Order::Name(name), page);
+    let statement = format!(
+        "WITH page (tenant, name) AS ({keys}) \
+        SELECT {columns} FROM page JOIN users u ON u.tenant = page.tenant AND u.name = page.name ORDER BY {U_NAME}"
+    );
+    let statement = client.prepare_cached(&statement).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let users = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
+    Ok(Page { count, ..page_of(users, page, |user| After::Name(user.name.clone())) })
+}
+
+fn from_row(tenant: &TenantId, row: &Row) -> Result<User> {
+    type InGroup = (i64, String, Option<String>, Box<RawValue>);
+    let permissions: Json<Box<RawValue>> = row.get(9);
+    let groups: Vec<Json<InGroup>> = row.try_get(12)?;
+    let group = |Json((id, name, description, permissions)): Json<InGroup>| {
+        Ok(Group {
+            tenant: tenant.clone(),
+            id: GroupId(id),
+            name,
+            description,
+            roles: RoleSet::default(),
+            permissions: DevicePermissions::parse(&permissions)?,
+            users: None,
+        })
+    };
+    Ok(User {
+        tenant: tenant.clone(),
+        name: row.get::<_, &str>(0).into(),
+        profile: Profile {
+            first_name: row.get(2),
+            last_name: row.get(3),
+            display_name: row.get(4),
+            phone: row.get(5),
+            email: row.get(6),
+        },
+        enabled: row.get(1),
+        owner: row.get(7),
+        custom_properties: fragments(row, 8)?,
+        permissions: DevicePermissions::parse(&permissions.0)?,
+        roles: row.get::<_, Vec<String>>(10).into_iter().collect(),
+        groups: groups.into_iter().map(group).collect::<Result<_>>()?,
+        last_password_change: Timestamp::stored(row.get(11), 0),
+        subusers_count: if row.len() > 13 { Some(row.get(13)) } else { None },
+    })
 }

@@ -1,4 +1,5 @@
 UPDATE users
-SET password_hash = $3
+SET password_hash = $3,
+    password_changed_at = now()
 WHERE tenant = $1
     AND name = $2

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Members that hold the server's clock; checked for their form and replaced by `<time>`.
-const SERVER_TIMES: [&str; 2] = ["creationTime", "lastUpdated"];
+const SERVER_TIMES: [&str; 3] = ["creationTime", "lastUpdated", "lastPasswordChange"];
 
 /// A copy in which server times are `<time>` and each given text inside a string is replaced by its name, such as
 /// `(&id, "<id>")` or `(server.base(), "<base>")`.

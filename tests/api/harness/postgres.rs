@@ -153,14 +153,23 @@ impl TestDatabase {
         connect(&self.url).await.unwrap().execute(statement, parameters).await.unwrap()
     }
 
-    /// Adds a tenant with a user `admin` that has the roles and the password of `main`'s. Servers read the domains
-    /// at their start, so this comes before it.
+    /// Adds a tenant with the groups of `main` and a user `admin` that has the rights and the password of `main`'s.
+    /// Servers read the domains at their start, so this comes before it.
     pub(crate) async fn insert_tenant(&self, id: &str, domain: &str) {
         let tenant = "INSERT INTO tenants VALUES ($1, $2, 'Acme', 'ACTIVE', now())";
         self.execute(tenant, &[&id, &domain]).await;
         let admin = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
             SELECT $1, name, password_hash, true, roles, now() FROM users WHERE tenant = 'main' AND name = 'admin'";
         self.execute(admin, &[&id]).await;
+        let groups = "INSERT INTO groups SELECT $1, id, name, description, roles, device_permissions \
+            FROM groups WHERE tenant = 'main'";
+        self.execute(groups, &[&id]).await;
+        let numbered =
+            "UPDATE tenants SET last_group = (SELECT max(id) FROM groups WHERE tenant = $1) WHERE id = $1";
+        self.execute(numbered, &[&id]).await;
+        let membership = "INSERT INTO group_members SELECT $1, group_id, user_name \
+            FROM group_members WHERE tenant = 'main' AND user_name = 'admin'";
+        self.execute(membership, &[&id]).await;
     }
 
     /// Adds a user of tenant `main` with these roles and the password of its `admin`.

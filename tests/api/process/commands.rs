@@ -93,6 +93,7 @@ async fn wrong_commands_are_refused_and_change_nothing() {
         &["user", "create", "unknown", "mia", "--password", "first-secret"][..],
         &["user", "create", "main", "admin", "--password", "first-secret"],
         &["user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_KING"],
+        &["user", "create", "main", "mia", "--password", "first-secret", "--role", "ROLE_SYSTEM"],
         &["user", "create", "main", "mia", "--password", "short"],
         &["user", "create", "main", "m ia", "--password", "first-secret"],
         &["user", "passwd", "main", "nobody", "--password", "first-secret"],

@@ -1,0 +1,322 @@
+//! Groups in PostgreSQL. A change of what members may do is told to every server process for the whole tenant.
+
+use deadpool_postgres::GenericClient;
+use serde_json::value::RawValue;
+use tokio_postgres::Row;
+use tokio_postgres::types::Json;
+
+use super::filter::{Filtered, Order, page_of};
+use super::user_changes::{audit, changed};
+use super::{Database, group_members, until_uncontended, watch};
+use crate::error::{Error, Noun, Result};
+use crate::limits::MAX_PAGE_SIZE;
+use crate::model::access::DevicePermissions;
+use crate::model::audit_record::AttributeChange;
+use crate::model::group::{ADMINS, Group, GroupId, GroupPatch, NewGroup, default_groups, is_protected};
+use crate::model::id::TenantId;
+use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::role::{self, Role, RoleSet};
+use crate::model::user::Administration;
+
+const INSERT: &str = include_str!("../../../sql/queries/groups/insert.sql");
+const GET: &str = include_str!("../../../sql/queries/groups/get.sql");
+const FIND_BY_NAME: &str = include_str!("../../../sql/queries/groups/find_by_name.sql");
+const LOCK: &str = include_str!("../../../sql/queries/groups/lock.sql");
+const KEEP: &str = include_str!("../../../sql/queries/groups/keep.sql");
+const LOCK_TENANT: &str = include_str!("../../../sql/queries/groups/lock_tenant.sql");
+const TENANTS_WITHOUT: &str = include_str!("../../../sql/queries/groups/tenants_without.sql");
+const UPDATE: &str = include_str!("../../../sql/queries/groups/update.sql");
+const UPDATE_ROLES: &str = include_str!("../../../sql/queries/groups/update_roles.sql");
+const DELETE: &str = include_str!("../../../sql/queries/groups/delete.sql");
+const MEMBER_NAMES: &str = include_str!("../../../sql/queries/group_members/names.sql");
+
+/// The columns of a group, in the order [`from_row`] reads them: those of `get.sql`.
+const COLUMNS: &str = "g.id, g.name, g.description, g.roles, g.device_permissions";
+
+/// Gives a new tenant the groups of U-10, as part of the transaction that creates it.
+pub(crate) async fn insert_default_groups(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
+    for (name, roles) in default_groups() {
+        insert(client, tenant, (name, &roles), (None, &DevicePermissions::default())).await?;
+    }
+    Ok(())
+}
+
+/// Gives the groups of U-10 to every tenant from before there were groups; who holds every role becomes a member of
+/// `admins`. Done at each start, beside other servers that start. One transaction per tenant.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn ensure_default_groups(database: &Database) -> Result<()> {
+    let without = database.reader().await?.query(TENANTS_WITHOUT, &[]).await?;
+    for row in without {
+        let tenant = TenantId::parse(row.get(0))?;
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        transaction.query_opt(LOCK_TENANT, &[&tenant.as_str()]).await?;
+        if let Err(Error::NotFound { .. }) = find_id(&transaction, &tenant, ADMINS).await {
+            insert_default_groups(&transaction, &tenant).await?;
+            let admins = find_id(&transaction, &tenant, ADMINS).await?;
+            let all = role::administrator();
+            let all: Vec<&str> = all.names().collect();
+            group_members::insert_all_powerful(&transaction, &tenant, admins, &all).await?;
+            watch::announce(&transaction, &tenant, "").await?;
+            transaction.commit().await?;
+        }
+    }
+    Ok(())
+}
+
+async fn insert(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    (name, roles): (&str, &RoleSet),
+    (description, permissions): (Option<&str>, &DevicePermissions),
+) -> Result<GroupId> {
+    let roles: Vec<&str> = roles.names().collect();
+    let inserted = client
+        .query_opt(INSERT, &[&tenant.as_str(), &name, &description, &roles, &Json(permissions)])
+        .await
+        .map_err(|error| duplicate(error.into(), name))?;
+    let row = inserted.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?;
+    Ok(GroupId(row.get(0)))
+}
+
+fn duplicate(error: Error, name: &str) -> Error {
+    match error.is_unique_violation() {
+        true => Error::Duplicate { noun: Noun::Group, key: name.to_owned() },
+        false => error,
+    }
+}
+
+/// Creates a group without roles. One transaction.
+///
+/// # Errors
+/// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist.
+pub async fn insert_group(database: &Database, tenant: &TenantId, new: &NewGroup) -> Result<Group> {
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let more = (new.description.as_deref(), &new.permissions);
+        let id = insert(&transaction, tenant, (&new.name, &RoleSet::default()), more).await?;
+        let group = read_whole(&transaction, tenant, id).await?;
+        transaction.commit().await?;
+        Ok(group)
+    })
+    .await
+}
+
+/// A group with its first members.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_group(database: &Database, tenant: &TenantId, id: GroupId) -> Result<Group> {
+    read_whole(&database.reader().await?, tenant, id).await
+}
+
+/// A group with its first members, by its name.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot hold.
+pub async fn get_group_by_name(database: &Database, tenant: &TenantId, name: &str) -> Result<Group> {
+    let client = database.reader().await?;
+    let id = find_id(&client, tenant, name).await?;
+    read_whole(&client, tenant, id).await
+}
+
+pub(super) async fn find_id(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<GroupId> {
+    let row = client.query_opt(FIND_BY_NAME, &[&tenant.as_str(), &name]).await?;
+    let short = || name.chars().take(64).collect::<String>();
+    Ok(GroupId(row.ok_or_else(|| Error::not_found(Noun::Group, short()))?.get(0)))
+}
+
+async fn read_group(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {
+    let row = client.query_opt(GET, &[&tenant.as_str(), &id.0]).await?;
+    from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::Group, id))?)
+}
+
+async fn read_whole(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {
+    let group = read_group(client, tenant, id).await?;
+    let most = i64::from(MAX_PAGE_SIZE);
+    let names = client.query(MEMBER_NAMES, &[&tenant.as_str(), &id.0, &most]).await?;
+    let users = names.iter().map(|row| row.get::<_, &str>(0).into()).collect();
+    Ok(Group { users: Some(users), ..group })
+}
+
+/// A group that stays until the transaction ends.
+pub(super) async fn keep_group(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {
+    client.query_opt(KEEP, &[&tenant.as_str(), &id.0]).await?;
+    read_group(client, tenant, id).await
+}
+
+/// A group nobody else changes until the transaction ends.
+async fn lock_group(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {
+    client.query_opt(LOCK, &[&tenant.as_str(), &id.0]).await?;
+    read_group(client, tenant, id).await
+}
+
+/// A page of groups by ascending id; of a user's groups when one is named.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_groups(
+    database: &Database,
+    tenant: &TenantId,
+    user: Option<&str>,
+    page: &PageRequest,
+) -> Result<Page<Group>> {
+    let client = database.reader().await?;
+    let mut filtered = Filtered::new("groups g", "g.tenant", tenant.as_str());
+    let of_user = "EXISTS (SELECT 1 FROM group_members m \
+        WHERE m.tenant = g.tenant AND m.group_id = g.id AND m.user_name = $)";
+    filtered.and_some(of_user, user.map(ToOwned::to_owned));
+    let count = match page.total {
+        TotalPages::Counted => {
+            let statement = client.prepare_cached(&filtered.count()).await?;
+            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
+        }
+        TotalPages::Omitted => Count::Omitted,
+    };
+    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id("g.id"), page)).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let groups = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
+    Ok(Page { count, ..page_of(groups, page, |group| Position::of_id(group.id.0)) })
+}
+
+/// Changes name, description or device permissions. One transaction; sessions end when the permissions change.
+///
+/// # Errors
+/// `NotFound`; `Refused` for another name of `admins` or `devices` (U-02); `Duplicate` when the name is taken.
+pub async fn update_group(
+    database: &Database,
+    administration: &Administration,
+    id: GroupId,
+    patch: &GroupPatch,
+) -> Result<Group> {
+    let tenant = &administration.tenant;
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let before = lock_group(&transaction, tenant, id).await?;
+        let name = patch.name.as_ref().unwrap_or(&before.name);
+        if is_protected(&before.name) && *name != before.name {
+            return Err(Error::Refused("this group keeps its name"));
+        }
+        let description = patch.description.as_ref().unwrap_or(&before.description);
+        let permissions = patch.permissions.as_ref().unwrap_or(&before.permissions);
+        transaction
+            .execute(UPDATE, &[&tenant.as_str(), &id.0, name, description, &Json(permissions)])
+            .await
+            .map_err(|error| duplicate(error.into(), name))?;
+        let change = changed("devicePermissions", &before.permissions, permissions);
+        tell(&transaction, administration, id, change.into_iter().collect()).await?;
+        let group = read_whole(&transaction, tenant, id).await?;
+        transaction.commit().await?;
+        Ok(group)
+    })
+    .await
+}
+
+/// Deletes a group; its members lose what they had by it. One transaction.
+///
+/// # Errors
+/// `NotFound`; `Refused` for `admins` and `devices` (U-02).
+pub async fn delete_group(database: &Database, administration: &Administration, id: GroupId) -> Result<()> {
+    let tenant = &administration.tenant;
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let group = lock_group(&transaction, tenant, id).await?;
+        if is_protected(&group.name) {
+            return Err(Error::Refused("this group cannot be deleted"));
+        }
+        transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
+        let changes = [
+            changed("roles", &group.roles, &RoleSet::default()),
+            changed("devicePermissions", &group.permissions, &DevicePermissions::default()),
+        ];
+        tell(&transaction, administration, id, changes.into_iter().flatten().collect()).await?;
+        Ok(transaction.commit().await?)
+    })
+    .await
+}
+
+/// Gives a group a role; one it has already changes nothing. One transaction.
+///
+/// # Errors
+/// `NotFound`; `Forbidden` when the caller lacks the role.
+pub async fn assign_role(
+    database: &Database,
+    administration: &Administration,
+    id: GroupId,
+    role: &Role,
+) -> Result<()> {
+    change_roles(database, administration, id, |group| Ok(group.roles.with(&role.name))).await
+}
+
+/// Takes a role from a group. One transaction.
+///
+/// # Errors
+/// `NotFound` for an unknown group and a role it does not hold; `Refused` when nobody could administer users any more.
+pub async fn withdraw_role(
+    database: &Database,
+    administration: &Administration,
+    id: GroupId,
+    role: &str,
+) -> Result<()> {
+    let decide = |group: &Group| match group.roles.has(role) {
+        true if group.name == ADMINS && role == role::USER_MANAGEMENT_ADMIN => {
+            Err(Error::Refused("group 'admins' keeps the role by which it administers users"))
+        }
+        true => Ok(group.roles.without(role)),
+        false => Err(Error::not_found(Noun::Role, role)),
+    };
+    change_roles(database, administration, id, decide).await
+}
+
+async fn change_roles(
+    database: &Database,
+    administration: &Administration,
+    id: GroupId,
+    decide: impl Fn(&Group) -> Result<RoleSet>,
+) -> Result<()> {
+    let tenant = &administration.tenant;
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let group = lock_group(&transaction, tenant, id).await?;
+        let roles = decide(&group)?;
+        let Some(change) = changed("roles", &group.roles, &roles) else { return Ok(()) };
+        let names: Vec<&str> = roles.names().collect();
+        transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &id.0, &names]).await?;
+        tell(&transaction, administration, id, vec![change]).await?;
+        Ok(transaction.commit().await?)
+    })
+    .await
+}
+
+/// Audits what members may do now and tells every server process, when that changed (Y-05).
+async fn tell(
+    client: &impl GenericClient,
+    administration: &Administration,
+    id: GroupId,
+    changes: Vec<AttributeChange>,
+) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    audit(client, administration, ("Group", "Group update"), id.to_string(), changes).await?;
+    watch::announce(client, &administration.tenant, "").await
+}
+
+fn from_row(tenant: &TenantId, row: &Row) -> Result<Group> {
+    let permissions: Json<Box<RawValue>> = row.get(4);
+    Ok(Group {
+        tenant: tenant.clone(),
+        id: GroupId(row.get(0)),
+        name: row.get(1),
+        description: row.get(2),
+        roles: row.get::<_, Vec<String>>(3).into_iter().collect(),
+        permissions: DevicePermissions::parse(&permissions.0)?,
+        users: None,
+    })
+}

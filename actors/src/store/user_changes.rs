@@ -1,0 +1,323 @@
+//! Users in PostgreSQL: changing them. Each change is told to every server process, which drops what it remembers of
+//! the user and ends its sessions; what a user may do is audited in the same transaction (Y-05).
+
+use deadpool_postgres::GenericClient;
+use serde::Serialize;
+use tokio_postgres::types::{Json, ToSql};
+
+use super::users::read_user;
+use super::{Database, audit_records, group_members, groups, until_uncontended, watch};
+use crate::error::{Error, Noun, Result};
+use crate::model::audit_record::{AttributeChange, NewAuditRecord};
+use crate::model::group::ADMINS;
+use crate::model::id::{AuditRecordId, TenantId};
+use crate::model::role::{Role, RoleSet};
+use crate::model::timestamp::Timestamp;
+use crate::model::user::{Administration, User, UserPatch};
+
+const INSERT: &str = include_str!("../../../sql/queries/users/insert.sql");
+const UPDATE: &str = include_str!("../../../sql/queries/users/update.sql");
+const UPDATE_PASSWORD: &str = include_str!("../../../sql/queries/users/update_password.sql");
+const UPDATE_ROLES: &str = include_str!("../../../sql/queries/users/update_roles.sql");
+const LOCK: &str = include_str!("../../../sql/queries/users/lock.sql");
+const KEEP: &str = include_str!("../../../sql/queries/users/keep.sql");
+const DELETE: &str = include_str!("../../../sql/queries/users/delete.sql");
+const INHERIT_SUBUSERS: &str = include_str!("../../../sql/queries/users/inherit_subusers.sql");
+
+/// Creates a user. One transaction.
+///
+/// # Errors
+/// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist, `Invalid` for an unknown owner.
+pub async fn insert_user(database: &Database, user: &User, password_hash: Option<&str>) -> Result<User> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    insert(&transaction, user, password_hash).await?;
+    let stored = read_user(&transaction, &user.tenant, &user.name).await?;
+    transaction.commit().await?;
+    Ok(stored)
+}
+
+/// Creates a user that administers its tenant: a member of `admins` (U-10). One transaction.
+///
+/// # Errors
+/// As [`insert_user`]; `NotFound` when the tenant has no such group.
+pub async fn insert_administrator(database: &Database, user: &User, password_hash: &str) -> Result<()> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    enter_administrator(&transaction, user, Some(password_hash)).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// Creates a user as a member of `admins`, as part of the caller's transaction: such as one that creates the tenant.
+pub(super) async fn enter_administrator(
+    client: &impl GenericClient,
+    user: &User,
+    password_hash: Option<&str>,
+) -> Result<()> {
+    insert(client, user, password_hash).await?;
+    let admins = groups::find_id(client, &user.tenant, ADMINS).await?;
+    group_members::insert(client, &user.tenant, admins, &user.name).await
+}
+
+/// Creates a user, as part of the caller's transaction.
+async fn insert(client: &impl GenericClient, user: &User, password_hash: Option<&str>) -> Result<()> {
+    ensure_owner(client, user).await?;
+    let roles: Vec<&str> = user.roles.names().collect();
+    let profile = &user.profile;
+    let parameters: [&(dyn ToSql + Sync); 13] = [
+        &user.tenant.as_str(),
+        &&*user.name,
+        &password_hash,
+        &user.enabled,
+        &roles,
+        &profile.first_name,
+        &profile.last_name,
+        &profile.display_name,
+        &profile.phone,
+        &profile.email,
+        &user.owner,
+        &Json(&user.custom_properties),
+        &Json(&user.permissions),
+    ];
+    match client.execute(INSERT, &parameters).await.map_err(Error::from) {
+        Err(error) if error.is_unique_violation() => {
+            Err(Error::Duplicate { noun: Noun::User, key: format!("{}/{}", user.tenant, user.name) })
+        }
+        Err(error) if error.is_foreign_key_violation() => Err(Error::not_found(Noun::Tenant, &user.tenant)),
+        other => other.map(drop),
+    }
+}
+
+/// Replaces a password hash and tells every server process. One transaction.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn update_password(database: &Database, tenant: &TenantId, name: &str, hash: &str) -> Result<()> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let changed = transaction.execute(UPDATE_PASSWORD, &[&tenant.as_str(), &name, &hash]).await?;
+    if changed == 0 {
+        return Err(Error::not_found(Noun::User, name));
+    }
+    watch::announce(&transaction, tenant, name).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// Changes a user. One transaction. Its sessions end when the password, the device permissions or `enabled` change.
+///
+/// # Errors
+/// `NotFound`; `Forbidden` when the caller's authority does not reach the user or grants less; `Refused` when the last
+/// administrator would be disabled; `Invalid` for an unknown owner.
+pub async fn update_user(
+    database: &Database,
+    administration: &Administration,
+    name: &str,
+    (patch, password_hash): (&UserPatch, Option<&str>),
+) -> Result<User> {
+    let tenant = &administration.tenant;
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        if patch.enabled == Some(false) {
+            group_members::lock_admins(&transaction, tenant).await?;
+        }
+        let before = lock_user(&transaction, tenant, name).await?;
+        let mut user = before.clone();
+        patch.apply(&mut user);
+        check_change(administration, &before, &user)?;
+        if before.enabled && !user.enabled {
+            group_members::ensure_may_lose(&transaction, tenant, name).await?;
+        }
+        if user.owner != before.owner {
+            ensure_owner(&transaction, &user).await?;
+        }
+        update(&transaction, &user, password_hash).await?;
+        let changes = changed("devicePermissions", &before.permissions, &user.permissions);
+        audit_user(&transaction, administration, name, changes.into_iter().collect()).await?;
+        if password_hash.is_some() || user.enabled != before.enabled || user.permissions != before.permissions
+        {
+            watch::announce(&transaction, tenant, name).await?;
+        }
+        let stored = read_user(&transaction, tenant, name).await?;
+        transaction.commit().await?;
+        Ok(stored)
+    })
+    .await
+}
+
+/// What a caller's authority must allow in a change.
+fn check_change(administration: &Administration, before: &User, after: &User) -> Result<()> {
+    let authority = &administration.authority;
+    authority.reaches(before.owner.as_deref())?;
+    // A sub-user is not given away.
+    authority.reaches(after.owner.as_deref())?;
+    match after.permissions == before.permissions {
+        true => Ok(()),
+        false => authority.may_permit(&after.permissions),
+    }
+}
+
+async fn update(client: &impl GenericClient, user: &User, password_hash: Option<&str>) -> Result<()> {
+    let profile = &user.profile;
+    let parameters: [&(dyn ToSql + Sync); 12] = [
+        &user.tenant.as_str(),
+        &&*user.name,
+        &password_hash,
+        &user.enabled,
+        &profile.first_name,
+        &profile.last_name,
+        &profile.display_name,
+        &profile.phone,
+        &profile.email,
+        &user.owner,
+        &Json(&user.custom_properties),
+        &Json(&user.permissions),
+    ];
+    client.execute(UPDATE, &parameters).await?;
+    Ok(())
+}
+
+/// Deletes a user; its sessions end, its sub-users go up to its owner. One transaction.
+///
+/// # Errors
+/// `NotFound`; `Forbidden` when the caller's authority does not reach the user; `Refused` for the last administrator
+/// (U-15).
+pub async fn delete_user(database: &Database, administration: &Administration, name: &str) -> Result<()> {
+    let tenant = &administration.tenant;
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        group_members::lock_admins(&transaction, tenant).await?;
+        let user = lock_user(&transaction, tenant, name).await?;
+        administration.authority.reaches(user.owner.as_deref())?;
+        group_members::ensure_may_lose(&transaction, tenant, name).await?;
+        transaction.execute(DELETE, &[&tenant.as_str(), &name]).await?;
+        transaction.execute(INHERIT_SUBUSERS, &[&tenant.as_str(), &name, &user.owner]).await?;
+        watch::announce(&transaction, tenant, name).await?;
+        Ok(transaction.commit().await?)
+    })
+    .await
+}
+
+/// Gives a user a role; one it has already changes nothing. One transaction.
+///
+/// # Errors
+/// `NotFound`; `Forbidden` when the caller's authority does not reach the user or lacks the role.
+pub async fn assign_role(
+    database: &Database,
+    administration: &Administration,
+    name: &str,
+    role: &Role,
+) -> Result<()> {
+    let permitted = |user: &User| {
+        administration.authority.reaches(user.owner.as_deref())?;
+        administration.authority.may_give([&*role.name].into_iter())?;
+        Ok(user.roles.with(&role.name))
+    };
+    change_roles(database, administration, name, permitted).await
+}
+
+/// Takes a role from a user. One transaction.
+///
+/// # Errors
+/// `NotFound` for an unknown user and for a role it does not hold directly; `Forbidden` when the caller's authority does
+/// not reach the user.
+pub async fn withdraw_role(
+    database: &Database,
+    administration: &Administration,
+    name: &str,
+    role: &str,
+) -> Result<()> {
+    let permitted = |user: &User| {
+        administration.authority.reaches(user.owner.as_deref())?;
+        match user.roles.has(role) {
+            true => Ok(user.roles.without(role)),
+            false => Err(Error::not_found(Noun::Role, role)),
+        }
+    };
+    change_roles(database, administration, name, permitted).await
+}
+
+async fn change_roles(
+    database: &Database,
+    administration: &Administration,
+    name: &str,
+    decide: impl Fn(&User) -> Result<RoleSet>,
+) -> Result<()> {
+    let tenant = &administration.tenant;
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let user = lock_user(&transaction, tenant, name).await?;
+        let roles = decide(&user)?;
+        let Some(change) = changed("roles", &user.roles, &roles) else { return Ok(()) };
+        let names: Vec<&str> = roles.names().collect();
+        transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &name, &names]).await?;
+        audit_user(&transaction, administration, name, vec![change]).await?;
+        watch::announce(&transaction, tenant, name).await?;
+        Ok(transaction.commit().await?)
+    })
+    .await
+}
+
+/// A user nobody else changes until the transaction ends.
+pub(super) async fn lock_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
+    client.query_opt(LOCK, &[&tenant.as_str(), &name]).await?;
+    read_user(client, tenant, name).await
+}
+
+/// The owner of a user is another user of the tenant, and stays until the transaction ends.
+async fn ensure_owner(client: &impl GenericClient, user: &User) -> Result<()> {
+    let Some(owner) = &user.owner else { return Ok(()) };
+    let known =
+        *owner != *user.name && client.query_opt(KEEP, &[&user.tenant.as_str(), owner]).await?.is_some();
+    match known {
+        true => Ok(()),
+        false => Err(Error::invalid_value("owner", owner, "another user of this tenant")),
+    }
+}
+
+/// The change of an attribute, if it is one.
+pub(super) fn changed<T: Serialize + PartialEq>(
+    attribute: &str,
+    before: &T,
+    after: &T,
+) -> Option<AttributeChange> {
+    let value = |of: &T| serde_json::to_value(of).expect("all keys are strings");
+    (before != after).then(|| AttributeChange::replaced_value(attribute, value(before), value(after)))
+}
+
+/// Writes down what a user may do now, as part of the caller's transaction (Y-05, X-24); nothing when nothing changed.
+pub(super) async fn audit_user(
+    client: &impl GenericClient,
+    administration: &Administration,
+    name: &str,
+    changes: Vec<AttributeChange>,
+) -> Result<()> {
+    audit(client, administration, ("User", "User update"), name.to_owned(), changes).await
+}
+
+/// As [`audit_user`], of any kind.
+pub(super) async fn audit(
+    client: &impl GenericClient,
+    administration: &Administration,
+    (type_, activity): (&'static str, &'static str),
+    source: String,
+    changes: Vec<AttributeChange>,
+) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let record = NewAuditRecord {
+        type_,
+        activity,
+        time: Timestamp::now(),
+        text: format!("{activity}: {source}"),
+        source,
+        user: administration.by.clone(),
+        severity: "warning".into(),
+        changes,
+    };
+    let id = AuditRecordId(administration.audit_record);
+    audit_records::insert_audit_record(client, &administration.tenant, id, &record).await
+}

@@ -1,0 +1,11 @@
+-- The number comes from the tenant, so that none is given twice (C-13).
+WITH numbered AS (
+    UPDATE tenants
+    SET last_group = last_group + 1
+    WHERE id = $1
+    RETURNING id, last_group
+)
+INSERT INTO groups (tenant, id, name, description, roles, device_permissions)
+SELECT id, last_group, $2, $3, $4, $5
+FROM numbered
+RETURNING id

@@ -1,0 +1,5 @@
+-- One server at a time gives a tenant its groups.
+SELECT id
+FROM tenants
+WHERE id = $1
+FOR NO KEY UPDATE

@@ -1,0 +1,4 @@
+-- Tenants from before there were groups.
+SELECT t.id
+FROM tenants t
+WHERE NOT EXISTS (SELECT 1 FROM groups g WHERE g.tenant = t.id AND g.name = 'admins')

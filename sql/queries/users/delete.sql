@@ -1,0 +1,4 @@
+-- Memberships go by the foreign key.
+DELETE FROM users
+WHERE tenant = $1
+    AND name = $2

@@ -1,0 +1,227 @@
+//! `/user/<tenant>/groups` and who is in them (document 2, Users; rulings U-01, U-02, U-04).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
+use platform_actors::model::page::Page;
+use platform_actors::model::user::{UserReference, parse_member, parse_user_of_path};
+use platform_actors::store;
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::Result;
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `GET /user/<tenant>/groups`: a page of groups by ascending id, without their references (U-02).
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for a wrong parameter.
+pub async fn list(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, _) = caller.reads_users(&edge, &path).await?;
+    let media_type = wire.accepted("groupCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?.counted();
+    let page = store::groups::list_groups(edge.platform.database(), &tenant, None, &request).await?;
+    reply::page(&wire, media_type, "groups", &page, (&request, &query))
+}
+
+/// `POST /user/<tenant>/groups`: creates a group without roles.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, 409 when the name is taken, 422 for a wrong body.
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_groups(&edge, &path).await?;
+    wire.mode()?;
+    let media_type = wire.accepted("group")?;
+    wire.check_content_type(&["group"])?;
+    let new = NewGroup::parse(body.json(edge.limits().body_bytes).await?)?;
+
+    let group = store::groups::insert_group(edge.platform.database(), &administration.tenant, &new).await?;
+
+    let links = wire.links();
+    Ok(reply::created(&wire, media_type, links.group(&group.tenant, group.id), &Arc::new(group), &links))
+}
+
+/// `GET /user/<tenant>/groups/<id>`: the group with its roles and its first members.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 404 for an unknown id.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
+    let media_type = wire.accepted("group")?;
+    let id = GroupId::parse(&path.1)?;
+    let group = store::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    Ok(reply::found(media_type, &group, &wire.links()))
+}
+
+/// `GET /user/<tenant>/groupByName/<name>`: as [`get`].
+///
+/// # Errors
+/// As [`get`].
+pub async fn get_by_name(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
+    let media_type = wire.accepted("group")?;
+    let group = store::groups::get_group_by_name(edge.platform.database(), &tenant, &path.1).await?;
+    Ok(reply::found(media_type, &group, &wire.links()))
+}
+
+/// `PUT /user/<tenant>/groups/<id>`: changes name, description, device permissions.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for another name of `admins` or `devices`; 404 for an unknown id; 409 when
+/// the name is taken; 422 for a wrong body.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_groups(&edge, &path.0).await?;
+    wire.mode()?;
+    let media_type = wire.accepted("group")?;
+    wire.check_content_type(&["group"])?;
+    let patch = GroupPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let id = GroupId::parse(&path.1)?;
+
+    let group = store::groups::update_group(edge.platform.database(), &administration, id, &patch).await?;
+
+    Ok(reply::updated(&wire, media_type, &Arc::new(group), &wire.links()))
+}
+
+/// `DELETE /user/<tenant>/groups/<id>`: 204 when the group is gone.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for `admins` and `devices`; 404 for an unknown id.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_groups(&edge, &path.0).await?;
+    wire.mode()?;
+    let id = GroupId::parse(&path.1)?;
+    store::groups::delete_group(edge.platform.database(), &administration, id).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `GET /user/<tenant>/groups/<id>/users`: a page of the members by name, device users among them.
+///
+/// # Errors
+/// As [`get`], and 422 for a wrong parameter.
+pub async fn list_users(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
+    let media_type = wire.accepted("userReferenceCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?.counted();
+    let (id, database) = (GroupId::parse(&path.1)?, edge.platform.database());
+    let page = store::users::list_members(database, &tenant, id, &request).await?;
+    if page.members.is_empty() {
+        store::groups::get_group(database, &tenant, id).await?;
+    }
+    let group = GroupPlace { tenant, id };
+    let reference = |user| UserReference { group: group.clone(), user };
+    let members = page.members.into_iter().map(reference).collect();
+    let page = Page { members, next: page.next, count: page.count };
+    reply::page(&wire, media_type, "references", &page, (&request, &query))
+}
+
+/// `POST /user/<tenant>/groups/<id>/users`: takes a user into the group; a member already is 201 without a change.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users and groups that hold nothing the caller lacks; 404 for
+/// an unknown group; 422 for a wrong body or an unknown user.
+pub async fn add_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_users(&edge, &path.0).await?;
+    wire.mode()?;
+    let media_type = wire.accepted("userReference")?;
+    wire.check_content_type(&["userReference", "user"])?;
+    let name = parse_member(&administration.tenant, body.json(edge.limits().body_bytes).await?)?;
+    let id = GroupId::parse(&path.1)?;
+
+    let database = edge.platform.database();
+    let user = store::group_members::insert_member(database, &administration, id, &name).await?;
+
+    let group = GroupPlace { tenant: administration.tenant, id };
+    let links = wire.links();
+    let location = links.group_member(&group.tenant, id, &name);
+    Ok(reply::created(&wire, media_type, location, &Arc::new(UserReference { group, user }), &links))
+}
+
+/// `DELETE /user/<tenant>/groups/<id>/users/<name>`: 204 when the user is no member any more.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users; 403 for the last administrator; 404 for an unknown
+/// group and a user who is no member.
+pub async fn remove_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, group, name) = &*path;
+    let administration = caller.administers_users(&edge, tenant).await?;
+    wire.mode()?;
+    let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
+    store::group_members::delete_member(edge.platform.database(), &administration, id, &name).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `GET /user/<tenant>/users/<name>/groups`: a page of the groups of a user by ascending id.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ, save for own sub-users and the own record; 404 for an unknown user.
+pub async fn list_of_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
+    let media_type = wire.accepted("groupReferenceCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?.counted();
+    let database = edge.platform.database();
+    let page = store::groups::list_groups(database, &user.tenant, Some(&user.name), &request).await?;
+    let reference = |group| GroupReference { user: user.name.clone(), group };
+    let members = page.members.into_iter().map(reference).collect();
+    let page = Page { members, next: page.next, count: page.count };
+    reply::page(&wire, media_type, "references", &page, (&request, &query))
+}

@@ -1,0 +1,174 @@
+//! `/user/roles`, and the roles of users and groups (rulings U-01, U-03, U-04).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::model::group::GroupId;
+use platform_actors::model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
+use platform_actors::model::user::parse_user_of_path;
+use platform_actors::store;
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::Result;
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `GET /user/roles`: a page of all roles of the platform by name (U-03).
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.reads_users(&edge, caller.tenant.as_str()).await?;
+    let media_type = wire.accepted("roleCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?.counted();
+    let page = request.cut(Role::all(), |role| &role.name);
+    reply::page(&wire, media_type, "roles", &page, (&request, &query))
+}
+
+/// `GET /user/roles/<name>`.
+///
+/// # Errors
+/// 403 as [`list`], 404 for an unknown role.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.reads_users(&edge, caller.tenant.as_str()).await?;
+    let media_type = wire.accepted("role")?;
+    Ok(reply::found(media_type, &Role::named(&path)?, &wire.links()))
+}
+
+/// `GET /user/<tenant>/users/<name>/roles`: a page of the roles a user holds directly, by name.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ, save for own sub-users and the own record; 404 for an unknown user.
+pub async fn list_of_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
+    page_of(&wire, &RoleHolder::User(user.tenant, user.name), &user.roles)
+}
+
+/// `GET /user/<tenant>/groups/<id>/roles`: a page of the roles of a group by name.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 404 for an unknown group.
+pub async fn list_of_group(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
+    let id = GroupId::parse(&path.1)?;
+    let group = store::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    page_of(&wire, &RoleHolder::Group(tenant, id), &group.roles)
+}
+
+fn page_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet) -> Result<HttpResponse> {
+    let media_type = wire.accepted("roleReferenceCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?.counted();
+    let page = request.cut(role::references(holder, roles), |reference| &reference.role.name);
+    reply::page(wire, media_type, "references", &page, (&request, &query))
+}
+
+/// `POST /user/<tenant>/users/<name>/roles`: gives a user a role; one it has already is 201 without a change.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users and roles the caller has; 404 for an unknown user; 422
+/// for a wrong body and a role that cannot be assigned.
+pub async fn assign_to_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_users(&edge, &path.0).await?;
+    let (media_type, role) = assignment(&wire, body, &edge).await?;
+    let name = parse_user_of_path(&path.1)?;
+    let database = edge.platform.database();
+    store::user_changes::assign_role(database, &administration, &name, &role).await?;
+    let holder = RoleHolder::User(administration.tenant, name);
+    Ok(assigned(&wire, media_type, RoleReference { holder, role }))
+}
+
+/// `POST /user/<tenant>/groups/<id>/roles`: gives a group a role; one it has already is 201 without a change.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, 404 for an unknown group, 422 as [`assign_to_user`].
+pub async fn assign_to_group(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_groups(&edge, &path.0).await?;
+    let (media_type, role) = assignment(&wire, body, &edge).await?;
+    let id = GroupId::parse(&path.1)?;
+    store::groups::assign_role(edge.platform.database(), &administration, id, &role).await?;
+    let holder = RoleHolder::Group(administration.tenant, id);
+    Ok(assigned(&wire, media_type, RoleReference { holder, role }))
+}
+
+async fn assignment(wire: &Wire, body: Unread, edge: &Edge) -> Result<(String, Role)> {
+    wire.mode()?;
+    let media_type = wire.accepted("roleReference")?;
+    wire.check_content_type(&["roleReference", "role"])?;
+    let role = Role::parse_assignment(body.json(edge.limits().body_bytes).await?)?;
+    Ok((media_type, role))
+}
+
+fn assigned(wire: &Wire, media_type: String, reference: RoleReference) -> HttpResponse {
+    let links = wire.links();
+    let location = links.role_reference(&reference);
+    reply::created(wire, media_type, location, &Arc::new(reference), &links)
+}
+
+/// `DELETE /user/<tenant>/users/<name>/roles/<role>`: 204 when the user does not hold the role directly any more.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users; 404 for an unknown user and a role it does not hold.
+pub async fn withdraw_from_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, name, role) = &*path;
+    let administration = caller.administers_users(&edge, tenant).await?;
+    wire.mode()?;
+    let name = parse_user_of_path(name)?;
+    store::user_changes::withdraw_role(edge.platform.database(), &administration, &name, role).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `DELETE /user/<tenant>/groups/<id>/roles/<role>`: 204 when the group does not hold the role any more.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for the role by which `admins` administer users; 404 for an unknown group
+/// and a role it does not hold.
+pub async fn withdraw_from_group(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, group, role) = &*path;
+    let administration = caller.administers_groups(&edge, tenant).await?;
+    wire.mode()?;
+    let id = GroupId::parse(group)?;
+    store::groups::withdraw_role(edge.platform.database(), &administration, id, role).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

@@ -1,0 +1,177 @@
+//! `/user/<tenant>/users` (document 2, Users; rulings U-04 to U-08, U-15).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::Error;
+use platform_actors::model::user::{
+    Administration, NewUser, SubusersCount, User, UserAuthority, UserFilter, UserKind, UserPatch,
+    parse_user_of_path,
+};
+use platform_actors::store;
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `GET /user/<tenant>/users`: a page of users by name; device users only with `onlyDevices=true`, and then nobody else.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ; with ROLE_USER_MANAGEMENT_CREATE alone own sub-users are shown. 422 for a wrong
+/// parameter.
+pub async fn list(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, authority) = caller.reads_users(&edge, &path).await?;
+    let media_type = wire.accepted("userCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?.counted();
+    let filter = filter(&query, &authority)?;
+    let page = store::users::list_users(edge.platform.database(), &tenant, &filter, &request).await?;
+    reply::page(&wire, media_type, "users", &page, (&request, &query))
+}
+
+fn filter(query: &Query, authority: &UserAuthority) -> Result<UserFilter> {
+    let group = |text: &str| {
+        let allowed = "a comma list of numeric ids of groups";
+        text.parse::<i64>().map_err(|_| Error::invalid_value("groups", text, allowed))
+    };
+    let groups = query.list("groups").into_iter().map(group).collect::<Result<Vec<_>, _>>()?;
+    let kind = match query.flag("onlyDevices")? {
+        Some(true) => UserKind::Devices,
+        _ => UserKind::People,
+    };
+    let subusers = match query.flag("withSubusersCount")? {
+        Some(true) => SubusersCount::Told,
+        _ => SubusersCount::Omitted,
+    };
+    let visible_to = match authority {
+        UserAuthority::Everyone => None,
+        UserAuthority::SubUsers { owner, .. } => Some(owner.to_string()),
+    };
+    Ok(UserFilter {
+        name_prefix: query.get("username").map(ToOwned::to_owned),
+        groups: query.get("groups").map(|_| groups),
+        owner: query.get("owner").map(ToOwned::to_owned),
+        visible_to,
+        kind,
+        subusers,
+    })
+}
+
+/// `POST /user/<tenant>/users`: creates a user with the two roles for its own record and no group (U-05). With
+/// ROLE_USER_MANAGEMENT_CREATE alone it is a sub-user of the caller.
+///
+/// # Errors
+/// 403 without a role, for another owner, and for device permissions the caller does not have; 409 when the name is
+/// taken; 422 for a wrong body or an unknown owner.
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let administration = caller.administers_users(&edge, &path).await?;
+    wire.mode()?;
+    let media_type = wire.accepted("user")?;
+    wire.check_content_type(&["user"])?;
+    let new = NewUser::parse(body.json(edge.limits().body_bytes).await?)?;
+    let user = new_user(&administration, &new)?;
+    let hash = match new.password {
+        Some(password) => Some(edge.authenticator.hash_chosen(password).await?),
+        None => None,
+    };
+
+    let user = store::user_changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;
+
+    let links = wire.links();
+    Ok(reply::created(&wire, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
+}
+
+/// The user a body makes, within what the caller may give.
+fn new_user(administration: &Administration, new: &NewUser) -> Result<User> {
+    let mut user = User::new(&administration.tenant, new.name.clone());
+    new.rest.apply(&mut user);
+    if let UserAuthority::SubUsers { owner, .. } = &administration.authority {
+        user.owner.get_or_insert_with(|| owner.to_string());
+    }
+    administration.authority.reaches(user.owner.as_deref())?;
+    administration.authority.may_permit(&user.permissions)?;
+    Ok(user)
+}
+
+/// `GET /user/<tenant>/users/<id>`, also `/user/<tenant>/userByName/<name>`: they are the same (U-06).
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_READ, save for own sub-users and the own record; 404 for an unknown user.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
+    Ok(reply::found(wire.accepted("user")?, &user, &wire.links()))
+}
+
+/// `PUT /user/<tenant>/users/<id>`: changes what was sent. A new password ends the user's sessions (U-16).
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users, and when the last administrator would be disabled; 404
+/// for an unknown user; 422 for a wrong body or another user name.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, name) = &*path;
+    let administration = caller.administers_users(&edge, tenant).await?;
+    wire.mode()?;
+    let media_type = wire.accepted("user")?;
+    wire.check_content_type(&["user"])?;
+    let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let name = parse_user_of_path(name)?;
+    patch.check_name(&name)?;
+    let hash = match patch.password.take() {
+        Some(password) => Some(edge.authenticator.hash_chosen(password).await?),
+        None => None,
+    };
+
+    let change = (&patch, hash.as_deref());
+    let user =
+        store::user_changes::update_user(edge.platform.database(), &administration, &name, change).await?;
+
+    Ok(reply::updated(&wire, media_type, &Arc::new(user), &wire.links()))
+}
+
+/// `DELETE /user/<tenant>/users/<name>`: 204 when the user is gone and cut off.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users; 403 for oneself and the last administrator (U-15); 404
+/// for an unknown user.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, name) = &*path;
+    let administration = caller.administers_users(&edge, tenant).await?;
+    wire.mode()?;
+    if caller.is_user(tenant, name) {
+        return Err(ApiError::forbidden_because("nobody deletes their own user"));
+    }
+    let name = parse_user_of_path(name)?;
+    store::user_changes::delete_user(edge.platform.database(), &administration, &name).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

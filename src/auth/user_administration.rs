@@ -1,0 +1,107 @@
+//! Who may read and write users, groups and roles (U-04).
+
+use platform_actors::model::id::TenantId;
+use platform_actors::model::role;
+use platform_actors::model::user::{Administration, User, UserAuthority, parse_user_of_path};
+use platform_actors::store;
+use platform_actors::{Error, Noun};
+
+use super::Caller;
+use crate::http::error::{ApiError, Result};
+use crate::server::Edge;
+
+/// The tenant whose callers may name any tenant in a path.
+const MANAGEMENT: &str = "management";
+
+impl Caller {
+    /// The tenant of a path with the right by which the caller reads its users: all, or own sub-users.
+    ///
+    /// # Errors
+    /// `Forbidden` for another tenant and without a role, `NotFound` for a tenant that does not exist.
+    pub async fn reads_users(&self, edge: &Edge, tenant: &str) -> Result<(TenantId, UserAuthority)> {
+        self.users_of(edge, tenant, role::USER_MANAGEMENT_READ).await
+    }
+
+    /// A user that a path names: any, an own sub-user, or the caller's own record.
+    ///
+    /// # Errors
+    /// As [`Caller::reads_users`], `Forbidden` for a user of somebody else, `NotFound` for an unknown one.
+    pub async fn reads_user(&self, edge: &Edge, (tenant, name): (&str, &str)) -> Result<User> {
+        let database = edge.platform.database();
+        if self.is_user(tenant, name) && self.roles.has(role::USER_MANAGEMENT_OWN_READ) {
+            return Ok(store::users::get_user(database, &self.tenant, name).await?);
+        }
+        let (tenant, authority) = self.reads_users(edge, tenant).await?;
+        let user = store::users::get_user(database, &tenant, &parse_user_of_path(name)?).await?;
+        authority.reaches(user.owner.as_deref())?;
+        Ok(user)
+    }
+
+    /// A change of users of the tenant of a path: all, or own sub-users.
+    ///
+    /// # Errors
+    /// As [`Caller::reads_users`].
+    pub async fn administers_users(&self, edge: &Edge, tenant: &str) -> Result<Administration> {
+        let (tenant, authority) = self.users_of(edge, tenant, role::USER_MANAGEMENT_ADMIN).await?;
+        Ok(self.administration(edge, tenant, authority))
+    }
+
+    /// A change of groups of the tenant of a path.
+    ///
+    /// # Errors
+    /// As [`Caller::reads_users`]; owning sub-users is no right to change groups.
+    pub async fn administers_groups(&self, edge: &Edge, tenant: &str) -> Result<Administration> {
+        let administration = self.administers_users(edge, tenant).await?;
+        match administration.authority {
+            UserAuthority::Everyone => Ok(administration),
+            UserAuthority::SubUsers { .. } => Err(ApiError::forbidden()),
+        }
+    }
+
+    /// A change of the caller's own user (U-13).
+    ///
+    /// # Errors
+    /// `Forbidden` without ROLE_USER_MANAGEMENT_OWN_ADMIN.
+    pub fn administers_oneself(&self, edge: &Edge) -> Result<Administration> {
+        self.require(role::USER_MANAGEMENT_OWN_ADMIN)?;
+        Ok(self.administration(edge, self.tenant.clone(), UserAuthority::Everyone))
+    }
+
+    /// Whether a path names the caller's own user.
+    pub fn is_user(&self, tenant: &str, name: &str) -> bool {
+        self.tenant.as_str() == tenant && *self.user == *name
+    }
+
+    fn administration(&self, edge: &Edge, tenant: TenantId, authority: UserAuthority) -> Administration {
+        // A caller from elsewhere is named with its tenant, as it logs in.
+        let by = match self.tenant == tenant {
+            true => self.user.to_string(),
+            false => format!("{}/{}", self.tenant, self.user),
+        };
+        Administration { tenant, by, authority, audit_record: edge.platform.next_id() }
+    }
+
+    async fn users_of(&self, edge: &Edge, tenant: &str, role: &str) -> Result<(TenantId, UserAuthority)> {
+        let own = self.tenant.as_str() == tenant;
+        if !own && self.tenant.as_str() != MANAGEMENT {
+            return Err(ApiError::forbidden());
+        }
+        let authority = match self.roles.has(role) {
+            true => UserAuthority::Everyone,
+            // Names are unique in a tenant only, so nobody owns users of another.
+            false if own && self.roles.has(role::USER_MANAGEMENT_CREATE) => UserAuthority::SubUsers {
+                owner: self.user.clone(),
+                roles: self.roles.clone(),
+                permissions: self.permissions.clone(),
+            },
+            false => return Err(ApiError::forbidden()),
+        };
+        if own {
+            return Ok((self.tenant.clone(), authority));
+        }
+        let short = || tenant.chars().take(64).collect::<String>();
+        let tenant = TenantId::parse(tenant).map_err(|_| Error::not_found(Noun::Tenant, short()))?;
+        store::users::ensure_tenant(edge.platform.database(), &tenant).await?;
+        Ok((tenant, authority))
+    }
+}

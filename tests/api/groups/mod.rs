@@ -1,0 +1,8 @@
+//! Groups (document 2, Users; rulings U-01, U-02, U-10).
+
+mod defaults;
+mod lifecycle;
+mod members;
+
+/// The groups of tenant `main`.
+const GROUPS: &str = "/user/main/groups";

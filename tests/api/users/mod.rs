@@ -1,0 +1,29 @@
+//! Users (document 2, Users; rulings U-01 to U-16).
+
+mod audit;
+mod current_user;
+mod hostile;
+mod last_administrator;
+mod lifecycle;
+mod list;
+mod permissions;
+mod roles;
+mod sub_users;
+mod tenants;
+
+use serde_json::{Value, json};
+
+use crate::harness::Caller;
+
+/// The users of tenant `main`.
+const USERS: &str = "/user/main/users";
+
+/// Creates a user with password `secret-1`.
+async fn create(caller: &Caller, name: &str) -> Value {
+    caller.create(USERS, &json!({"userName": name, "password": "secret-1"})).await
+}
+
+/// Gives a user a role, which must succeed.
+async fn assign(caller: &Caller, user: &str, role: &str) {
+    caller.create(&format!("{USERS}/{user}/roles"), &json!({"role": {"id": role}})).await;
+}

@@ -1,0 +1,120 @@
+//! Which role each request needs (U-04), and device permissions of users (U-12).
+
+use serde_json::json;
+
+use super::USERS;
+use crate::harness::{TestServer, eventually};
+
+#[tokio::test]
+async fn reading_needs_the_read_role_and_writing_the_admin_role() {
+    let server = TestServer::start().await;
+    server.user_with("joe", &[]).await;
+    let reader = server.user_with("reader", &["ROLE_USER_MANAGEMENT_READ"]).await;
+    let writer = server.user_with("writer", &["ROLE_USER_MANAGEMENT_ADMIN"]).await;
+    let nobody = server.user_with("nobody", &["ROLE_ALARM_ADMIN"]).await;
+
+    for path in [
+        "users",
+        "users/joe",
+        "userByName/joe",
+        "users/joe/roles",
+        "users/joe/groups",
+        "groups",
+        "groups/1",
+        "groupByName/admins",
+        "groups/1/roles",
+        "groups/1/users",
+    ] {
+        let path = format!("/user/main/{path}");
+        let of = async |caller: &crate::harness::Caller| caller.get(&path).await.status;
+        assert_eq!((of(&reader).await, of(&writer).await, of(&nobody).await), (200, 403, 403), "{path}");
+    }
+    for path in ["/user/roles", "/user/roles/ROLE_ALARM_READ"] {
+        assert_eq!((reader.get(path).await.status, nobody.get(path).await.status), (200, 403), "{path}");
+    }
+    for (method, path, body, status) in [
+        ("POST", "users", r#"{"userName":"new","password":"secret-1"}"#, 201),
+        ("PUT", "users/joe", "{}", 200),
+        ("POST", "users/joe/roles", r#"{"role":{"id":"ROLE_ALARM_READ"}}"#, 201),
+        ("DELETE", "users/joe/roles/ROLE_ALARM_READ", "", 204),
+        ("POST", "groups", r#"{"name":"new"}"#, 201),
+        ("PUT", "groups/3", "{}", 200),
+        ("POST", "groups/3/roles", r#"{"role":{"id":"ROLE_ACCOUNT_ADMIN"}}"#, 201),
+        ("DELETE", "groups/3/roles/ROLE_ACCOUNT_ADMIN", "", 204),
+        ("POST", "groups/3/users", r#"{"user":{"id":"joe"}}"#, 201),
+        ("DELETE", "groups/3/users/joe", "", 204),
+        ("DELETE", "groups/3", "", 204),
+        ("DELETE", "users/joe", "", 204),
+    ] {
+        let path = format!("/user/main/{path}");
+        for caller in [&reader, &nobody] {
+            let answer = caller.request(method, &path).body(body).send().await;
+            assert_eq!(answer.status, 403, "{method} {path}: {}", answer.text);
+        }
+        // A change of a group ends what is remembered of all callers of the tenant; they log in again unnoticed.
+        let answer = writer.request(method, &path).body(body).send().await;
+        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn role_comes_before_the_body_and_the_body_before_existence() {
+    let server = TestServer::start().await;
+    let reader = server.user_with("reader", &["ROLE_USER_MANAGEMENT_READ"]).await;
+
+    for (method, path) in
+        [("POST", USERS), ("PUT", "/user/main/users/nobody"), ("POST", "/user/main/groups/99/users")]
+    {
+        let by_reader = reader.request(method, path).body("{").send().await;
+        let malformed = server.admin().request(method, path).body("{").send().await;
+        assert_eq!((by_reader.status, malformed.status), (403, 400), "{method} {path}");
+    }
+    let invalid = server.admin().put("/user/main/users/nobody", &json!({"enabled": 1})).await;
+    let absent = server.admin().put("/user/main/users/nobody", &json!({"enabled": true})).await;
+    assert_eq!((invalid.status, absent.status), (422, 404));
+}
+
+#[tokio::test]
+async fn device_permissions_are_stored_shown_and_count_at_once() {
+    let server = TestServer::start().await;
+    let device = server.admin().create_device("pump").await;
+    let joe = server.user_with("joe", &[]).await;
+    let object = format!("/inventory/managedObjects/{device}");
+    assert_eq!(joe.get(&object).await.status, 403);
+
+    let permissions = json!({&device: ["MANAGED_OBJECT:*:READ", "ALARM:*:*"]});
+    let answer =
+        server.admin().put(&format!("{USERS}/joe"), &json!({"devicePermissions": permissions})).await;
+
+    assert_eq!(
+        (answer.status, answer.json()["devicePermissions"].clone()),
+        (200, permissions),
+        "{}",
+        answer.text
+    );
+    eventually("the permission", async || (joe.get(&object).await.status == 200).then_some(())).await;
+    assert_eq!(joe.put(&object, &json!({"a": 1})).await.status, 403);
+    let removed = server.admin().put(&format!("{USERS}/joe"), &json!({"devicePermissions": null})).await;
+    assert_eq!(removed.json()["devicePermissions"], json!({}));
+    eventually("the loss", async || (joe.get(&object).await.status == 403).then_some(())).await;
+}
+
+#[tokio::test]
+async fn malformed_device_permissions_are_422() {
+    let server = TestServer::start().await;
+    server.user_with("joe", &[]).await;
+
+    for wrong in [
+        json!([]),
+        json!({"1": "ALARM:*:READ"}),
+        json!({"1": ["ALARM"]}),
+        json!({"1": ["X:*:READ"]}),
+        json!({"a": []}),
+    ] {
+        for path in [&*format!("{USERS}/joe"), "/user/main/groups/3"] {
+            let answer = server.admin().put(path, &json!({"devicePermissions": wrong})).await;
+            assert_eq!(answer.status, 422, "{path} {wrong}: {}", answer.text);
+            assert!(answer.message().contains("devicePermissions"), "{}", answer.message());
+        }
+    }
+}

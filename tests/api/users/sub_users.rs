@@ -1,0 +1,151 @@
+//! Sub-users: ROLE_USER_MANAGEMENT_CREATE reaches what one owns, and gives no more than one has (U-04).
+
+use serde_json::json;
+
+use super::{USERS, create};
+use crate::harness::{Caller, TestServer, ids};
+
+/// A user `boss` that may create sub-users, and has these roles besides.
+async fn boss(server: &TestServer, roles: &[&str]) -> Caller {
+    server.user_with("boss", &[&["ROLE_USER_MANAGEMENT_CREATE"], roles].concat()).await
+}
+
+#[tokio::test]
+async fn created_user_is_a_sub_user_of_its_creator() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &[]).await;
+
+    let sub = create(&boss, "sub").await;
+
+    assert_eq!(sub["owner"], "boss");
+    assert_eq!(create(&server.admin(), "other").await.get("owner"), None, "an administrator owns nobody");
+    let foreign = json!({"userName": "x", "password": "secret-1", "owner": "admin"});
+    assert_eq!(boss.post(USERS, &foreign).await.status, 403);
+}
+
+#[tokio::test]
+async fn owner_sees_changes_and_deletes_own_sub_users_only() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &[]).await;
+    create(&boss, "sub").await;
+    create(&server.admin(), "other").await;
+
+    assert_eq!(ids(&boss.read(USERS).await, "users"), ["sub"]);
+    assert_eq!(boss.read(USERS).await["statistics"]["totalPages"], 1);
+    assert_eq!(boss.read(&format!("{USERS}?owner=admin")).await["users"], json!([]));
+    for (name, status) in [("sub", 200), ("other", 403), ("boss", 403), ("nobody", 404)] {
+        for path in ["", "/roles", "/groups"] {
+            let answer = boss.get(&format!("{USERS}/{name}{path}")).await;
+            assert_eq!(answer.status, status, "{name}{path}: {}", answer.text);
+        }
+        let put = boss.put(&format!("{USERS}/{name}"), &json!({"firstName": "X"})).await;
+        assert_eq!(put.status, status, "{name}: {}", put.text);
+    }
+    assert_eq!(boss.delete(&format!("{USERS}/other")).await.status, 403);
+    assert_eq!(boss.delete(&format!("{USERS}/sub")).await.status, 204);
+}
+
+#[tokio::test]
+async fn sub_user_is_not_given_away_but_its_owner_may_be_repeated() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &[]).await;
+    create(&boss, "sub").await;
+    let path = format!("{USERS}/sub");
+
+    assert_eq!(boss.put(&path, &json!({"owner": "admin"})).await.status, 403);
+    assert_eq!(boss.put(&path, &json!({"owner": null})).await.status, 403);
+    assert_eq!(boss.put(&path, &json!({"owner": "boss"})).await.status, 200);
+    assert_eq!(server.admin().put(&path, &json!({"owner": "admin"})).await.status, 200);
+    assert_eq!(boss.get(&path).await.status, 403);
+}
+
+#[tokio::test]
+async fn owner_assigns_only_roles_it_has() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &["ROLE_ALARM_READ"]).await;
+    create(&boss, "sub").await;
+    create(&server.admin(), "other").await;
+    let assign = async |user: &str, role: &str| {
+        boss.post(&format!("{USERS}/{user}/roles"), &json!({"role": {"id": role}})).await.status
+    };
+
+    assert_eq!(assign("sub", "ROLE_ALARM_READ").await, 201);
+    assert_eq!(assign("sub", "ROLE_ALARM_ADMIN").await, 403);
+    assert_eq!(assign("sub", "ROLE_USER_MANAGEMENT_ADMIN").await, 403);
+    assert_eq!(assign("other", "ROLE_ALARM_READ").await, 403);
+    assert_eq!(assign("boss", "ROLE_ALARM_READ").await, 403);
+    assert_eq!(boss.delete(&format!("{USERS}/sub/roles/ROLE_ALARM_READ")).await.status, 204);
+}
+
+#[tokio::test]
+async fn owner_takes_sub_users_into_groups_that_hold_nothing_it_lacks() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &["ROLE_ALARM_READ"]).await;
+    create(&boss, "sub").await;
+    create(&server.admin(), "other").await;
+    let admin = server.admin();
+    let group = async |name: &str, role: &str, permissions: serde_json::Value| {
+        let group = json!({"name": name, "devicePermissions": permissions});
+        let id = admin.create("/user/main/groups", &group).await["id"].to_string();
+        admin.create(&format!("/user/main/groups/{id}/roles"), &json!({"role": {"id": role}})).await;
+        format!("/user/main/groups/{id}/users")
+    };
+    let harmless = group("harmless", "ROLE_ALARM_READ", json!({})).await;
+    let mighty = group("mighty", "ROLE_ALARM_ADMIN", json!({})).await;
+    let permitting = group("permitting", "ROLE_ALARM_READ", json!({"1": ["EVENT:*:READ"]})).await;
+
+    for (path, user, status) in [
+        (&*harmless, "sub", 201),
+        (&harmless, "other", 403),
+        (&mighty, "sub", 403),
+        (&permitting, "sub", 403),
+        ("/user/main/groups/1/users", "sub", 403),
+    ] {
+        let answer = boss.post(path, &json!({"user": {"id": user}})).await;
+        assert_eq!(answer.status, status, "{path} {user}: {}", answer.text);
+    }
+    assert_eq!(boss.delete(&format!("{harmless}/sub")).await.status, 204);
+    assert_eq!(boss.get("/user/main/groups").await.status, 200, "groups may be looked at");
+    assert_eq!(boss.post("/user/main/groups", &json!({"name": "own"})).await.status, 403);
+}
+
+#[tokio::test]
+async fn owner_gives_only_device_permissions_it_has() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &["ROLE_EVENT_READ"]).await;
+    let held = json!({"devicePermissions": {"7": ["ALARM:*:*"]}});
+    assert_eq!(server.admin().put(&format!("{USERS}/boss"), &held).await.status, 200);
+    let body = |name: &str, entry: &str| json!({"userName": name, "password": "secret-1", "devicePermissions": {"7": [entry]}});
+
+    for (name, entry, status) in [
+        ("a", "ALARM:*:READ", 201),
+        ("b", "EVENT:x:READ", 201),
+        ("c", "EVENT:*:ADMIN", 403),
+        ("d", "*:*:*", 403),
+    ] {
+        // What was remembered of the owner is dropped a moment after the change.
+        let answer = crate::harness::eventually("the permissions of the owner", async || {
+            let answer = boss.post(USERS, &body(name, entry)).await;
+            (answer.status == status).then_some(answer)
+        })
+        .await;
+        assert_eq!(answer.status, status, "{entry}: {}", answer.text);
+    }
+    let more = boss.put(&format!("{USERS}/a"), &json!({"devicePermissions": {"8": ["ALARM:*:READ"]}})).await;
+    assert_eq!(more.status, 403, "{}", more.text);
+}
+
+#[tokio::test]
+async fn sub_users_of_a_deleted_user_go_up_to_its_owner() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &[]).await;
+    create(&boss, "middle").await;
+    let lowest = json!({"userName": "lowest", "password": "secret-1", "owner": "middle"});
+    server.admin().create(USERS, &lowest).await;
+
+    assert_eq!(boss.delete(&format!("{USERS}/middle")).await.status, 204);
+    assert_eq!(boss.read(&format!("{USERS}/lowest")).await["owner"], "boss");
+    assert_eq!(server.admin().delete(&format!("{USERS}/boss")).await.status, 204);
+
+    assert!(server.admin().read(&format!("{USERS}/lowest")).await.get("owner").is_none());
+}
