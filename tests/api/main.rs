@@ -8,6 +8,7 @@
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 
 mod alarms;
+mod authentication;
 mod callers;
 mod conventions;
 mod harness;
