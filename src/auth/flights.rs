@@ -6,17 +6,20 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::Caller;
+use super::{Caller, Source};
 use crate::http::error::Result;
 
 /// What stands for a header.
 pub(super) type Key = [u8; 32];
 
+/// What is verified, and for whom, when that source must wait for its guesses.
+type Place = (Key, Option<Source>);
+
 type Outcome = Option<Result<Caller>>;
 
 /// The verifications under way.
 #[derive(Default)]
-pub(super) struct Flights(Mutex<HashMap<Key, watch::Receiver<Outcome>>>);
+pub(super) struct Flights(Mutex<HashMap<Place, watch::Receiver<Outcome>>>);
 
 /// What to do.
 pub(super) enum Flight<'f> {
@@ -29,19 +32,19 @@ pub(super) enum Flight<'f> {
 /// The right to verify a header. Dropped without an outcome, one of the followers leads.
 pub(super) struct Lead<'f> {
     flights: &'f Flights,
-    key: Key,
+    place: Place,
     outcome: watch::Sender<Outcome>,
 }
 
 impl Flights {
-    pub(super) fn join(&self, key: &Key) -> Flight<'_> {
+    pub(super) fn join(&self, place: Place) -> Flight<'_> {
         let mut flights = self.0.lock();
-        if let Some(flight) = flights.get(key) {
+        if let Some(flight) = flights.get(&place) {
             return Flight::Follows(flight.clone());
         }
         let (outcome, followers) = watch::channel(None);
-        flights.insert(*key, followers);
-        Flight::Leads(Lead { flights: self, key: *key, outcome })
+        flights.insert(place, followers);
+        Flight::Leads(Lead { flights: self, place, outcome })
     }
 }
 
@@ -54,7 +57,7 @@ impl Lead<'_> {
 
 impl Drop for Lead<'_> {
     fn drop(&mut self) {
-        self.flights.0.lock().remove(&self.key);
+        self.flights.0.lock().remove(&self.place);
     }
 }
 

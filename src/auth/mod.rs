@@ -224,7 +224,9 @@ impl Authenticator {
             if let Some(caller) = self.recall(&key) {
                 return Ok(caller);
             }
-            match self.flights.join(&key) {
+            // Who need not wait does not follow a source that must.
+            let slowed = self.throttle.is_slowed(source).then_some(source);
+            match self.flights.join((key, slowed)) {
                 Flight::Leads(lead) => {
                     let outcome = self.verify(&key, header, host, source).await;
                     lead.land(&outcome);

@@ -130,6 +130,11 @@ impl Throttle {
         Ok(Attempt { throttle: self, account, source, subject, slowed, counts: false, turns })
     }
 
+    /// Whether a source guessed wrong too often of late.
+    pub(super) fn is_slowed(&self, source: Source) -> bool {
+        !self.sources.delay(&source).is_zero()
+    }
+
     /// Lets a source that guessed wrong too often wait; `None` for one that did not.
     ///
     /// # Errors
