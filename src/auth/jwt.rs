@@ -23,8 +23,10 @@ const ISSUER: &str = "platform";
 const CATEGORY: &str = "token.publicKey";
 /// Longest token that is looked at.
 const MAX_TOKEN: usize = 8 << 10;
-/// Longest `kid` and `sub` that are looked up.
-const MAX_NAME: usize = 1000;
+/// Characters of a `kid`: of an option's key.
+const MAX_KID: usize = 256;
+/// Characters of a `sub`: of a user name (U-08).
+const MAX_USER: usize = 1000;
 /// Keys that are remembered, those that do not exist among them.
 const REMEMBERED_KEYS: usize = 10_000;
 /// The end of the year 9999: what is later is no time.
@@ -75,12 +77,12 @@ impl<'t> Token<'t> {
         if header.alg != Algorithm::RS256 || !is_jwt || header.crit.is_some() {
             return None;
         }
-        let kid = header.kid.filter(|kid| is_name(kid))?;
+        let kid = header.kid.filter(|kid| is_name(kid, MAX_KID))?;
         let claims: Claims = insecure_decode_claims(text).ok()?;
         let remaining = claims.remaining(now())?;
         let (Audience::One(tenant) | Audience::OneInAnArray([tenant])) = claims.aud;
         let tenant = TenantId::parse(&tenant).ok()?;
-        let valid = claims.iss == ISSUER && is_name(&claims.sub);
+        let valid = claims.iss == ISSUER && is_name(&claims.sub, MAX_USER);
         valid.then(|| Self { text, key: KeyName { tenant, kid: kid.into() }, user: claims.sub, remaining })
     }
 
@@ -103,9 +105,9 @@ fn bearer(value: &[u8]) -> Option<&str> {
     (is_bearer(value) && token.len() <= MAX_TOKEN).then_some(token)
 }
 
-/// Whether a text may name a user or a key: PostgreSQL takes no NUL, and nothing is called so.
-fn is_name(text: &str) -> bool {
-    (1..=MAX_NAME).contains(&text.len()) && !text.contains(char::is_control)
+/// Whether a text may name a user or a key: PostgreSQL takes no NUL.
+fn is_name(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.chars().count()) && !text.contains('\0')
 }
 
 fn now() -> f64 {
@@ -166,7 +168,7 @@ impl PublicKeys {
             self.told.insert(token.key.clone(), ());
             let (tenant, kid) = (&token.key.tenant, &token.key.kid);
             tracing::warn!(
-                tenant.id = %tenant, key.id = %kid, key.bits = key.bits,
+                tenant.id = %tenant, key.id = ?kid, key.bits = key.bits,
                 "tokens are signed with a weak key, 2048 bits or more are safe"
             );
         }

@@ -24,7 +24,7 @@ use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::Origin;
 use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::tenant::TenantStatus;
-use platform_actors::model::user::{User, parse_user_name};
+use platform_actors::model::user::User;
 use platform_actors::store::{self, Database};
 use platform_actors::{Changed, Error};
 use quick_cache::sync::Cache;
@@ -335,9 +335,12 @@ impl Authenticator {
             Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
             None => self.domains.tenant_of(host).await?,
         };
-        let name = parse_user_name(&user).map_err(|_| ApiError::Unauthorized)?;
-        let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &name), source).await?;
-        let found = store::users::find_user(&self.database, &tenant, &name).await?;
+        // PostgreSQL takes no NUL, and names have at most 1000 characters (U-08).
+        if user.contains('\0') || user.chars().count() > 1000 {
+            return Err(ApiError::Unauthorized);
+        }
+        let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
+        let found = store::users::find_user(&self.database, &tenant, &user).await?;
         let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
         let proven = self.proves(password, hash, &mut attempt).await?;
         let (user, status) =
