@@ -77,6 +77,28 @@ async fn socket_of_another_user_stays_open() {
 }
 
 #[tokio::test]
+async fn change_that_was_missed_while_the_database_was_away_counts_afterwards() {
+    let server = quick_server().await;
+    let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
+    let (mut admins, _) = Socket::session(&server.admin()).await;
+    let (mut joes, _) = Socket::session(&joe).await;
+
+    server.database().execute("UPDATE users SET enabled = false WHERE name = 'joe'", &[]).await;
+    let interruption = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+        WHERE datname = current_database() AND application_name = 'platform'";
+    server.database().execute(interruption, &[]).await;
+
+    {
+        let mut closed = std::pin::pin!(joes.closed());
+        let code = loop {
+            tokio::select! { code = &mut closed => break code, () = admins.ping() => {} }
+        };
+        assert_eq!(code, Some(1008));
+    }
+    assert_eq!(admins.ask(handshake(json!({}))).await["successful"], true);
+}
+
+#[tokio::test]
 async fn socket_closes_when_its_token_expires() {
     let server = TestServer::start().await;
     upload(server.database(), "main", RSA_2048.name, RSA_2048.public).await;
