@@ -219,6 +219,46 @@ pub struct LimitSettings {
     #[arg(long = "device-idle-seconds", env = "PLATFORM_DEVICE_IDLE_SECONDS", value_name = "SECONDS",
           default_value = "600", value_parser = seconds(1..=86_400))]
     pub device_idle: Duration,
+
+    /// Wrong passwords of one account that cost no delay
+    #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_ACCOUNT", value_name = "COUNT", default_value = "5",
+          value_parser = value_parser!(u32).range(0..=1_000))]
+    pub free_guesses_per_account: u32,
+
+    /// Wrong passwords from one address that cost no delay; of IPv6 from one network of 64 bits
+    #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_SOURCE", value_name = "COUNT", default_value = "20",
+          value_parser = value_parser!(u32).range(0..=1_000_000))]
+    pub free_guesses_per_source: u32,
+
+    /// Milliseconds that the first delayed verification of a password waits; each further one waits twice as long
+    #[arg(long = "guess-delay-ms", env = "PLATFORM_GUESS_DELAY_MS", value_name = "MS",
+          default_value = "100", value_parser = milliseconds(1..=60_000))]
+    pub guess_delay: Duration,
+
+    /// Milliseconds that a verification of a password waits at most
+    #[arg(long = "longest-guess-delay-ms", env = "PLATFORM_LONGEST_GUESS_DELAY_MS", value_name = "MS",
+          default_value = "5000", value_parser = milliseconds(1..=60_000))]
+    pub longest_guess_delay: Duration,
+
+    /// Seconds without a wrong password after which one is forgiven
+    #[arg(long = "guess-forgiven-seconds", env = "PLATFORM_GUESS_FORGIVEN_SECONDS", value_name = "SECONDS",
+          default_value = "60", value_parser = seconds(1..=86_400))]
+    pub guess_forgiven: Duration,
+
+    /// Verifications of one account that may wait for each other; what comes beyond is answered 429
+    #[arg(long, env = "PLATFORM_WAITING_PER_ACCOUNT", value_name = "COUNT", default_value = "16",
+          value_parser = count(2..=10_000))]
+    pub waiting_per_account: usize,
+
+    /// Verifications of one address that run at once
+    #[arg(long, env = "PLATFORM_VERIFICATIONS_PER_SOURCE", value_name = "COUNT", default_value = "4",
+          value_parser = count(1..=1_000))]
+    pub verifications_per_source: usize,
+
+    /// Verifications of one address that may wait for their turn; what comes beyond is answered 429
+    #[arg(long, env = "PLATFORM_WAITING_PER_SOURCE", value_name = "COUNT", default_value = "256",
+          value_parser = count(1..=1_000_000))]
+    pub waiting_per_source: usize,
 }
 
 /// The flags behind [`Settings::naming`] (ruling 1.2): the vendor words, for a fleet that speaks other ones.
@@ -271,6 +311,14 @@ impl Settings {
             queued_writes: limits.queued_writes,
             batch_rows: limits.batch_rows,
             device_idle: limits.device_idle,
+            free_guesses_per_account: limits.free_guesses_per_account,
+            free_guesses_per_source: limits.free_guesses_per_source,
+            guess_delay: limits.guess_delay,
+            longest_guess_delay: limits.longest_guess_delay,
+            guess_forgiven: limits.guess_forgiven,
+            waiting_per_account: limits.waiting_per_account,
+            verifications_per_source: limits.verifications_per_source,
+            waiting_per_source: limits.waiting_per_source,
         }
     }
 

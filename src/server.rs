@@ -96,7 +96,7 @@ impl Server {
         agree_on_secret_key(&database, &secret_key).await?;
         let first_start = administration::first_start(&database, &secret_key, settings).await?;
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
-        let authenticator = Authenticator::new(database.clone(), secret_key, default_tenant);
+        let authenticator = Authenticator::new(database.clone(), secret_key, default_tenant, &limits);
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
         let listener = listen(settings.listen)
             .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;

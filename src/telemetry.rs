@@ -14,6 +14,9 @@ use crate::config::{LogFormat, Settings};
 /// Seconds from a request's head to its answer, by route; held polls count until their head goes out.
 const REQUEST_DURATION: &str = "platform_http_request_seconds";
 
+/// Verifications of passwords that were throttled, by what (account, source) and how (delayed, refused).
+const THROTTLED: &str = "platform_authentication_throttled_total";
+
 /// How often histograms are folded up; left undone they grow without bound.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -53,6 +56,10 @@ pub fn start_metrics() {
             REQUEST_DURATION,
             "seconds from a request's head to its answer, by route"
         );
+        metrics::describe_counter!(
+            THROTTLED,
+            "verifications of passwords that waited or were answered 429, for guesses at the account or by the source"
+        );
         if metrics::set_global_recorder(recorder).is_ok() {
             platform_actors::metrics::describe();
         }
@@ -73,6 +80,24 @@ pub async fn keep_up() {
 /// Everything measured, in Prometheus' text format.
 pub fn render() -> String {
     RECORDER.get().map(PrometheusHandle::render).unwrap_or_default()
+}
+
+/// For whose wrong passwords a verification is throttled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Throttled {
+    /// The account's.
+    Account,
+    /// The source's.
+    Source,
+}
+
+/// Counts a verification that was `delayed` or `refused`.
+pub fn count_throttled(by: Throttled, how: &'static str) {
+    let by = match by {
+        Throttled::Account => "account",
+        Throttled::Source => "source",
+    };
+    metrics::counter!(THROTTLED, "by" => by, "how" => how).increment(1);
 }
 
 /// Durations of the requests of one route, by class of status. Handles are looked up once per route, so that a request

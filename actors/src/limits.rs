@@ -54,6 +54,22 @@ pub struct Limits {
     pub batch_rows: usize,
     /// A device actor that was idle this long stops; the next message starts it again.
     pub device_idle: Duration,
+    /// Wrong passwords of one account that cost no delay: people mistype.
+    pub free_guesses_per_account: u32,
+    /// Wrong passwords from one source (an address, of IPv6 a network of 64 bits) that cost no delay: many share one.
+    pub free_guesses_per_source: u32,
+    /// The first verification that is delayed waits this long, each further one twice as long as the one before.
+    pub guess_delay: Duration,
+    /// No verification is delayed longer, so that no account is ever locked.
+    pub longest_guess_delay: Duration,
+    /// One wrong password is forgiven each time this long passes without another.
+    pub guess_forgiven: Duration,
+    /// Verifications of one account that may wait for each other; what comes beyond is answered 429.
+    pub waiting_per_account: usize,
+    /// Verifications of one source that run at once; after too many wrong passwords as many delays.
+    pub verifications_per_source: usize,
+    /// Verifications of one source that may wait for their turn; what comes beyond is answered 429.
+    pub waiting_per_source: usize,
 }
 
 impl Default for Limits {
@@ -74,6 +90,14 @@ impl Default for Limits {
             queued_writes: 20_000,
             batch_rows: 512,
             device_idle: Duration::from_secs(600),
+            free_guesses_per_account: 5,
+            free_guesses_per_source: 20,
+            guess_delay: Duration::from_millis(100),
+            longest_guess_delay: Duration::from_secs(5),
+            guess_forgiven: Duration::from_secs(60),
+            waiting_per_account: 16,
+            verifications_per_source: 4,
+            waiting_per_source: 256,
         }
     }
 }

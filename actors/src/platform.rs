@@ -50,8 +50,10 @@ pub struct Tenant {
 pub enum Changed<'a> {
     /// One user of a tenant: password, roles, permissions, or gone.
     User(&'a TenantId, &'a str),
-    /// A tenant: its status or domain, a group, an option.
+    /// A tenant: its status or domain, a group.
     Tenant(&'a TenantId),
+    /// Options of a tenant, such as the keys of its tokens. Ends no sessions.
+    Options(&'a TenantId),
     /// Changes may have been missed.
     Anything,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 use platform_actors::model::id::TenantId;
@@ -14,6 +15,8 @@ pub(super) struct Domains {
     database: Database,
     default_tenant: TenantId,
     known: RwLock<Option<Arc<Known>>>,
+    /// Rises when it is forgotten, so that a reading under way does not bring old knowledge back.
+    forgotten: AtomicU64,
 }
 
 #[derive(Default)]
@@ -24,11 +27,13 @@ struct Known {
 
 impl Domains {
     pub(super) fn new(database: Database, default_tenant: TenantId) -> Self {
-        Self { database, default_tenant, known: RwLock::default() }
+        Self { database, default_tenant, known: RwLock::default(), forgotten: AtomicU64::new(0) }
     }
 
     pub(super) fn forget(&self) {
-        *self.known.write() = None;
+        let mut known = self.known.write();
+        self.forgotten.fetch_add(1, Ordering::AcqRel);
+        *known = None;
     }
 
     /// The tenant of a host: a registered domain, else the default tenant. A host whose first label is a tenant's id
@@ -52,13 +57,17 @@ impl Domains {
         if let Some(known) = &*self.known.read() {
             return Ok(known.clone());
         }
+        let before = self.forgotten.load(Ordering::Acquire);
         let mut known = Known::default();
         for (tenant, domain) in store::tenants::list_domains(&self.database).await? {
             known.ids.insert(tenant.to_string());
             known.by_domain.insert(domain, tenant);
         }
         let known = Arc::new(known);
-        *self.known.write() = Some(known.clone());
+        let mut remembered = self.known.write();
+        if self.forgotten.load(Ordering::Acquire) == before {
+            *remembered = Some(known.clone());
+        }
         Ok(known)
     }
 }

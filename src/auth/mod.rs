@@ -1,35 +1,48 @@
-//! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-03).
+//! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-04).
 
 mod basic;
+mod changes;
 mod domains;
+mod flights;
+mod jwt;
+mod lanes;
 pub mod password;
+mod rsa;
+mod throttle;
 mod user_administration;
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use actix::{Addr, SyncArbiter};
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::future::{Either, LocalBoxFuture};
+use platform_actors::limits::Limits;
 use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::Origin;
 use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::tenant::TenantStatus;
+use platform_actors::model::user::Account;
 use platform_actors::store::{self, Database};
 use platform_actors::{Changed, Error};
 use quick_cache::sync::Cache;
 use ring::hmac;
 
 use basic::Credentials;
+use changes::{Changes, Standing, TenantBy};
 use domains::Domains;
+use flights::{Flight, Flights, landed};
+use jwt::{PublicKeys, Token, is_bearer};
 use password::{ChosenPasswords, HashChosen, SecretKey, VerifyChosen};
+use throttle::{Attempt, Throttle};
+
+pub use throttle::Source;
 
 use crate::http::error::{ApiError, Result};
-use crate::http::{Wire, authority, edge};
+use crate::http::{Wire, authority, client_address, edge};
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
@@ -46,6 +59,21 @@ pub struct Identity {
     pub roles: RoleSet,
     /// What the user may do to single devices, directly and by groups (U-12).
     pub permissions: DevicePermissions,
+    /// Until when, for who came by a token.
+    expires: Option<Instant>,
+    /// What had changed when this was looked up; see [`Changes`].
+    seen: u64,
+}
+
+impl Identity {
+    fn by_token(&self) -> bool {
+        self.expires.is_some()
+    }
+
+    /// How long the token is still valid that this was proven with; `None` for a password.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.expires.map(|until| until.saturating_duration_since(Instant::now()))
+    }
 }
 
 impl std::ops::Deref for Caller {
@@ -57,6 +85,11 @@ impl std::ops::Deref for Caller {
 }
 
 impl Caller {
+    /// Whether both are of one verification.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// # Errors
     /// `Forbidden` without the role.
     pub fn require(&self, role: &str) -> Result<()> {
@@ -105,7 +138,8 @@ impl FromRequest for Caller {
         let (request, header) = (request.clone(), header.clone());
         Either::Right(Box::pin(async move {
             let host = authority(&request).unwrap_or_default();
-            edge(&request).authenticator.authenticate(header.as_bytes(), host).await
+            let source = Source::of(client_address(&request));
+            edge(&request).authenticator.authenticate(header.as_bytes(), host, source).await
         }))
     }
 }
@@ -117,65 +151,116 @@ const REMEMBERED_CALLERS: usize = 100_000;
 
 /// Verifies credentials, and remembers those it verified.
 ///
-/// The memory is keyed by an HMAC of the header under a key of this process, never by the credentials. Passwords that people chose
-/// cost Argon2id, on threads of their own, so a wrong one costs nobody else latency; failures are not remembered
-/// (U-16).
+/// The memory is keyed by an HMAC of the header under a key of this process, never by the credentials. Passwords that
+/// people chose cost Argon2id, on threads of their own, so a wrong one costs nobody else latency; failures are not
+/// remembered (U-16), but counted: see [`throttle`].
 pub struct Authenticator {
     database: Database,
     secret_key: Arc<SecretKey>,
     domains: Domains,
+    public_keys: PublicKeys,
     cache_key: hmac::Key,
-    remembered: Cache<[u8; 32], (Caller, Instant)>,
-    /// Rises with each change of a user, so that a verification under way does not bring old knowledge back.
-    changes: AtomicU64,
+    remembered: Cache<flights::Key, Remembered>,
+    flights: Flights,
+    changes: Changes,
+    throttle: Throttle,
     chosen_passwords: Addr<ChosenPasswords>,
+    /// A hash that no password matches, for accounts that have none.
+    nobodys_hash: String,
+}
+
+/// A verified caller.
+#[derive(Clone)]
+struct Remembered {
+    caller: Caller,
+    until: Instant,
+    tenant_by: TenantBy,
 }
 
 impl Authenticator {
     /// `default_tenant` is served where neither user name nor host name says which.
-    pub fn new(database: Database, secret_key: Arc<SecretKey>, default_tenant: TenantId) -> Self {
+    pub fn new(
+        database: Database,
+        secret_key: Arc<SecretKey>,
+        default_tenant: TenantId,
+        limits: &Limits,
+    ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let random = ring::rand::SystemRandom::new();
         Self {
             domains: Domains::new(database.clone(), default_tenant),
+            public_keys: PublicKeys::new(database.clone()),
             database,
             secret_key,
             cache_key: hmac::Key::generate(hmac::HMAC_SHA256, &random)
                 .expect("the system's random source works"),
             remembered: Cache::new(REMEMBERED_CALLERS),
-            changes: AtomicU64::new(0),
+            flights: Flights::default(),
+            changes: Changes::default(),
+            throttle: Throttle::new(limits),
             chosen_passwords: SyncArbiter::start((cores / 2).max(1), || ChosenPasswords),
+            nobodys_hash: password::hash_chosen(&password::generate()),
         }
     }
 
     /// The caller of an `Authorization` header that was verified a short while ago.
     fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
-        let (caller, until) = self.remembered.get(&self.key(header, host))?;
-        (until > Instant::now()).then_some(caller)
+        self.recall(&self.key(header, host))
     }
 
-    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to. Of many requests
-    /// with one header, one verifies and the others wait for it.
+    fn recall(&self, key: &flights::Key) -> Option<Caller> {
+        let known = self.remembered.get(key)?;
+        (known.until > Instant::now()).then_some(known.caller)
+    }
+
+    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to, `source` where
+    /// it came from. Of many requests with one header, one verifies and the others wait for it.
     ///
     /// # Errors
     /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant or a bare user name on a host that is
-    /// named like a tenant's id (C-01).
-    pub async fn authenticate(&self, header: &[u8], host: &str) -> Result<Caller> {
+    /// named like a tenant's id (C-01), `TooManyRequests` when too many guesses wait already.
+    pub async fn authenticate(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         let key = self.key(header, host);
-        let guard = loop {
-            match self.remembered.get_value_or_guard_async(&key).await {
-                Ok((caller, until)) if until > Instant::now() => return Ok(caller),
-                Ok(_) => drop(self.remembered.remove(&key)),
-                Err(guard) => break guard,
+        loop {
+            if let Some(caller) = self.recall(&key) {
+                return Ok(caller);
             }
-        };
-        let changes = self.changes.load(Ordering::Acquire);
-        let caller = self.verify(header, host).await?;
-        if self.changes.load(Ordering::Acquire) == changes {
-            // Refused when the user was forgotten meanwhile; then the next request verifies again.
-            drop(guard.insert((caller.clone(), Instant::now() + REMEMBERED)));
+            // Who need not wait does not follow a source that must.
+            let slowed = self.throttle.is_slowed(source).then_some(source);
+            match self.flights.join((key, slowed)) {
+                Flight::Leads(lead) => {
+                    let outcome = self.verify(&key, header, host, source).await;
+                    lead.land(&outcome);
+                    return outcome;
+                }
+                Flight::Follows(flight) => match landed(flight).await {
+                    // The leader's source may guess, or its client went away: this one tries itself.
+                    None | Some(Err(ApiError::TooManyRequests { .. })) => {}
+                    Some(outcome) => return outcome,
+                },
+            }
         }
-        Ok(caller)
+    }
+
+    /// Who a caller is now, for connections that stay open: `None` when user, tenant or key changed since, or the token
+    /// expired.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database` when a change may have been missed and cannot be looked up.
+    pub async fn still(&self, caller: &Caller) -> Result<Option<Caller>> {
+        if caller.remaining() == Some(Duration::ZERO) {
+            return Ok(None);
+        }
+        match self.changes.standing(caller) {
+            Standing::Current => Ok(Some(caller.clone())),
+            Standing::Changed => Ok(None),
+            Standing::Unknown => {
+                let seen = self.changes.now();
+                let found = store::users::find_user(&self.database, &caller.tenant, &caller.user).await?;
+                let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
+                Ok(admit(user, status, caller.expires, seen).ok())
+            }
+        }
     }
 
     /// Hashes a password that a person chose, on the threads of those (U-16).
@@ -188,59 +273,135 @@ impl Authenticator {
 
     /// Forgets whose password or rights changed. A tenant that changed may be found by another host, too.
     pub fn forget(&self, changed: Changed<'_>) {
-        self.changes.fetch_add(1, Ordering::AcqRel);
-        match changed {
+        let keep = |keep: &dyn Fn(&Remembered) -> bool| self.remembered.retain(|_, known| keep(known));
+        self.changes.note(changed, || match changed {
             Changed::User(tenant, user) => {
-                self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant || &*caller.user != user);
+                keep(&|known| known.caller.tenant != *tenant || &*known.caller.user != user);
+            }
+            Changed::Options(tenant) => {
+                self.public_keys.forget(Some(tenant));
+                keep(&|known| known.caller.tenant != *tenant || !known.caller.by_token());
             }
             Changed::Tenant(tenant) => {
                 self.domains.forget();
-                self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant);
+                self.public_keys.forget(Some(tenant));
+                keep(&|known| known.caller.tenant != *tenant && known.tenant_by == TenantBy::Credentials);
             }
             Changed::Anything => {
                 self.domains.forget();
+                self.public_keys.forget(None);
                 self.remembered.clear();
             }
-        }
+        });
     }
 
-    async fn verify(&self, header: &[u8], host: &str) -> Result<Caller> {
-        let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
-        let tenant = match &credentials.tenant {
+    async fn verify(&self, key: &flights::Key, header: &[u8], host: &str, source: Source) -> Result<Caller> {
+        let (caller, tenant_by) = match is_bearer(header) {
+            true => (self.verify_token(header, source).await?, TenantBy::Credentials),
+            false => {
+                let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
+                let tenant_by = credentials.tenant.as_ref().map_or(TenantBy::Host, |_| TenantBy::Credentials);
+                (self.verify_password(credentials, host, source).await?, tenant_by)
+            }
+        };
+        let until = Instant::now() + REMEMBERED;
+        let until = caller.expires.map_or(until, |expires| expires.min(until));
+        self.changes.while_current(&caller, tenant_by, || {
+            self.remembered.insert(*key, Remembered { caller: caller.clone(), until, tenant_by });
+        });
+        Ok(caller)
+    }
+
+    /// Who a token speaks for (C-04). Looking up a key that nobody asked for before is a guess; what a known key refuses
+    /// costs next to nothing.
+    async fn verify_token(&self, header: &[u8], source: Source) -> Result<Caller> {
+        let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
+        let expires = Instant::now() + token.remaining;
+        let seen = self.changes.now();
+        let key = match self.public_keys.known(&token.key) {
+            Some(key) => key,
+            None => {
+                let _turn = self.throttle.slow_down(source).await?;
+                let key = self.public_keys.find(&token.key, &self.changes).await?;
+                if key.is_none() {
+                    self.throttle.failed_at(source);
+                }
+                key
+            }
+        };
+        let key = key.filter(|key| self.public_keys.proves(&token, key)).ok_or(ApiError::Unauthorized)?;
+        drop(key);
+        let found = store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
+        let (user, status) = found.filter(|(user, _)| user.enabled).ok_or(ApiError::Unauthorized)?;
+        admit(user, status, Some(expires), seen)
+    }
+
+    /// Who a password speaks for (C-01 to C-03). Whatever is wrong costs the same time.
+    async fn verify_password(&self, credentials: Credentials, host: &str, source: Source) -> Result<Caller> {
+        let Credentials { tenant, user, password } = credentials;
+        let seen = self.changes.now();
+        let tenant = match &tenant {
             Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
             None => self.domains.tenant_of(host).await?,
         };
-        let found = store::users::find_user(&self.database, &tenant, &credentials.user).await?;
-        let (user, status) = found.ok_or(ApiError::Unauthorized)?;
-        let password = credentials.password;
-        let proven = match user.password_hash {
-            Some(hash) if password::is_chosen(&hash) => {
-                self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?
-            }
-            Some(hash) => self.secret_key.verifies(&password, &hash),
-            None => false,
-        };
-        match (proven && user.enabled, status) {
-            (false, _) => Err(ApiError::Unauthorized),
-            (true, TenantStatus::Suspended) => Err(ApiError::forbidden_because("the tenant is suspended")),
-            // That user has endpoints of its own and may do nothing else (N-09).
-            (true, TenantStatus::Active) if user.roles.has(role::DEVICE_BOOTSTRAP) => {
-                Err(ApiError::forbidden())
-            }
-            (true, TenantStatus::Active) => Ok(Caller(Arc::new(Identity {
-                tenant: user.tenant,
-                user: user.name,
-                roles: user.roles,
-                permissions: user.permissions,
-            }))),
+        // PostgreSQL takes no NUL, and names have at most 1000 characters (U-08).
+        if user.contains('\0') || user.chars().count() > 1000 {
+            return Err(ApiError::Unauthorized);
         }
+        let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
+        let found = store::users::find_user(&self.database, &tenant, &user).await?;
+        let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
+        let proven = self.proves(password, hash, &mut attempt).await?;
+        let (user, status) =
+            found.filter(|(user, _)| proven && user.enabled).ok_or(ApiError::Unauthorized)?;
+        attempt.succeeded();
+        admit(user, status, None, seen)
     }
 
-    fn key(&self, header: &[u8], host: &str) -> [u8; 32] {
+    /// Whether a password is that of the hash. A secret that this server made is right in no time; all else takes as
+    /// long as a wrong password of a person.
+    async fn proves(&self, password: String, hash: Option<&str>, attempt: &mut Attempt<'_>) -> Result<bool> {
+        let chosen = hash.filter(|hash| password::is_chosen(hash));
+        if chosen.is_none()
+            && let Some(hash) = hash
+        {
+            if self.secret_key.verifies(&password, hash) {
+                return Ok(true);
+            }
+            attempt.tried();
+        }
+        attempt.hashing().await?;
+        let hash = chosen.unwrap_or(&self.nobodys_hash).to_owned();
+        let matches =
+            self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?;
+        Ok(matches && chosen.is_some())
+    }
+
+    fn key(&self, header: &[u8], host: &str) -> flights::Key {
         let mut mac = hmac::Context::with_key(&self.cache_key);
         mac.update(&(header.len() as u64).to_le_bytes());
         mac.update(header);
         mac.update(host.as_bytes());
         mac.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+}
+
+/// The caller that a proven user is.
+///
+/// # Errors
+/// `Forbidden` for a suspended tenant, and for the bootstrap user: that one has endpoints of its own and may do nothing
+/// else (N-09).
+fn admit(user: Account, status: TenantStatus, expires: Option<Instant>, seen: u64) -> Result<Caller> {
+    match status {
+        TenantStatus::Suspended => Err(ApiError::forbidden_because("the tenant is suspended")),
+        TenantStatus::Active if user.roles.has(role::DEVICE_BOOTSTRAP) => Err(ApiError::forbidden()),
+        TenantStatus::Active => Ok(Caller(Arc::new(Identity {
+            tenant: user.tenant,
+            user: user.name,
+            roles: user.roles,
+            permissions: user.permissions,
+            expires,
+            seen,
+        }))),
     }
 }

@@ -15,12 +15,17 @@ use serde::Serialize;
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// Why a request was not carried out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum ApiError {
     /// An actor, the store or a body said what is wrong.
     Platform(Error),
     /// No credentials, or wrong ones (C-03).
     Unauthorized,
+    /// Too many guesses wait for their turn already (E-06).
+    TooManyRequests {
+        /// Seconds after which it is worth trying again.
+        retry_after: u64,
+    },
     /// The caller is known but may not do this, for a reason worth telling.
     Forbidden(&'static str),
     /// No such path (C-17).
@@ -76,6 +81,7 @@ impl ApiError {
                 Error::Database(_) => "general/internalError".into(),
             },
             Self::Unauthorized => "security/Unauthorized".into(),
+            Self::TooManyRequests { .. } => "security/Too Many Requests".into(),
             Self::Forbidden(_) => "security/Forbidden".into(),
             Self::NoSuchPath(_) => "general/Not Found".into(),
             Self::MethodNotAllowed { .. } => "general/Method not allowed".into(),
@@ -121,6 +127,9 @@ impl ApiError {
         if let Some(more) = more {
             response.insert_header(more);
         }
+        if let Self::TooManyRequests { retry_after } = self {
+            response.insert_header((header::RETRY_AFTER, *retry_after));
+        }
         let media_type = format!("{};charset=UTF-8;ver=0.9", naming().media_type("error"));
         let media_type = HeaderValue::from_str(&media_type).expect("media types are checked at start");
         let json =
@@ -156,6 +165,9 @@ impl fmt::Display for ApiError {
             Self::Platform(Error::Database(_)) => f.write_str("Internal Server Error"),
             Self::Platform(error) => error.fmt(f),
             Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
+            Self::TooManyRequests { retry_after } => {
+                write!(f, "Too many attempts to log in, try again in {retry_after} seconds")
+            }
             Self::Forbidden(reason) => write!(f, "Access is denied: {reason}"),
             Self::NoSuchPath(path) => write!(f, "No resource at path '{path}'"),
             Self::MethodNotAllowed { allow } => {
@@ -183,6 +195,7 @@ impl ResponseError for ApiError {
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NoSuchPath(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
@@ -230,6 +243,12 @@ mod tests {
                 "Finding alarm from database failed : No alarm for gid '7'!",
             ),
             (ApiError::Unauthorized, 401, "security/Unauthorized", "Invalid credentials! : Bad credentials"),
+            (
+                ApiError::TooManyRequests { retry_after: 3 },
+                429,
+                "security/Too Many Requests",
+                "Too many attempts to log in, try again in 3 seconds",
+            ),
             (ApiError::forbidden(), 403, "security/Forbidden", "Access is denied"),
             (ApiError::Platform(conflict), 409, "alarm/Update Conflict", "x"),
             (ApiError::Platform(Error::Malformed("x".into())), 400, "undefined/validationError", "x"),

@@ -7,6 +7,8 @@ pub mod paging;
 pub mod query;
 pub mod reply;
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev, web};
 use platform_actors::model::links::Links;
@@ -170,6 +172,36 @@ pub fn authority(request: &HttpRequest) -> Option<&str> {
         .filter(|authority| is_authority(authority))
 }
 
+/// The address a request came from: the peer's; behind trusted proxies the last one in `X-Forwarded-For` that is none of
+/// them, for what stands before it anybody may have written.
+pub fn client_address(request: &HttpRequest) -> IpAddr {
+    let Some(peer) = request.peer_addr() else { return Ipv4Addr::UNSPECIFIED.into() };
+    let lines: Vec<_> = request.headers().get_all("X-Forwarded-For").map(|value| value.as_bytes()).collect();
+    let hops = lines.iter().rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
+    nearest_stranger(peer.ip(), hops, |address| edge(request).trusts(address))
+}
+
+/// `hops`: the nearest first.
+fn nearest_stranger<'h>(
+    peer: IpAddr,
+    mut hops: impl Iterator<Item = &'h [u8]>,
+    trusted: impl Fn(IpAddr) -> bool,
+) -> IpAddr {
+    let mut nearest = peer;
+    while trusted(nearest) {
+        let Some(hop) = hops.next().and_then(parse_hop) else { break };
+        nearest = hop;
+    }
+    nearest.to_canonical()
+}
+
+/// An address with or without a port, of IPv6 with or without brackets.
+fn parse_hop(text: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(|| text.parse().ok().map(|address: std::net::SocketAddr| address.ip()))
+}
+
 /// What every app holds.
 pub fn edge(request: &HttpRequest) -> &Edge {
     request.app_data::<web::Data<Edge>>().expect("every app has its edge")
@@ -204,6 +236,23 @@ mod tests {
         }
         assert!(!MediaRange::parse("application/json;ver=1.0").expect("a range").has_version_0_9());
         assert!(MediaRange::parse(" ").is_none());
+    }
+
+    #[test]
+    fn forwarded_addresses_count_as_far_as_proxies_are_trusted() {
+        let from = |peer: &str, forwarded: &str| {
+            let hops = forwarded.as_bytes().rsplit(|byte| *byte == b',');
+            let trusted = |address: IpAddr| address.to_canonical().to_string().starts_with("10.");
+            nearest_stranger(peer.parse().expect("an address"), hops, trusted).to_string()
+        };
+        assert_eq!(from("192.0.2.1", "198.51.100.7"), "192.0.2.1");
+        assert_eq!(from("10.0.0.1", "198.51.100.7"), "198.51.100.7");
+        assert_eq!(from("::ffff:10.0.0.1", "203.0.113.9, 198.51.100.7:4711, 10.0.0.2"), "198.51.100.7");
+        assert_eq!(from("10.0.0.1", "[2001:db8::7]:80"), "2001:db8::7");
+        assert_eq!(from("10.0.0.1", "[2001:db8::7]"), "2001:db8::7");
+        assert_eq!(from("10.0.0.1", "198.51.100.7, unknown"), "10.0.0.1");
+        assert_eq!(from("10.0.0.1", ""), "10.0.0.1");
+        assert_eq!(from("10.0.0.1", "10.0.0.3"), "10.0.0.3");
     }
 
     #[test]

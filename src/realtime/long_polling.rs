@@ -15,11 +15,11 @@ use platform_actors::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{Exchange, Held, Outcome, Transport};
-use crate::auth::Caller;
+use crate::auth::{Caller, Source};
 use crate::connection::Line;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::{Wire, authority};
+use crate::http::{Wire, authority, client_address};
 use crate::server::Edge;
 
 /// `POST /notification/realtime`: resource and module channels (B-01).
@@ -71,7 +71,8 @@ async fn answer(
         let host = authority(&request).unwrap_or_default();
         let (mut caller, mut attached) = (Some(caller), Vec::new());
         let (caller, attached) = (&mut caller, &mut attached);
-        Exchange { edge: &edge, endpoint, transport, host, caller, attached }.process(&text).await
+        let source = Source::of(client_address(&request));
+        Exchange { edge: &edge, endpoint, transport, host, source, caller, attached }.process(&text).await
     }
     .await?;
     Ok(match outcome {

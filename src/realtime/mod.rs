@@ -24,12 +24,12 @@ use platform_actors::session::{
     SocketMessage,
 };
 use platform_actors::tenant::AcknowledgementExtension;
-use platform_actors::{NewSession, Tenant};
+use platform_actors::{Error, NewSession, Tenant};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use crate::auth::Caller;
-use crate::http::error::Result;
+use crate::auth::{Caller, Source};
+use crate::http::error::{ApiError, Result};
 use crate::server::Edge;
 
 /// By what way messages come, as far as the protocol cares.
@@ -53,10 +53,12 @@ pub struct Exchange<'e> {
     pub transport: Transport,
     /// Host name of the request, for credentials without a tenant.
     pub host: &'e str,
+    /// Where the request came from, for guesses at passwords are counted.
+    pub source: Source,
     /// Who sends; over a socket a handshake may say it (B-19).
     pub caller: &'e mut Option<Caller>,
-    /// Sessions this socket is the way to.
-    pub attached: &'e mut Vec<ClientId>,
+    /// Sessions this socket is the way to, of whatever user.
+    pub attached: &'e mut Vec<(ClientId, Addr<SessionActor>)>,
 }
 
 /// What to answer.
@@ -132,7 +134,14 @@ impl Exchange<'_> {
     async fn handshake(&mut self, message: &RequestMessage<'_>, replies: &mut Replies) -> Result<()> {
         let channel = "/meta/handshake";
         if let Some(token) = message.authentication_token(&naming().authentication_extension) {
-            *self.caller = self.authenticate(&token).await;
+            match self.authenticate(&token).await {
+                Ok(caller) => *self.caller = Some(caller),
+                Err(error) => {
+                    *self.caller = None;
+                    replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(after(&error)));
+                    return Ok(());
+                }
+            }
         }
         let Some(caller) = self.caller.clone() else {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
@@ -175,10 +184,10 @@ impl Exchange<'_> {
     }
 
     /// The token is what stands behind `Basic` in a header (B-19).
-    async fn authenticate(&self, token: &str) -> Option<Caller> {
+    async fn authenticate(&self, token: &str) -> Result<Caller> {
         let token = token.trim();
         let header = format!("Basic {}", token.strip_prefix("Basic ").unwrap_or(token));
-        self.edge.authenticator.authenticate(header.as_bytes(), self.host).await.ok()
+        self.edge.authenticator.authenticate(header.as_bytes(), self.host, self.source).await
     }
 
     fn tenant(&self, caller: &Caller) -> Arc<Tenant> {
@@ -198,8 +207,8 @@ impl Exchange<'_> {
         let Transport::Socket(socket) = &self.transport else { return true };
         let attach = AttachSocket { user: user.clone(), socket: socket.clone() };
         let own = session.send(attach).await.unwrap_or(false);
-        if own && !self.attached.contains(&client) {
-            self.attached.push(client);
+        if own && !self.attached.iter().any(|(attached, _)| *attached == client) {
+            self.attached.push((client, session.clone()));
         }
         own
     }
@@ -236,6 +245,11 @@ impl Exchange<'_> {
         let held = alone && !matches!(self.transport, Transport::Mute);
         if !held {
             advice.get_or_insert_default().timeout = Some(Duration::ZERO);
+        } else if let Some(remaining) = self.caller.as_ref().and_then(|caller| caller.remaining()) {
+            // What a token opens closes with it.
+            let advice = advice.get_or_insert_default();
+            let timeout = advice.timeout.unwrap_or(self.edge.limits().connect_timeout);
+            advice.timeout = Some(timeout.min(remaining));
         }
         let first = match self.edge.client_compatibility {
             true => FirstConnect::AnsweredAtOnce,
@@ -294,6 +308,15 @@ impl Drop for Held {
         self.answer.close();
         let unwritten = self.answer.try_recv().ok().map(|answer| answer.delivery);
         self.session.do_send(Abandoned { unwritten });
+    }
+}
+
+/// What a client does after a handshake that was refused: wrong credentials stay wrong, a server that is busy or without
+/// its database does not stay so.
+fn after(refusal: &ApiError) -> Advice {
+    match refusal {
+        ApiError::TooManyRequests { .. } | ApiError::Platform(Error::Unavailable(_)) => Advice::HANDSHAKE,
+        _ => Advice::NONE,
     }
 }
 

@@ -10,12 +10,12 @@ use actix_web_actors::ws::{self, CloseCode, CloseReason, Message, ProtocolError,
 use bytes::{Bytes, BytesMut};
 use platform_actors::bayeux::channel::Endpoint;
 use platform_actors::limits::SOCKET_HANDSHAKE;
-use platform_actors::session::{ClientId, Frames, SocketClosed, SocketMessage};
+use platform_actors::session::{ClientId, Frames, SessionActor, SocketClosed, SocketMessage};
 
 use super::{Exchange, Outcome, Transport};
-use crate::auth::Caller;
-use crate::http::authority;
+use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};
+use crate::http::{authority, client_address};
 use crate::server::Edge;
 
 /// `GET /notification/realtime` with `Upgrade: websocket`. May come without credentials: then the handshake brings them.
@@ -48,6 +48,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     let socket = WebSocket {
         endpoint,
         host: authority(&request).unwrap_or_default().to_owned(),
+        source: Source::of(client_address(&request)),
         caller,
         attached: Vec::new(),
         fragments: None,
@@ -64,8 +65,9 @@ struct WebSocket {
     edge: web::Data<Edge>,
     endpoint: Endpoint,
     host: String,
+    source: Source,
     caller: Option<Caller>,
-    attached: Vec<ClientId>,
+    attached: Vec<(ClientId, Addr<SessionActor>)>,
     /// A message that comes in several frames, so far.
     fragments: Option<BytesMut>,
     /// When the peer was last heard.
@@ -86,13 +88,16 @@ impl Actor for WebSocket {
                 true => close(ctx, CloseCode::Away, "not heard of"),
                 false => ctx.ping(b""),
             }
+            socket.check_caller(ctx);
         });
+        // What a token opened closes when it expires.
+        if let Some(remaining) = self.caller.as_ref().and_then(|caller| caller.remaining()) {
+            ctx.run_later(remaining, |_, ctx| end(ctx));
+        }
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
-        let Some(caller) = &self.caller else { return };
-        let tenant = self.edge.platform.tenant(&caller.tenant);
-        for session in self.attached.iter().filter_map(|client| tenant.session(*client)) {
+        for (_, session) in &self.attached {
             session.do_send(SocketClosed { socket: ctx.address().recipient() });
         }
     }
@@ -155,18 +160,27 @@ impl WebSocket {
     /// Processes a message array before the next frame is looked at, so that replies keep the order of requests.
     fn process(&mut self, text: Bytes, ctx: &mut WebsocketContext<Self>) {
         let transport = Transport::Socket(ctx.address().recipient());
-        let (edge, endpoint, host) = (self.edge.clone(), self.endpoint, std::mem::take(&mut self.host));
+        let (edge, endpoint, source) = (self.edge.clone(), self.endpoint, self.source);
+        let host = std::mem::take(&mut self.host);
         let (mut caller, mut attached) = (self.caller.clone(), std::mem::take(&mut self.attached));
         let work = async move {
+            if let Err(outdated) = refresh(&edge, &mut caller).await {
+                return (Err(outdated), caller, attached, host);
+            }
             let mut exchange = Exchange {
                 edge: &edge,
                 endpoint,
                 transport,
                 host: &host,
+                source,
                 caller: &mut caller,
                 attached: &mut attached,
             };
-            let outcome = exchange.process(&text).await;
+            let mut outcome = exchange.process(&text).await;
+            // A handshake may have begun before the user changed, and its session after that ended all others.
+            if let Err(outdated) = refresh(&edge, &mut caller).await {
+                outcome = Err(outdated);
+            }
             (outcome, caller, attached, host)
         };
         ctx.wait(work.into_actor(self).map(|(outcome, caller, attached, host), socket, ctx| {
@@ -180,10 +194,47 @@ impl WebSocket {
                     };
                     ctx.spawn(heartbeat.into_actor(socket).map(|text, _, ctx| ctx.text(into_text(text))));
                 }
+                Err(ApiError::Unauthorized) => end(ctx),
                 Err(error) => close(ctx, CloseCode::Invalid, &error.to_string()),
             }
         }));
     }
+
+    /// Closes the socket when its caller is no longer who it was: it may have no session that would end.
+    fn check_caller(&self, ctx: &mut WebsocketContext<Self>) {
+        let (edge, Some(caller)) = (self.edge.clone(), self.caller.clone()) else { return };
+        let check = async move {
+            let mut refreshed = Some(caller.clone());
+            (refresh(&edge, &mut refreshed).await, caller, refreshed)
+        };
+        ctx.spawn(check.into_actor(self).map(|(checked, caller, refreshed), socket, ctx| {
+            // Unless a handshake brought another one meanwhile.
+            if socket.caller.as_ref().is_some_and(|now| now.is(&caller)) {
+                socket.caller = refreshed;
+                if checked.is_err() {
+                    end(ctx);
+                }
+            }
+        }));
+    }
+}
+
+/// Brings a caller up to date. While that cannot be looked up, sockets stay as they are.
+///
+/// # Errors
+/// `Unauthorized` when the caller is one no more.
+async fn refresh(edge: &Edge, caller: &mut Option<Caller>) -> Result<()> {
+    let Some(known) = caller else { return Ok(()) };
+    match edge.authenticator.still(known).await {
+        Ok(Some(current)) => *known = current,
+        Ok(None) => return Err(ApiError::Unauthorized),
+        Err(_) => {}
+    }
+    Ok(())
+}
+
+fn end(ctx: &mut WebsocketContext<WebSocket>) {
+    close(ctx, CloseCode::Policy, "credentials are no longer valid");
 }
 
 fn close(ctx: &mut WebsocketContext<WebSocket>, code: CloseCode, why: &str) {

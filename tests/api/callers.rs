@@ -90,6 +90,9 @@ async fn wrong_credentials_are_401() {
         ("admin", ""),
         ("Admin", ADMIN_PASSWORD),
         ("nobody", ADMIN_PASSWORD),
+        ("admin\0", ADMIN_PASSWORD),
+        ("main/ad\0min", ADMIN_PASSWORD),
+        (&"x".repeat(3000), ADMIN_PASSWORD),
         ("", ""),
     ] {
         let answer = server.caller(user, password).get(OBJECTS).await;

@@ -9,6 +9,7 @@
 
 mod alarms;
 mod audit;
+mod authentication;
 mod callers;
 mod conventions;
 mod entry;

@@ -9,7 +9,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 
 use super::filter::{Filtered, Order, page_of};
 use super::managed_objects::{COLUMNS, INSERT, from_row, insert_managed_objects};
-use super::{Database, retry_contended};
+use super::{Database, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
@@ -51,7 +51,7 @@ pub(crate) async fn add_children(
     to: Children,
     children: &[ManagedObjectId],
 ) -> Result<()> {
-    retry_contended(async || {
+    until_uncontended(async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
         lock(&transaction, tenant).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn insert_child(
     child: &ManagedObject,
 ) -> Result<()> {
     let id = child.id.ok_or_else(|| Error::not_found(Noun::ManagedObject, "null"))?;
-    retry_contended(async || {
+    until_uncontended(async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
         lock(&transaction, tenant).await?;

@@ -7,7 +7,7 @@ use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
 use super::filter::{Filtered, Order, page_of};
-use super::{Database, links, retry_contended};
+use super::{Database, links, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectFilter, ManagedObjectPatch};
@@ -114,8 +114,10 @@ pub(crate) async fn delete_managed_object(
     let mut gone = Vec::with_capacity(going.len());
     for chunk in going.chunks(DELETED_AT_ONCE) {
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
-        let deleted: HashSet<i64> =
-            retry_contended(async || delete_chunk(database, tenant, &ids).await).await?.into_iter().collect();
+        let deleted: HashSet<i64> = until_uncontended(async || delete_chunk(database, tenant, &ids).await)
+            .await?
+            .into_iter()
+            .collect();
         gone.extend(chunk.iter().filter(|id| deleted.contains(&id.0)));
     }
     match gone.contains(&id) {

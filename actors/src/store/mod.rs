@@ -13,6 +13,7 @@ pub mod groups;
 pub mod links;
 pub mod managed_objects;
 mod migrations;
+pub mod options;
 pub mod tenants;
 pub mod user_changes;
 pub mod users;
@@ -175,23 +176,6 @@ impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Database").field("reachable", &self.is_reachable()).finish_non_exhaustive()
     }
-}
-
-/// How often a transaction is tried that others made fail by being there at the same moment.
-const CONTENDED_TRIES: usize = 5;
-
-/// Runs a transaction again that was the victim of a deadlock.
-///
-/// # Errors
-/// What the last try gave.
-pub(crate) async fn retry_contended<T>(transaction: impl AsyncFn() -> Result<T>) -> Result<T> {
-    for _ in 1..CONTENDED_TRIES {
-        match transaction().await {
-            Err(Error::Contended) => {}
-            other => return other,
-        }
-    }
-    transaction().await
 }
 
 fn pool(config: &Config, size: usize) -> Result<Pool> {

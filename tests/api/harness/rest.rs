@@ -16,15 +16,26 @@ pub(crate) const MEDIA: &str = "application/vnd.example.platform.";
 pub(crate) struct Caller {
     http: Client,
     base: Arc<str>,
-    credentials: Option<(String, String)>,
+    authorization: Option<String>,
+    forwarded: Option<String>,
 }
 
 impl Caller {
     /// `base` is scheme and authority.
     pub(crate) fn new(base: &str, credentials: Option<(&str, &str)>) -> Self {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        let credentials = credentials.map(|(user, password)| (user.to_owned(), password.to_owned()));
-        Self { http, base: base.into(), credentials }
+        let authorization = credentials.map(|(user, password)| format!("Basic {}", token(user, password)));
+        Self { http, base: base.into(), authorization, forwarded: None }
+    }
+
+    /// The same, with a JWT.
+    pub(crate) fn with_token(&self, jwt: &str) -> Self {
+        Self { authorization: Some(format!("Bearer {jwt}")), ..self.clone() }
+    }
+
+    /// The same behind a proxy, as the client of this address.
+    pub(crate) fn from(&self, address: &str) -> Self {
+        Self { forwarded: Some(address.to_owned()), ..self.clone() }
     }
 
     /// Scheme and authority of the server.
@@ -34,13 +45,16 @@ impl Caller {
 
     /// The value of this caller's header `Authorization`.
     pub(crate) fn authorization(&self) -> Option<String> {
-        self.credentials.as_ref().map(|(user, password)| format!("Basic {}", token(user, password)))
+        self.authorization.clone()
     }
 
     /// A request with nothing but the credentials. `path` starts with a slash, or is a whole link.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
         let url = if path.starts_with('/') { format!("{}{path}", self.base) } else { path.to_owned() };
-        let request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
+        let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
+        if let Some(address) = &self.forwarded {
+            request = request.header("X-Forwarded-For", address);
+        }
         Request(match self.authorization() {
             Some(authorization) => request.header("Authorization", authorization),
             None => request,

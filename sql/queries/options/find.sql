@@ -1,0 +1,5 @@
+SELECT value
+FROM options
+WHERE tenant = $1
+    AND category = $2
+    AND key = $3

@@ -1,0 +1,307 @@
+//! Bearer tokens: JWTs that a tenant's own issuer signed (document 1, Authentication 4; C-04).
+//!
+//! The key is one that the tenant uploaded as an option of category `token.publicKey`. What a token says of keys itself
+//! (`jwk`, `jku`, `x5c`, …) is never looked at; what it demands to be understood (`crit`) is not.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jsonwebtoken::dangerous::insecure_decode_claims;
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
+use platform_actors::model::id::TenantId;
+use platform_actors::store::{self, Database};
+use quick_cache::sync::Cache;
+use serde::Deserialize;
+
+use super::changes::Changes;
+use super::rsa::{PROVIDER, PublicKey, STRONG};
+use crate::http::error::Result;
+
+/// The only issuer.
+const ISSUER: &str = "platform";
+/// The category of the options that hold keys; their key is the `kid`.
+const CATEGORY: &str = "token.publicKey";
+/// Longest token that is looked at.
+const MAX_TOKEN: usize = 8 << 10;
+/// Characters of a `kid`: of an option's key.
+const MAX_KID: usize = 256;
+/// Characters of a `sub`: of a user name (U-08).
+const MAX_USER: usize = 1000;
+/// Keys that are remembered, those that do not exist among them.
+const REMEMBERED_KEYS: usize = 10_000;
+/// The end of the year 9999: what is later is no time.
+const LAST_SECOND: f64 = 253_402_300_799.0;
+
+/// What a token claims; worth nothing until its signature is verified.
+pub(super) struct Token<'t> {
+    text: &'t str,
+    /// Where its key is.
+    pub(super) key: KeyName,
+    /// Whose token it is.
+    pub(super) user: String,
+    /// How long it is still valid.
+    pub(super) remaining: Duration,
+}
+
+/// A key of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct KeyName {
+    /// The tenant that the token is for.
+    pub(super) tenant: TenantId,
+    kid: Arc<str>,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    aud: Audience,
+    sub: String,
+    nbf: Option<f64>,
+    exp: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    OneInAnArray([String; 1]),
+}
+
+impl<'t> Token<'t> {
+    /// Reads the value of an `Authorization` header, when it is a token that could be valid now. What is wrong with one
+    /// that could not is nobody's business.
+    pub(super) fn from_header(value: &'t [u8]) -> Option<Self> {
+        let text = bearer(value)?;
+        let header = decode_header(text).ok()?;
+        let is_jwt = header.typ.is_none_or(|typ| typ.eq_ignore_ascii_case("JWT"));
+        if header.alg != Algorithm::RS256 || !is_jwt || header.crit.is_some() {
+            return None;
+        }
+        let kid = header.kid.filter(|kid| is_name(kid, MAX_KID))?;
+        let claims: Claims = insecure_decode_claims(text).ok()?;
+        let remaining = claims.remaining(now())?;
+        let (Audience::One(tenant) | Audience::OneInAnArray([tenant])) = claims.aud;
+        let tenant = TenantId::parse(&tenant).ok()?;
+        let valid = claims.iss == ISSUER && is_name(&claims.sub, MAX_USER);
+        valid.then(|| Self { text, key: KeyName { tenant, kid: kid.into() }, user: claims.sub, remaining })
+    }
+
+    fn is_signed_with(&self, key: &PublicKey) -> bool {
+        // Claims were checked more strictly than here, where a number with a fraction would be cut.
+        let mut validation = Validation::new(Algorithm::RS256);
+        validation.required_spec_claims.clear();
+        (validation.validate_exp, validation.validate_aud) = (false, false);
+        decode::<serde::de::IgnoredAny>(self.text, &key.decoding, &validation).is_ok()
+    }
+}
+
+/// Whether a header carries a token, of whatever worth.
+pub(super) fn is_bearer(value: &[u8]) -> bool {
+    value.trim_ascii().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"Bearer "))
+}
+
+fn bearer(value: &[u8]) -> Option<&str> {
+    let token = std::str::from_utf8(value.trim_ascii()).ok()?.get(7..)?.trim();
+    (is_bearer(value) && token.len() <= MAX_TOKEN).then_some(token)
+}
+
+/// Whether a text may name a user or a key: PostgreSQL takes no NUL.
+fn is_name(text: &str, longest: usize) -> bool {
+    (1..=longest).contains(&text.chars().count()) && !text.contains('\0')
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+impl Claims {
+    /// How long the token is still valid; `None` when it is not. There is no leeway (C-04).
+    fn remaining(&self, now: f64) -> Option<Duration> {
+        let is_time = |seconds: f64| (0.0..=LAST_SECOND).contains(&seconds);
+        let begins = self.nbf.unwrap_or_default();
+        (is_time(begins) && is_time(self.exp) && begins <= now && now < self.exp)
+            .then(|| Duration::from_secs_f64(self.exp - now))
+    }
+}
+
+/// The public keys of tenants, as far as they were asked for.
+pub(super) struct PublicKeys {
+    database: Database,
+    known: Cache<KeyName, Option<Arc<PublicKey>>>,
+    /// Weak keys that were told of.
+    told: Cache<KeyName, ()>,
+}
+
+impl PublicKeys {
+    pub(super) fn new(database: Database) -> Self {
+        // Who was first installed it; there is only this one.
+        PROVIDER.install_default().ok();
+        Self { database, known: Cache::new(REMEMBERED_KEYS), told: Cache::new(REMEMBERED_KEYS) }
+    }
+
+    /// A key that was looked up before; the inner `None` is one that does not exist or cannot be used.
+    pub(super) fn known(&self, name: &KeyName) -> Option<Option<Arc<PublicKey>>> {
+        self.known.get(name)
+    }
+
+    /// Looks a key up.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(super) async fn find(&self, name: &KeyName, changes: &Changes) -> Result<Option<Arc<PublicKey>>> {
+        let since = changes.now();
+        let text = store::options::find_option(&self.database, &name.tenant, CATEGORY, &name.kid).await?;
+        let key = text.as_deref().and_then(PublicKey::parse).map(Arc::new);
+        changes.while_unchanged(since, || self.known.insert(name.clone(), key.clone()));
+        Ok(key)
+    }
+
+    /// Drops the keys of a tenant, or of all.
+    pub(super) fn forget(&self, tenant: Option<&TenantId>) {
+        self.known.retain(|name, _| tenant.is_some_and(|changed| name.tenant != *changed));
+    }
+
+    /// Whether a token was signed with the private half of this key. Says once of a weak key that it is in use.
+    pub(super) fn proves(&self, token: &Token<'_>, key: &PublicKey) -> bool {
+        let signed = token.is_signed_with(key);
+        if signed && key.bits < STRONG && self.told.get(&token.key).is_none() {
+            self.told.insert(token.key.clone(), ());
+            let (tenant, kid) = (&token.key.tenant, &token.key.kid);
+            tracing::warn!(
+                tenant.id = %tenant, key.id = ?kid, key.bits = key.bits,
+                "tokens are signed with a weak key, 2048 bits or more are safe"
+            );
+        }
+        signed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    use super::*;
+
+    const HEADER: &str = r#"{"typ":"JWT","alg":"RS256","kid":"k1"}"#;
+    const CLAIMS: &str = r#"{"iss":"platform","aud":"main","sub":"joe","exp":9999999999}"#;
+
+    fn header_of(header: &str, claims: &str) -> String {
+        format!("Bearer {}.{}.c2ln", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims))
+    }
+
+    fn reads(header: &str, claims: &str) -> bool {
+        Token::from_header(header_of(header, claims).as_bytes()).is_some()
+    }
+
+    #[test]
+    fn token_names_tenant_key_and_user() {
+        let header = header_of(HEADER, CLAIMS);
+        let token = Token::from_header(header.as_bytes()).expect("a token");
+        assert_eq!((token.key.tenant.as_str(), &*token.key.kid, &*token.user), ("main", "k1", "joe"));
+    }
+
+    #[test]
+    fn headers_other_than_the_documented_are_refused() {
+        for header in [
+            r#"{"typ":"JWT","alg":"none","kid":"k1"}"#,
+            r#"{"typ":"JWT","alg":"HS256","kid":"k1"}"#,
+            r#"{"typ":"JWT","alg":"RS384","kid":"k1"}"#,
+            r#"{"typ":"JWT","alg":"rs256","kid":"k1"}"#,
+            r#"{"typ":"JWT","kid":"k1"}"#,
+            r#"{"typ":"JWT","alg":"RS256"}"#,
+            r#"{"typ":"JWT","alg":"RS256","kid":""}"#,
+            r#"{"typ":"JWT","alg":"RS256","kid":7}"#,
+            r#"{"typ":"JWT","alg":"RS256","kid":"a\u0000b"}"#,
+            r#"{"typ":"JWT","alg":"RS256","kid":"k1","kid":"k2"}"#,
+            r#"{"typ":"JWT","alg":"RS256","kid":"k1","crit":["exp"]}"#,
+            r#"{"typ":"JWT","alg":"RS256","kid":"k1","crit":[]}"#,
+            r#"{"typ":"JWE","alg":"RS256","kid":"k1"}"#,
+            "[]",
+            "",
+        ] {
+            assert!(!reads(header, CLAIMS), "{header}");
+        }
+        for header in [r#"{"alg":"RS256","kid":"k1"}"#, r#"{"typ":"jwt","alg":"RS256","kid":"k1","x":1}"#] {
+            assert!(reads(header, CLAIMS), "{header}");
+        }
+    }
+
+    #[test]
+    fn claims_other_than_the_documented_are_refused() {
+        let now = now();
+        let with = |times: &str| format!(r#"{{"iss":"platform","aud":"main","sub":"joe",{times}}}"#);
+        for claims in [
+            &*with(r#""nbf":0"#),
+            &with(r#""exp":null"#),
+            &with(r#""exp":"9999999999""#),
+            &with(r#""exp":1e300"#),
+            &with(r#""exp":1e999"#),
+            &with(r#""exp":-1"#),
+            &with(r#""exp":true"#),
+            &with(&format!(r#""exp":{now}"#)),
+            &with(&format!(r#""exp":{}"#, now - 0.5)),
+            &with(&format!(r#""nbf":{},"exp":9999999999"#, now + 30.0)),
+            &with(r#""nbf":-5,"exp":9999999999"#),
+            &with(r#""nbf":"0","exp":9999999999"#),
+            &with(r#""exp":9999999999,"exp":9999999999"#),
+            &with(r#""exp":9999999999,"sub":"ann""#),
+            r#"{"iss":"Platform","aud":"main","sub":"joe","exp":9999999999}"#,
+            r#"{"aud":"main","sub":"joe","exp":9999999999}"#,
+            r#"{"iss":["platform"],"aud":"main","sub":"joe","exp":9999999999}"#,
+            r#"{"iss":"platform","sub":"joe","exp":9999999999}"#,
+            r#"{"iss":"platform","aud":["main","t7"],"sub":"joe","exp":9999999999}"#,
+            r#"{"iss":"platform","aud":[],"sub":"joe","exp":9999999999}"#,
+            r#"{"iss":"platform","aud":"no tenant","sub":"joe","exp":9999999999}"#,
+            r#"{"iss":"platform","aud":"main","exp":9999999999}"#,
+            r#"{"iss":"platform","aud":"main","sub":"","exp":9999999999}"#,
+            r#"{"iss":"platform","aud":"main","sub":"a\u0000","exp":9999999999}"#,
+            "[]",
+        ] {
+            assert!(!reads(HEADER, claims), "{claims}");
+        }
+        for claims in [
+            &*with(&format!(r#""exp":{}"#, now + 30.5)),
+            &with(&format!(r#""nbf":{},"exp":{}"#, now - 0.25, now + 30.0)),
+            &with(r#""nbf":null,"exp":9999999999.75,"iat":"x","jti":{}"#),
+            r#"{"iss":"platform","aud":["main"],"sub":"joe","exp":9999999999}"#,
+        ] {
+            assert!(reads(HEADER, claims), "{claims}");
+        }
+    }
+
+    #[test]
+    fn validity_has_no_leeway() {
+        let claims = |nbf, exp| Claims {
+            iss: String::new(),
+            aud: Audience::One(String::new()),
+            sub: String::new(),
+            nbf,
+            exp,
+        };
+        assert_eq!(claims(Some(100.0), 200.5).remaining(100.0), Some(Duration::from_millis(100_500)));
+        assert_eq!(claims(Some(100.0), 200.0).remaining(99.999), None);
+        assert_eq!(claims(None, 200.0).remaining(200.0), None);
+        assert_eq!(claims(Some(f64::NAN), 200.0).remaining(100.0), None);
+    }
+
+    #[test]
+    fn token_beyond_8_kib_is_refused() {
+        let padding = " ".repeat(MAX_TOKEN);
+        assert!(!reads(HEADER, &format!("{CLAIMS}{padding}")));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_token_or_none(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+            let _ = Token::from_header(&bytes);
+            let _ = Token::from_header(&[b"Bearer ".as_slice(), &bytes].concat());
+        }
+
+        #[test]
+        fn any_three_parts_are_a_token_or_none(header in r#"[\{\}\[\]":,a-zRS0-9.-]{0,60}"#, claims in ".{0,80}") {
+            let _ = reads(&header, &claims);
+            let _ = reads(HEADER, &claims);
+        }
+    }
+}

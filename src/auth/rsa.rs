@@ -1,0 +1,282 @@
+//! RSA public keys of tenants, and the signatures made with their private halves (RS256; C-04).
+//!
+//! The specification allows keys of 512 bits and more; ring verifies 2048 to 8192, so the small ones are done here: a
+//! signature is raised to the public exponent and compared, as a whole, with the only block that would be right.
+//! Nothing secret is computed with, so nothing needs to take constant time.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
+use jsonwebtoken::errors::{ErrorKind, Result};
+use jsonwebtoken::signature::{self, Verifier};
+use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
+use num_bigint::BigUint;
+use ring::digest::{SHA256, digest};
+use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
+
+/// Bits of a modulus (document 1, Limits: "at least 512 bits"); above 8192 nothing verifies quickly.
+const BITS: std::ops::RangeInclusive<usize> = 512..=8192;
+/// From here on ring verifies; below a key counts as weak.
+pub(super) const STRONG: usize = 2048;
+/// Bits of a public exponent: a long one makes verifying slow.
+const EXPONENT_BITS: usize = 33;
+/// Characters of a key's text; 8192 bits need about 1500.
+const MAX_TEXT: usize = 16 << 10;
+/// The DER of the object identifier `rsaEncryption`.
+const RSA_ENCRYPTION: [u8; 11] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
+/// What stands before the hash in a signed block: DER that says "SHA-256".
+const DIGEST_INFO: [u8; 19] = [
+    0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
+    0x04, 0x20,
+];
+
+/// Lets `jsonwebtoken` verify with what is here; it has no cryptography of its own and signs nothing.
+pub(super) static PROVIDER: CryptoProvider = CryptoProvider {
+    signer_factory: |_, _| Err(ErrorKind::InvalidAlgorithm.into()),
+    verifier_factory: verifier,
+    key_utils: KeyUtils::new_unimplemented(),
+};
+
+/// A public key that signatures may be verified with.
+pub(super) struct PublicKey {
+    /// The key as `jsonwebtoken` takes it.
+    pub(super) decoding: DecodingKey,
+    /// Bits of the modulus.
+    pub(super) bits: usize,
+}
+
+impl PublicKey {
+    /// Reads the value of an option: PEM, its armour lines optional, SubjectPublicKeyInfo or PKCS#1. `None` for what is
+    /// no RSA key that may be used.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let body = without_armour(text.trim()).filter(|_| text.len() <= MAX_TEXT)?;
+        let base64: String = body.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+        let der = STANDARD.decode(base64).ok()?;
+        let (n, e) = subject_public_key(&der).and_then(rsa_public_key).or_else(|| rsa_public_key(&der))?;
+        let bits = bits(n);
+        let odd = |number: &[u8]| number.last().is_some_and(|byte| byte % 2 == 1);
+        let usable = BITS.contains(&bits) && odd(n) && odd(e) && e != [1] && self::bits(e) <= EXPONENT_BITS;
+        usable.then(|| Self { decoding: DecodingKey::from_rsa_raw_components(n, e), bits })
+    }
+}
+
+/// The text between the armour lines, or all of it where there are none.
+fn without_armour(text: &str) -> Option<&str> {
+    let Some(rest) = text.strip_prefix("-----BEGIN ") else { return Some(text) };
+    let (label, rest) = rest.split_once("-----")?;
+    let (body, end) = rest.split_once("-----END ")?;
+    (["PUBLIC KEY", "RSA PUBLIC KEY"].contains(&label) && end.strip_suffix("-----") == Some(label))
+        .then_some(body)
+}
+
+/// The bits a SubjectPublicKeyInfo wraps, when it is one of an RSA key.
+fn subject_public_key(der: &[u8]) -> Option<&[u8]> {
+    let (info, []) = element(0x30, der)? else { return None };
+    let (algorithm, rest) = element(0x30, info)?;
+    let (bits, []) = element(0x03, rest)? else { return None };
+    let parameters = algorithm.strip_prefix(&RSA_ENCRYPTION)?;
+    let no_parameters = parameters.is_empty() || parameters == [0x05, 0x00];
+    // The first byte counts unused bits.
+    bits.strip_prefix(&[0]).filter(|_| no_parameters)
+}
+
+/// Modulus and exponent of a PKCS#1 public key, without leading zeros.
+fn rsa_public_key(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (numbers, []) = element(0x30, der)? else { return None };
+    let (n, rest) = element(0x02, numbers)?;
+    let (e, []) = element(0x02, rest)? else { return None };
+    Some((positive(n)?, positive(e)?))
+}
+
+/// Content of the first DER element, which must have this tag, and what follows it. Nothing here recurses: keys come
+/// from tenants, and nesting must not cost stack.
+fn element(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = match der.strip_prefix(&[tag])? {
+        [short @ 0..=0x7f, rest @ ..] => (usize::from(*short), rest),
+        [0x81, length @ 0x80..=0xff, rest @ ..] => (usize::from(*length), rest),
+        [0x82, high @ 1..=0xff, low, rest @ ..] => (usize::from(*high) << 8 | usize::from(*low), rest),
+        _ => return None,
+    };
+    rest.split_at_checked(length)
+}
+
+/// A DER integer above zero, in as few bytes as it takes.
+fn positive(integer: &[u8]) -> Option<&[u8]> {
+    match integer {
+        [0, 0x80..=0xff, ..] => Some(&integer[1..]),
+        [1..=0x7f, ..] => Some(integer),
+        _ => None,
+    }
+}
+
+fn bits(number: &[u8]) -> usize {
+    number.first().map_or(0, |first| number.len() * 8 - first.leading_zeros() as usize)
+}
+
+fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
+    match (algorithm, key.kind()) {
+        (Algorithm::RS256, DecodingKeyKind::RsaModulusExponent { n, e }) => {
+            Ok(Box::new(Rs256 { n: n.clone(), e: e.clone() }))
+        }
+        _ => Err(ErrorKind::InvalidAlgorithm.into()),
+    }
+}
+
+/// RSASSA-PKCS1-v1_5 with SHA-256 under one key.
+struct Rs256 {
+    n: Vec<u8>,
+    e: Vec<u8>,
+}
+
+impl JwtVerifier for Rs256 {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::RS256
+    }
+}
+
+impl Verifier<Vec<u8>> for Rs256 {
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), signature::Error> {
+        let bits = bits(&self.n);
+        let valid = match bits >= STRONG {
+            true => {
+                let key = RsaPublicKeyComponents { n: &self.n, e: &self.e };
+                key.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature).is_ok()
+            }
+            false => BITS.contains(&bits) && self.verifies(message, signature),
+        };
+        valid.then_some(()).ok_or_else(signature::Error::new)
+    }
+}
+
+impl Rs256 {
+    fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        let (n, e) = (BigUint::from_bytes_be(&self.n), BigUint::from_bytes_be(&self.e));
+        let s = BigUint::from_bytes_be(signature);
+        if signature.len() != self.n.len() || s >= n {
+            return false;
+        }
+        let block = s.modpow(&e, &n).to_bytes_be();
+        // As a number the block has lost the zero it starts with.
+        block == block_for(message, self.n.len())[1..]
+    }
+}
+
+/// What a signature of `length` bytes must turn out to be: `00 01 FF … FF 00`, the name of the hash, the hash.
+fn block_for(message: &[u8], length: usize) -> Vec<u8> {
+    let hash = digest(&SHA256, message);
+    let mut block = vec![0xff; length - DIGEST_INFO.len() - hash.as_ref().len() - 1];
+    (block[0], block[1]) = (0, 1);
+    block.push(0);
+    block.extend_from_slice(&DIGEST_INFO);
+    block.extend_from_slice(hash.as_ref());
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A DER element.
+    fn der(tag: u8, content: &[u8]) -> Vec<u8> {
+        let length = content.len() as u16;
+        let mut out = vec![tag];
+        match length {
+            0..=0x7f => out.push(length as u8),
+            0x80..=0xff => out.extend([0x81, length as u8]),
+            _ => out.extend([0x82, (length >> 8) as u8, length as u8]),
+        }
+        out.extend(content);
+        out
+    }
+
+    fn pkcs1(n: &[u8], e: &[u8]) -> Vec<u8> {
+        let number = |bytes: &[u8]| match bytes[0] >= 0x80 {
+            true => der(2, &[&[0], bytes].concat()),
+            false => der(2, bytes),
+        };
+        der(0x30, &[number(n), number(e)].concat())
+    }
+
+    fn spki(n: &[u8], e: &[u8]) -> Vec<u8> {
+        let algorithm = der(0x30, &[&RSA_ENCRYPTION[..], &[5, 0]].concat());
+        der(0x30, &[algorithm, der(3, &[vec![0], pkcs1(n, e)].concat())].concat())
+    }
+
+    fn bits_of(der: &[u8]) -> Option<usize> {
+        PublicKey::parse(&STANDARD.encode(der)).map(|key| key.bits)
+    }
+
+    #[test]
+    fn key_is_read_with_and_without_armour_and_with_any_blanks() {
+        let text = STANDARD.encode(spki(&[0xf1; 64], &[1, 0, 1]));
+        let (a, b) = text.split_at(40);
+        for text in [
+            text.clone(),
+            format!("  {a}\r\n\t{b}\n"),
+            format!("-----BEGIN PUBLIC KEY-----\n{a}\n{b}\n-----END PUBLIC KEY-----\n"),
+            format!("-----BEGIN PUBLIC KEY-----{text}-----END PUBLIC KEY-----"),
+        ] {
+            assert_eq!(PublicKey::parse(&text).map(|key| key.bits), Some(512), "{text}");
+        }
+        let old = STANDARD.encode(pkcs1(&[0xf1; 64], &[3]));
+        let old = format!("-----BEGIN RSA PUBLIC KEY-----\n{old}\n-----END RSA PUBLIC KEY-----");
+        assert_eq!(PublicKey::parse(&old).map(|key| key.bits), Some(512));
+    }
+
+    #[test]
+    fn keys_out_of_bounds_are_refused() {
+        let good = [0xf1; 64];
+        assert_eq!(bits_of(&pkcs1(&[0x7f; 1024], &[3])), Some(8191));
+        for (n, e) in [
+            (&[0x7f; 64][..], &[1, 0, 1][..]),
+            (&[0xf1; 1025], &[1, 0, 1]),
+            (&[0xf0; 64], &[1, 0, 1]),
+            (&good, &[1]),
+            (&good, &[2]),
+            (&good, &[1, 0, 0]),
+            (&good, &[3, 0, 0, 0, 1]),
+            (&good, &[1, 0, 0, 0, 0, 0, 0, 0, 1]),
+        ] {
+            assert_eq!(bits_of(&pkcs1(n, e)), None, "{} bits, e = {e:x?}", n.len() * 8);
+        }
+    }
+
+    #[test]
+    fn what_is_no_rsa_public_key_is_refused() {
+        let good = spki(&[0xf1; 64], &[1, 0, 1]);
+        let with = |at: usize, byte: u8| {
+            let mut changed = good.clone();
+            changed[at] = byte;
+            changed
+        };
+        let nested = (0..200).fold(vec![5, 0], |inner, _| der(0x30, &inner));
+        for bad in [vec![], vec![0x30], nested, good[1..].to_vec(), [&good[..], &[0]].concat(), with(12, 2)] {
+            assert_eq!(bits_of(&bad), None, "{bad:x?}");
+        }
+        let text = STANDARD.encode(&good);
+        for bad in [
+            format!("-----BEGIN CERTIFICATE-----{text}-----END CERTIFICATE-----"),
+            format!("-----BEGIN PUBLIC KEY-----{text}"),
+            format!("-----BEGIN PUBLIC KEY-----{text}-----END RSA PUBLIC KEY-----"),
+            format!("{text}{}", " ".repeat(MAX_TEXT)),
+            "<<Encrypted>>".into(),
+        ] {
+            assert!(PublicKey::parse(&bad).is_none(), "{bad}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_key_or_none(bytes in proptest::collection::vec(0_u8.., 0..300)) {
+            let _ = bits_of(&bytes);
+            let _ = bits_of(&der(0x30, &bytes));
+            let _ = PublicKey::parse(&String::from_utf8_lossy(&bytes));
+        }
+
+        #[test]
+        fn any_bytes_are_no_signature(bytes in proptest::collection::vec(0_u8.., 0..130)) {
+            let key = Rs256 { n: vec![0xf1; 64], e: vec![1, 0, 1] };
+            assert!(key.verify(b"message", &bytes).is_err());
+        }
+    }
+}
