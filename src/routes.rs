@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
-use crate::api::{alarms, audit, entry, identity, inventory};
+use crate::api::{alarms, audit, entry, identity, inventory, inventory_binaries};
 use crate::auth::Caller;
 use crate::health;
 use crate::http::error::{ApiError, Result};
@@ -46,6 +46,9 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
     paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
+
+    paths.push(at("/inventory/binaries", "GET,POST").get(inventory_binaries::list).post(inventory_binaries::create));
+    paths.push(at("/inventory/binaries/{id}", "GET,PUT,DELETE").get(inventory_binaries::get).put(inventory_binaries::update).delete(inventory_binaries::remove));
 
     paths.push(at("/identity/externalIds/{type}/{value}", "GET,DELETE").get(identity::get).delete(identity::remove));
     paths.push(at("/identity/globalIds/{id}/externalIds", "GET,POST").get(identity::list).post(identity::create));

@@ -5,3 +5,4 @@ pub mod audit;
 pub mod entry;
 pub mod identity;
 pub mod inventory;
+pub mod inventory_binaries;

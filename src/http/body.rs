@@ -56,6 +56,24 @@ impl Unread {
         within(body.freeze(), limit)
     }
 
+    /// How long the body is, when the client said so.
+    pub fn announced(&self) -> Option<usize> {
+        self.announced
+    }
+
+    /// The next bytes of a body that is too long to be read whole; `None` at its end.
+    ///
+    /// # Errors
+    /// 400 when it ends too early.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
+        self.payload.next().await.transpose().map_err(broken)
+    }
+
+    /// The body as it comes.
+    pub fn into_payload(self) -> web::Payload {
+        self.payload
+    }
+
     /// Reads the body as one JSON object.
     ///
     /// # Errors

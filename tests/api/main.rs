@@ -15,6 +15,7 @@ mod entry;
 mod harness;
 mod identity;
 mod inventory;
+mod inventory_binaries;
 mod operations;
 mod process;
 mod realtime;

@@ -3,6 +3,7 @@
 //! What a write depends on is its premise in SQL, so two actors for one device, in two processes, stay correct.
 
 mod alarms;
+mod binary;
 mod managed_object;
 
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 
 pub use alarms::{RaiseAlarm, UpdateAlarm};
+pub use binary::ReplaceBinary;
+pub(crate) use binary::create_binary;
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 
