@@ -127,11 +127,20 @@ impl Part {
     }
 }
 
+fn reason(error: &MultipartError) -> String {
+    match error {
+        MultipartError::Payload(PayloadError::Overflow) => "the head of a part is longer than 64 KiB".into(),
+        MultipartError::Payload(cause) => cause.to_string(),
+        MultipartError::Parse(cause) => format!("the head of a part: {cause}"),
+        other => other.to_string(),
+    }
+}
+
 impl Bounds {
     fn refusal(&self, error: &MultipartError) -> ApiError {
         match self.exceeded.get() {
             true => ApiError::TooLarge { limit: self.limit },
-            false => Error::Malformed(format!("Malformed {FORM_DATA}: {error}")).into(),
+            false => Error::Malformed(format!("Malformed {FORM_DATA}: {}", reason(error))).into(),
         }
     }
 }

@@ -32,6 +32,9 @@ use crate::writer::WriterHandle;
 /// How often a write is decided anew after its premise turned out stale.
 const DECISIONS: usize = 5;
 
+/// How long the actor of an object that does not exist answers so before it stops.
+const LINGER: Duration = Duration::from_secs(1);
+
 /// What a device works with; everything here outlives the actor.
 #[derive(Clone)]
 pub(crate) struct Context {
@@ -87,7 +90,8 @@ impl DeviceActor {
         };
         AtomicResponse::new(Box::pin(work.into_actor(self).map(|(device, reply), actor, ctx| {
             if device.gone {
-                ctx.stop();
+                // Not at once: those whose messages wait already are told that it is gone, not that nobody answers.
+                ctx.run_later(LINGER, |_, ctx| ctx.stop());
             }
             actor.device = Some(device);
             reply
