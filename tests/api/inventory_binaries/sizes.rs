@@ -130,3 +130,17 @@ async fn slow_uploads_and_downloads_hold_no_connection_to_the_database() {
     assert_eq!(admin.get("/inventory/managedObjects").await.status, 200);
     assert!(download(&admin, &path).await == bytes(20_000_000));
 }
+
+#[tokio::test]
+async fn client_that_sends_on_hears_of_its_413() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let path = content_of(&upload(&admin, &named("a"), b"a").await);
+
+    for length in [53_000_000, 80_000_000] {
+        let answer = post(&admin, form(&[object_part(&named("a")), file_part(&vec![0; length])])).await;
+        assert_eq!(answer.status, 413, "{length}: {}", answer.text);
+        let answer = admin.request("PUT", &path).body(vec![0; length]).send().await;
+        assert_eq!(answer.status, 413, "{length}: {}", answer.text);
+    }
+}
