@@ -31,9 +31,6 @@ use crate::server::Edge;
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// A request head must have arrived within this time.
 const REQUEST_HEAD: Duration = Duration::from_secs(20);
-/// A client whose body was refused, and who still sends it, has this time to stop and read the answer; closed at once, it would
-/// find its connection broken instead.
-const LINGER: Duration = Duration::from_secs(5);
 /// TCP keep-alive finds peers that vanished behind a NAT without a word.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
 /// No head of ours is larger; what is, is written at once.
@@ -66,7 +63,6 @@ pub fn listen(
             })
             .keep_alive(KEEP_ALIVE)
             .client_request_timeout(REQUEST_HEAD)
-            .client_disconnect_timeout(LINGER)
             // Else a client that closes its held poll is never noticed.
             .h1_allow_half_closed(false)
             .local_addr(address)

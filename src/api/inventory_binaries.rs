@@ -51,8 +51,14 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
     let limits = edge.limits();
-    let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING)?;
-    let Sent { object, upload, binary } = receive(&edge, &caller.tenant, &mut form).await?;
+    let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
+    let Sent { object, upload, binary } = match receive(&edge, &caller.tenant, &mut form).await {
+        Ok(sent) => sent,
+        Err(refusal) => {
+            form.refuse().await;
+            return Err(refusal);
+        }
+    };
     let (links, stores) = (origin.links.clone(), origin.mode.stores());
 
     let tenant = edge.platform.tenant(&caller.tenant);
@@ -125,12 +131,13 @@ pub async fn update(
     let (database, limit) = (edge.platform.database(), edge.limits().binary_bytes);
     let replaced = store::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
+        body.refuse().await;
         return Err(ApiError::TooLarge { limit });
     }
     let mut upload = Upload::begin(database, &caller.tenant, edge.platform.next_id()).await?;
-    while let Some(chunk) = body.chunk().await? {
-        within(limit, &upload, &chunk)?;
-        upload.write(chunk).await?;
+    if let Err(refusal) = receive_body(&mut upload, &mut body, limit).await {
+        body.refuse().await;
+        return Err(refusal);
     }
     let content_type = binary::content_type(wire.content_type());
     let binary = upload.finish(replaced.name, content_type).await?;
@@ -240,6 +247,14 @@ async fn receive_file(
         true => Ok((upload, name, content_type)),
         false => Err(differs().into()),
     }
+}
+
+async fn receive_body(upload: &mut Upload, body: &mut Unread, limit: usize) -> Result<()> {
+    while let Some(chunk) = body.chunk().await? {
+        within(limit, upload, &chunk)?;
+        upload.write(chunk).await?;
+    }
+    Ok(())
 }
 
 fn within(limit: usize, upload: &Upload, chunk: &Bytes) -> Result<()> {

@@ -1,17 +1,20 @@
 //! Reading `multipart/form-data` part by part, as it comes and no faster than it is used.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::error::PayloadError;
 use actix_web::http::header;
+use actix_web::web;
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{Stream, StreamExt};
 use platform_actors::Error;
 
 use crate::http::Wire;
-use crate::http::body::Unread;
+use crate::http::body::{Unread, pass_over};
 use crate::http::error::{ApiError, Result};
 
 /// Parts of one form; the documents name three.
@@ -21,6 +24,7 @@ const FORM_DATA: &str = "multipart/form-data";
 /// A form that is being read.
 pub struct Form {
     parts: Multipart,
+    payload: Shared,
     bounds: Bounds,
     count: usize,
 }
@@ -30,6 +34,18 @@ pub struct Form {
 struct Bounds {
     limit: usize,
     exceeded: Rc<Cell<bool>>,
+}
+
+/// The bytes of a form: read by its parts, or passed over when it is refused.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<web::Payload>>);
+
+impl Stream for Shared {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.borrow_mut().poll_next_unpin(cx)
+    }
 }
 
 /// One part of a form.
@@ -43,7 +59,7 @@ impl Form {
     ///
     /// # Errors
     /// `UnsupportedMediaType` for what is no form, `TooLarge` for a body that is announced as longer.
-    pub fn new(wire: &Wire, body: Unread, limit: usize) -> Result<Self> {
+    pub async fn new(wire: &Wire, body: Unread, limit: usize) -> Result<Self> {
         let content_type = wire.content_type().unwrap_or_default();
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         if !essence.eq_ignore_ascii_case(FORM_DATA) {
@@ -51,11 +67,13 @@ impl Form {
             return Err(ApiError::UnsupportedMediaType(message));
         }
         if body.announced().is_some_and(|length| length > limit) {
+            body.refuse().await;
             return Err(ApiError::TooLarge { limit });
         }
         let bounds = Bounds { limit, exceeded: Rc::default() };
         let (exceeded, mut left) = (bounds.exceeded.clone(), limit);
-        let bounded = body.into_payload().map(move |chunk| {
+        let payload = Shared(Rc::new(RefCell::new(body.into_payload())));
+        let bounded = payload.clone().map(move |chunk| {
             let chunk = chunk?;
             match left.checked_sub(chunk.len()) {
                 Some(rest) => left = rest,
@@ -66,7 +84,12 @@ impl Form {
             }
             Ok(chunk)
         });
-        Ok(Self { parts: Multipart::new(wire.headers(), bounded), bounds, count: 0 })
+        Ok(Self { parts: Multipart::new(wire.headers(), bounded), payload, bounds, count: 0 })
+    }
+
+    /// Waits until a client whose form is refused has stopped sending it; see [`pass_over`].
+    pub async fn refuse(self) {
+        pass_over(self.payload).await;
     }
 
     /// The next part; what was left unread of the one before is passed over. `None` behind the last.
