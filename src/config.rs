@@ -185,6 +185,11 @@ pub struct LimitSettings {
           value_parser = count(1_024..=1_073_741_824))]
     pub body_bytes: usize,
 
+    /// Bytes of one file (I-12, V-07)
+    #[arg(long, env = "PLATFORM_BINARY_BYTES", value_name = "BYTES", default_value = "52428800",
+          value_parser = count(1_024..=1_073_741_824))]
+    pub binary_bytes: usize,
+
     /// Bytes of one Bayeux request body or WebSocket message
     #[arg(long, env = "PLATFORM_BAYEUX_BYTES", value_name = "BYTES", default_value = "262144",
           value_parser = count(1_024..=16_777_216))]
@@ -304,6 +309,7 @@ impl Settings {
             subscriptions_per_session: limits.subscriptions_per_session,
             sessions_per_user: limits.sessions_per_user,
             body_bytes: limits.body_bytes,
+            binary_bytes: limits.binary_bytes,
             bayeux_bytes: limits.bayeux_bytes,
             socket_ping: limits.socket_ping,
             statement_timeout: limits.statement_timeout,

@@ -3,7 +3,8 @@
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, current_user, entry, groups, identity, inventory, inventory_children, roles, users,
+    alarms, audit, current_user, entry, groups, identity, inventory, inventory_binaries, inventory_children,
+    roles, users,
 };
 use crate::auth::Caller;
 use crate::health;
@@ -55,6 +56,9 @@ fn paths() -> Vec<Path> {
     paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}", "GET,DELETE").get(inventory_children::get).delete(inventory_children::remove));
     // The other end of a link is shown, not changed (I-03).
     paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}", ""));
+    paths.push(at("/inventory/binaries", "GET,POST").get(inventory_binaries::list).post(inventory_binaries::create));
+    paths.push(at("/inventory/binaries/{id}", "GET,PUT,DELETE").get(inventory_binaries::get).put(inventory_binaries::update).delete(inventory_binaries::remove));
+
     paths.push(at("/identity/externalIds/{type}/{value}", "GET,DELETE").get(identity::get).delete(identity::remove));
     paths.push(at("/identity/globalIds/{id}/externalIds", "GET,POST").get(identity::list).post(identity::create));
 

@@ -11,7 +11,7 @@ use actix_web::web;
 use platform_actors::Platform;
 use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
-use platform_actors::store::{Connections, Database};
+use platform_actors::store::{self, Connections, Database};
 
 use crate::administration::{self, FirstStart};
 use crate::auth::Authenticator;
@@ -141,6 +141,8 @@ impl Server {
         };
         let watching = actix_web::rt::spawn(changes);
         let upkeep = actix_web::rt::spawn(telemetry::keep_up());
+        let sweeping = store::binaries::sweep_hourly(self.edge.platform.database().clone());
+        let sweeping = actix_web::rt::spawn(sweeping);
         let serving = actix_web::rt::spawn(self.http);
         stop.await;
         stop_gracefully(&self.edge, &handle, self.shutdown).await;
@@ -148,6 +150,7 @@ impl Server {
         drop(serving.await);
         watching.abort();
         upkeep.abort();
+        sweeping.abort();
         self.edge.platform.stop();
     }
 }

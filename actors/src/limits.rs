@@ -40,6 +40,8 @@ pub struct Limits {
     pub sessions_per_user: Option<usize>,
     /// Bytes of one REST request body: 16 MB (I-16).
     pub body_bytes: usize,
+    /// Bytes of one file: 50 MB (document 2, Limits; I-12, V-07).
+    pub binary_bytes: usize,
     /// Bytes of one Bayeux request body or WebSocket message.
     pub bayeux_bytes: usize,
     /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
@@ -83,6 +85,7 @@ impl Default for Limits {
             subscriptions_per_session: 1000,
             sessions_per_user: None,
             body_bytes: 16 << 20,
+            binary_bytes: 50 << 20,
             bayeux_bytes: 256 << 10,
             socket_ping: Duration::from_secs(30),
             statement_timeout: Duration::from_secs(30),

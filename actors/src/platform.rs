@@ -12,7 +12,7 @@ use crate::device::{self, DeviceActor, NewObject};
 use crate::error::{Error, Result};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
-use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
+use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
@@ -230,6 +230,15 @@ impl Tenant {
     pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
         let id = ManagedObjectId(self.ids.next());
         device::create(&self.contexts[place(id, self.contexts.len())], id, new).await
+    }
+
+    /// Creates a managed object whose content is a finished upload; see [`device::create_binary`].
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: then nothing was published.
+    pub async fn create_binary(&self, new: NewObject, binary: BinaryId) -> Result<Arc<ManagedObject>> {
+        let id = ManagedObjectId(self.ids.next());
+        device::create_binary(&self.contexts[place(id, self.contexts.len())], id, new, binary).await
     }
 
     /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).

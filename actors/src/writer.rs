@@ -19,10 +19,11 @@ use tokio_postgres::Statement;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::model::alarm::Alarm;
-use crate::model::id::TenantId;
+use crate::model::id::{BinaryId, ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::store::Database;
 use crate::store::alarms::{self, AlarmUpdate, SentAlarm};
+use crate::store::binaries;
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 
 /// One write of one tenant.
@@ -33,6 +34,10 @@ pub(crate) enum Change {
     UpdateAlarm(TenantId, Box<AlarmUpdate>),
     InsertManagedObject(TenantId, Arc<ManagedObject>),
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
+    /// An object, and the upload that becomes its content.
+    InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
+    /// A change, and the upload that becomes the content.
+    ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
 }
 
 /// What became of a write. It is committed, with fsync.
@@ -223,6 +228,7 @@ struct ByKind<'a> {
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
     new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
+    uploads: Vec<(&'a TenantId, ManagedObjectId, BinaryId)>,
 }
 
 impl<'a> ByKind<'a> {
@@ -235,6 +241,14 @@ impl<'a> ByKind<'a> {
                 Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
                 Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
+                Change::InsertBinary(tenant, object, binary) => {
+                    by.new_objects.push((tenant, object));
+                    by.uploads.extend(object.id.map(|id| (tenant, id, *binary)));
+                }
+                Change::ReplaceBinary(tenant, update, binary) => {
+                    by.object_updates.push((tenant, update));
+                    by.uploads.push((tenant, update.id, *binary));
+                }
             }
         }
         by
@@ -248,6 +262,7 @@ impl<'a> ByKind<'a> {
             !self.alarm_updates.is_empty(),
             !self.new_objects.is_empty(),
             !self.object_updates.is_empty(),
+            !self.uploads.is_empty(),
         ];
         used.into_iter().filter(|used| *used).count() == 1
     }
@@ -263,7 +278,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, raised, counted, updated, objects, changed, committed) = tokio::join!(
+    let (begun, raised, counted, updated, objects, changed, attached, committed) = tokio::join!(
         biased;
         bracket("BEGIN"),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
@@ -271,14 +286,16 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
         managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
+        binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
     begun?;
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
     objects?;
-    let mut changed = changed?;
+    let (mut changed, attached) = (changed?, attached?);
     committed?;
 
+    let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
     let alarm = |found: Option<Alarm>| found.map_or(Written::Stale, |alarm| Written::Alarm(Box::new(alarm)));
     let object = |found: Option<ManagedObject>| {
         found.map_or(Written::Stale, |object| Written::ManagedObject(Box::new(object)))
@@ -289,6 +306,10 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
         Change::InsertManagedObject(..) => Written::Stored,
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
+        Change::InsertBinary(.., binary) => stored(attached.contains(&binary.0)),
+        Change::ReplaceBinary(_, update, binary) => {
+            object(changed.remove(&update.id.0).filter(|_| attached.contains(&binary.0)))
+        }
     };
     Ok(changes.iter().map(outcome).collect())
 }
@@ -300,6 +321,8 @@ struct Statements {
     update_alarms: Statement,
     insert_objects: Statement,
     update_objects: Statement,
+    delete_replaced_binaries: Statement,
+    attach_uploads: Statement,
 }
 
 impl Statements {
@@ -310,6 +333,12 @@ impl Statements {
             update_alarms: client.prepare_cached(alarms::UPDATE).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
+            delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,
+            attach_uploads: client.prepare_cached(binaries::ATTACH).await?,
         })
+    }
+
+    fn attach_binaries(&self) -> (&Statement, &Statement) {
+        (&self.delete_replaced_binaries, &self.attach_uploads)
     }
 }

@@ -7,6 +7,7 @@ pub mod entry;
 pub mod groups;
 pub mod identity;
 pub mod inventory;
+pub mod inventory_binaries;
 pub mod inventory_children;
 pub mod roles;
 pub mod users;

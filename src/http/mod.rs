@@ -3,6 +3,7 @@
 pub mod body;
 pub mod error;
 pub mod middleware;
+pub mod multipart;
 pub mod paging;
 pub mod query;
 pub mod reply;
@@ -61,6 +62,16 @@ impl Wire {
             Some(value) => Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?),
             None => Ok(ProcessingMode::Persistent),
         }
+    }
+
+    /// The header `Content-Type` of the body, as far as it is text.
+    pub fn content_type(&self) -> Option<&str> {
+        self.request.headers().get(header::CONTENT_TYPE)?.to_str().ok()
+    }
+
+    /// The headers as they came.
+    pub fn headers(&self) -> &header::HeaderMap {
+        self.request.headers()
     }
 
     /// Whether the client sent `Accept`: without it a POST or PUT is answered without a body (C-08).

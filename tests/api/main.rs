@@ -17,6 +17,7 @@ mod groups;
 mod harness;
 mod identity;
 mod inventory;
+mod inventory_binaries;
 mod matrix;
 mod operations;
 mod process;

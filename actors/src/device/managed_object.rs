@@ -8,7 +8,7 @@ use super::{Context, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, Publish};
 use crate::model::access::{Authority, Ownership};
-use crate::model::id::ManagedObjectId;
+use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
 use crate::model::origin::Origin;
 use crate::model::reference::WantedReferences;
@@ -70,11 +70,29 @@ pub(crate) async fn create(
     id: ManagedObjectId,
     new: NewObject,
 ) -> Result<Arc<ManagedObject>> {
+    create_by(context, id, new, Change::InsertManagedObject).await
+}
+
+/// Creates a managed object by the change that `change` makes of it.
+pub(super) async fn create_by(
+    context: &Context,
+    id: ManagedObjectId,
+    new: NewObject,
+    change: impl FnOnce(TenantId, Arc<ManagedObject>) -> Change,
+) -> Result<Arc<ManagedObject>> {
     let NewObject { object, origin } = new;
     let stores = origin.mode.stores();
     let object = Arc::new(object.created(stores.then_some(id), &origin.user));
     if stores {
-        context.writer.write(Change::InsertManagedObject(context.tenant.clone(), object.clone())).await?;
+        let written = context.writer.write(change(context.tenant.clone(), object.clone())).await?;
+        if !matches!(written, Written::Stored) {
+            // Its upload was swept away: an object without the content it tells of is none.
+            let (database, tenant) = (&context.database, &context.tenant);
+            let anybody = async |_: &deadpool_postgres::Client, _| Ok(true);
+            store::managed_objects::delete_managed_object(database, tenant, id, Cascade::default(), anybody)
+                .await?;
+            return Err(Error::unavailable("an upload has gone before it became an object's content"));
+        }
     }
     let event = Event::ManagedObjectCreated(object.clone());
     context.hub.do_send(Publish { source: id, event, links: origin.links });
@@ -99,6 +117,15 @@ impl Handler<DeleteManagedObject> for DeviceActor {
 
 impl Device {
     async fn update_managed_object(&mut self, message: UpdateManagedObject) -> Result<Arc<ManagedObject>> {
+        self.update_by(message, Change::UpdateManagedObject).await
+    }
+
+    /// Changes the object by the change that `change` makes of the update.
+    pub(super) async fn update_by(
+        &mut self,
+        message: UpdateManagedObject,
+        change: impl FnOnce(TenantId, ManagedObjectUpdate) -> Change,
+    ) -> Result<Arc<ManagedObject>> {
         let UpdateManagedObject { patch, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         if patch.is_empty() || !origin.mode.stores() {
@@ -106,8 +133,7 @@ impl Device {
         }
         let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now() };
 
-        let written =
-            self.context.writer.write(Change::UpdateManagedObject(self.context.tenant.clone(), update));
+        let written = self.context.writer.write(change(self.context.tenant.clone(), update));
 
         match written.await? {
             Written::ManagedObject(object) => {

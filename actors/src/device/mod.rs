@@ -3,6 +3,7 @@
 //! What a write depends on is its premise in SQL, so two actors for one device, in two processes, stay correct.
 
 mod alarms;
+mod binary;
 mod children;
 mod managed_object;
 
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 
 pub use alarms::{RaiseAlarm, UpdateAlarm};
+pub use binary::ReplaceBinary;
+pub(crate) use binary::create_binary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};

@@ -87,6 +87,11 @@ server_id!(
     AuditRecordId,
     crate::error::Noun::AuditRecord
 );
+server_id!(
+    /// Id of the content of a file.
+    BinaryId,
+    crate::error::Noun::Binary
+);
 
 /// Makes 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of process, 12 of sequence.
 ///

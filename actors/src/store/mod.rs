@@ -6,6 +6,7 @@
 pub mod access;
 pub mod alarms;
 pub mod audit_records;
+pub mod binaries;
 pub mod external_ids;
 mod filter;
 pub mod group_members;

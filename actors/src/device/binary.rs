@@ -1,0 +1,52 @@
+//! Managed objects with content: an object and the bytes of its file become visible in one transaction.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::managed_object::create_by;
+use super::{Context, DeviceActor, NewObject, UpdateManagedObject};
+use crate::error::Result;
+use crate::model::id::{BinaryId, ManagedObjectId};
+use crate::model::managed_object::ManagedObject;
+use crate::writer::Change;
+
+/// Changes the object and makes an upload its content (I-12).
+///
+/// Sent by the edge for `PUT /inventory/binaries/<id>`. Replies with the object as it stands. Publishes UPDATE.
+///
+/// # Errors
+/// `NotFound`, `Forbidden`, `Unavailable` or `Database`: then the content is what it was.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Arc<ManagedObject>>")]
+pub struct ReplaceBinary {
+    /// What the new content changes of the object, and who asks.
+    pub update: UpdateManagedObject,
+    /// The finished upload.
+    pub binary: BinaryId,
+}
+
+/// Creates a managed object with a finished upload as its content, and publishes CREATE.
+///
+/// # Errors
+/// `Unavailable` or `Database`: then nothing was published.
+pub(crate) async fn create_binary(
+    context: &Context,
+    id: ManagedObjectId,
+    new: NewObject,
+    binary: BinaryId,
+) -> Result<Arc<ManagedObject>> {
+    create_by(context, id, new, |tenant, object| Change::InsertBinary(tenant, object, binary)).await
+}
+
+impl Handler<ReplaceBinary> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<Arc<ManagedObject>>>;
+
+    fn handle(&mut self, message: ReplaceBinary, _: &mut Self::Context) -> Self::Result {
+        let ReplaceBinary { update, binary } = message;
+        self.exclusively(async move |device| {
+            let change = |tenant, update| Change::ReplaceBinary(tenant, update, binary);
+            device.update_by(update, change).await
+        })
+    }
+}

@@ -1,0 +1,224 @@
+//! Binaries in PostgreSQL: bytes in rows of a quarter of a megabyte, so that neither upload nor download holds more than that.
+//!
+//! All that the rest knows of where bytes are is in this file: [`Upload`] writes and finishes, [`read_chunk`] reads, a deleted
+//! owner takes its bytes along. An upload holds neither a transaction nor a connection while it waits for its client: its
+//! chunks are short statements under an id that nobody knows yet, and the transaction that creates or changes the owner makes
+//! them its content. What broken uploads leave is swept away.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio_postgres::Statement;
+use tokio_postgres::types::ToSql;
+
+use super::Database;
+use crate::error::{Error, Noun, Result};
+use crate::model::binary::Binary;
+use crate::model::id::{BinaryId, ManagedObjectId, TenantId};
+
+pub(crate) const DELETE_REPLACED: &str = include_str!("../../../sql/queries/binaries/delete_replaced.sql");
+pub(crate) const ATTACH: &str = include_str!("../../../sql/queries/binaries/attach.sql");
+const INSERT: &str = include_str!("../../../sql/queries/binaries/insert.sql");
+const INSERT_CHUNK: &str = include_str!("../../../sql/queries/binaries/insert_chunk.sql");
+const FINISH: &str = include_str!("../../../sql/queries/binaries/finish.sql");
+const FIND: &str = include_str!("../../../sql/queries/binaries/find.sql");
+const FIND_CHUNK: &str = include_str!("../../../sql/queries/binaries/find_chunk.sql");
+const DELETE_UNFINISHED: &str = include_str!("../../../sql/queries/binaries/delete_unfinished.sql");
+const SWEEP: &str = include_str!("../../../sql/queries/binaries/sweep.sql");
+
+/// Bytes of one row.
+const CHUNK: usize = 256 << 10;
+/// Half of the time after which an upload counts as given up: none that ends is swept away.
+const LONGEST_UPLOAD: Duration = Duration::from_secs(12 * 3600);
+/// How often leftovers are looked for.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
+/// Leftovers that one statement deletes; each may have hundreds of chunks.
+const SWEPT_AT_ONCE: i64 = 20;
+
+/// Bytes on their way into the store. Dropped before [`Upload::keep`], it takes them away again.
+#[derive(Debug)]
+pub struct Upload {
+    database: Database,
+    tenant: TenantId,
+    id: BinaryId,
+    begun: Instant,
+    /// Chunks written.
+    chunks: i32,
+    /// Bytes that do not fill a chunk yet.
+    rest: BytesMut,
+    length: i64,
+    kept: bool,
+}
+
+impl Upload {
+    /// Begins an upload under a new id. One statement.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn begin(database: &Database, tenant: &TenantId, id: i64) -> Result<Self> {
+        let client = database.reader().await?;
+        let statement = client.prepare_cached(INSERT).await?;
+        client.execute(&statement, &[&tenant.as_str(), &id]).await?;
+        Ok(Self {
+            database: database.clone(),
+            tenant: tenant.clone(),
+            id: BinaryId(id),
+            begun: Instant::now(),
+            chunks: 0,
+            rest: BytesMut::new(),
+            length: 0,
+            kept: false,
+        })
+    }
+
+    /// Bytes so far.
+    pub fn length(&self) -> u64 {
+        self.length.unsigned_abs()
+    }
+
+    /// Adds bytes; what fills a chunk is stored before this returns, which is the back-pressure. One statement per chunk.
+    ///
+    /// # Errors
+    /// `Invalid` when the upload takes longer than half a day, `Unavailable` or `Database`.
+    pub async fn write(&mut self, mut bytes: Bytes) -> Result<()> {
+        if self.begun.elapsed() > LONGEST_UPLOAD {
+            return Err(Error::Invalid("Invalid upload: it took longer than 12 hours".into()));
+        }
+        self.length += bytes.len() as i64;
+        while self.rest.len() + bytes.len() >= CHUNK {
+            self.rest.extend_from_slice(&bytes.split_to(CHUNK - self.rest.len()));
+            self.store_chunk().await?;
+        }
+        self.rest.extend_from_slice(bytes.chunk());
+        Ok(())
+    }
+
+    /// Stores the last chunk and says what it is all about. The bytes are complete, and still nobody's. Two statements.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn finish(&mut self, name: String, content_type: String) -> Result<Binary> {
+        if !self.rest.is_empty() {
+            self.store_chunk().await?;
+        }
+        let client = self.database.reader().await?;
+        let statement = client.prepare_cached(FINISH).await?;
+        let tenant = self.tenant.as_str();
+        let finished =
+            client.execute(&statement, &[&tenant, &self.id.0, &name, &content_type, &self.length]).await?;
+        match finished {
+            0 => Err(Error::not_found(Noun::Binary, self.id)),
+            _ => Ok(Binary { id: self.id, name, content_type, length: self.length }),
+        }
+    }
+
+    /// The bytes have become somebody's content.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+
+    async fn store_chunk(&mut self) -> Result<()> {
+        let client = self.database.reader().await?;
+        let statement = client.prepare_cached(INSERT_CHUNK).await?;
+        let tenant = self.tenant.as_str();
+        client.execute(&statement, &[&tenant, &self.id.0, &self.chunks, &&self.rest[..]]).await?;
+        self.chunks += 1;
+        self.rest.clear();
+        Ok(())
+    }
+}
+
+/// A client that went away, or whose request turned out wrong, leaves nothing. If this fails the sweep will do.
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let (false, Ok(runtime)) = (self.kept, tokio::runtime::Handle::try_current()) {
+            let (database, tenant, id) = (self.database.clone(), self.tenant.clone(), self.id);
+            runtime.spawn(async move {
+                if let Err(error) = delete_unfinished(&database, &tenant, id).await {
+                    tracing::debug!(%error, "an upload that was given up stays until the sweep");
+                }
+            });
+        }
+    }
+}
+
+async fn delete_unfinished(database: &Database, tenant: &TenantId, id: BinaryId) -> Result<()> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(DELETE_UNFINISHED).await?;
+    client.execute(&statement, &[&tenant.as_str(), &id.0]).await?;
+    Ok(())
+}
+
+/// Makes uploads the content of managed objects, in the transaction that writes these; what was their content before goes.
+/// Gives the ids of those that have become content; the others are gone, or their object is.
+pub(crate) async fn attach_binaries(
+    client: &tokio_postgres::Client,
+    (delete_replaced, attach): (&Statement, &Statement),
+    rows: &[(&TenantId, ManagedObjectId, BinaryId)],
+) -> Result<HashSet<i64>> {
+    if rows.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, ..)| tenant.as_str()).collect();
+    let objects: Vec<i64> = rows.iter().map(|(_, object, _)| object.0).collect();
+    let binaries: Vec<i64> = rows.iter().map(|(.., binary)| binary.0).collect();
+    let parameters: [&(dyn ToSql + Sync); 3] = [&tenants, &objects, &binaries];
+    // Polled in this order, so sent in this order.
+    let (deleted, attached) = tokio::join!(
+        biased;
+        client.execute(delete_replaced, &parameters),
+        client.query(attach, &parameters),
+    );
+    deleted?;
+    Ok(attached?.iter().map(|row| row.get(0)).collect())
+}
+
+/// The content of a managed object, without its bytes.
+///
+/// # Errors
+/// `NotFound` when there is no such object or it has no content, `Unavailable` or `Database`.
+pub async fn get_binary(database: &Database, tenant: &TenantId, object: ManagedObjectId) -> Result<Binary> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &object.0]).await?;
+    let row = row.ok_or_else(|| Error::not_found(Noun::Binary, object))?;
+    Ok(Binary { id: BinaryId(row.get(0)), name: row.get(1), content_type: row.get(2), length: row.get(3) })
+}
+
+/// A chunk of a binary, counted from 0.
+///
+/// # Errors
+/// `NotFound` behind the last one, and when the binary was deleted or replaced meanwhile; `Unavailable` or `Database`.
+pub async fn read_chunk(
+    database: &Database,
+    tenant: &TenantId,
+    binary: BinaryId,
+    number: i32,
+) -> Result<Bytes> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND_CHUNK).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &binary.0, &number]).await?;
+    let row = row.ok_or_else(|| Error::not_found(Noun::Binary, binary))?;
+    Ok(Bytes::from(row.get::<_, Vec<u8>>(0)))
+}
+
+/// Removes what broken uploads of all servers left, now and then every hour, until it is dropped.
+pub async fn sweep_hourly(database: Database) {
+    loop {
+        if let Err(error) = sweep(&database).await {
+            tracing::warn!(%error, "leftovers of uploads could not be removed, the next try is in an hour");
+        }
+        tokio::time::sleep(SWEEP_INTERVAL).await;
+    }
+}
+
+async fn sweep(database: &Database) -> Result<()> {
+    loop {
+        let client = database.loader().await?;
+        let statement = client.prepare_cached(SWEEP).await?;
+        if client.execute(&statement, &[&SWEPT_AT_ONCE]).await? < SWEPT_AT_ONCE as u64 {
+            return Ok(());
+        }
+    }
+}

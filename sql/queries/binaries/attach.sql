@@ -1,0 +1,10 @@
+-- Makes uploads the content of managed objects, once each.
+UPDATE binaries b
+SET object = o.id
+FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS new (tenant, object, id)
+-- An object that was deleted meanwhile gets nothing; left to the foreign key it would fail its neighbours too.
+JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.object
+WHERE b.tenant = new.tenant
+    AND b.id = new.id
+    AND b.object IS NULL
+RETURNING b.id

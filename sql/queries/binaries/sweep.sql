@@ -1,0 +1,14 @@
+-- Of all tenants: leftovers belong to nobody any more. A day is longer than any upload may take. Another server that sweeps at
+-- the same time takes other rows.
+DELETE FROM binaries b
+USING (
+    SELECT tenant, id
+    FROM binaries
+    WHERE object IS NULL
+        AND created_at < now() - interval '1 day'
+    ORDER BY created_at
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+) leftover
+WHERE b.tenant = leftover.tenant
+    AND b.id = leftover.id

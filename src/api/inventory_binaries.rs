@@ -1,0 +1,299 @@
+//! `/inventory/binaries`: managed objects with content (rulings I-05, I-12, V-04, V-05).
+//!
+//! Bytes pass through in both directions; neither a whole file nor a connection to the database is held for a slow client.
+
+use std::sync::Arc;
+
+use actix_web::body::SizedStream;
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use bytes::Bytes;
+use futures_util::{Stream, stream};
+use platform_actors::Error;
+use platform_actors::device::{DeleteManagedObject, NewObject, ReplaceBinary, UpdateManagedObject};
+use platform_actors::limits::Limits;
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::alarm::missing;
+use platform_actors::model::binary::{self, Binary};
+use platform_actors::model::body::Body;
+use platform_actors::model::id::{ManagedObjectId, TenantId};
+use platform_actors::model::managed_object::{Cascade, ManagedObjectFilter, NewManagedObject};
+use platform_actors::model::reference::WantedReferences;
+use platform_actors::model::role;
+use platform_actors::naming::naming;
+use platform_actors::store::access::Source;
+use platform_actors::store::binaries::Upload;
+use platform_actors::store::{self, Database};
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::multipart::{Form, Part};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// What a form may hold beside object and file: boundaries, headers of parts, parts nobody asked for.
+const FRAMING: usize = 256 << 10;
+/// Bytes of the part `filesize`.
+const MAX_SIZE_TEXT: usize = 64;
+
+/// `POST /inventory/binaries`: stores a file and creates the managed object it is the content of. The parts `object` and, if
+/// it is sent, `filesize` come before the part `file`, so that a wrong one costs no upload.
+///
+/// # Errors
+/// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a broken form, 413 for a file that is too large, as soon as
+/// that is known, 415 for no form, 422 for missing, doubled or wrong parts.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    if !caller.roles.has(role::INVENTORY_ADMIN) {
+        caller.require(role::INVENTORY_CREATE)?;
+    }
+    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let media_type = wire.accepted("managedObject")?;
+    let limits = edge.limits();
+    let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
+    let Sent { object, upload, binary } = match receive(&edge, &caller.tenant, &mut form).await {
+        Ok(sent) => sent,
+        Err(refusal) => {
+            form.refuse().await;
+            return Err(refusal);
+        }
+    };
+    let (links, stores) = (origin.links.clone(), origin.mode.stores());
+
+    let tenant = edge.platform.tenant(&caller.tenant);
+    let object = Box::pin(tenant.create_binary(NewObject { object, origin }, binary.id)).await?;
+
+    if stores {
+        upload.keep();
+    }
+    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+}
+
+/// `GET /inventory/binaries`: a page of the objects that are binaries, as the inventory shows them to the caller.
+///
+/// # Errors
+/// 422 for a wrong parameter, 413 when the query takes too long.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let media_type = wire.accepted("managedObjectCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let filter = ManagedObjectFilter {
+        fragment_type: Some(naming().fragment("IsBinary")),
+        visible_to: (!caller.roles.has(role::INVENTORY_READ)).then(|| caller.user.to_string()),
+        ..ManagedObjectFilter::default()
+    };
+    let database = edge.platform.database();
+    let page =
+        store::managed_objects::list_managed_objects(database, &caller.tenant, &filter, &request).await?;
+    reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
+}
+
+/// `GET /inventory/binaries/<id>`: the bytes, with their own media type and as a file to save (V-05). Content that is deleted or
+/// replaced meanwhile ends the answer early, which the client sees by its length.
+///
+/// # Errors
+/// 403 for an object the caller may not see, 404 for one that is absent or no binary.
+pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let id = ManagedObjectId::parse(&path)?;
+    let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
+    match authorize(&edge, &caller, id, authority).await {
+        Err(ApiError::Platform(Error::Forbidden)) if is_global(&edge, &caller, id).await? => {}
+        other => other?,
+    }
+    let database = edge.platform.database().clone();
+    let binary = store::binaries::get_binary(&database, &caller.tenant, id).await?;
+
+    let mut response = HttpResponse::Ok();
+    response.insert_header((header::CONTENT_TYPE, binary.content_type.clone()));
+    response.insert_header((header::CONTENT_DISPOSITION, binary.disposition()));
+    // What somebody uploaded is never to be taken for a page of this server.
+    response.insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
+    let length = binary.length.unsigned_abs();
+    Ok(response.body(SizedStream::new(length, Box::pin(content(database, caller.tenant.clone(), binary)))))
+}
+
+/// `PUT /inventory/binaries/<id>`: replaces the content by the body as it is; 201 (I-12). The file name stays.
+///
+/// # Errors
+/// 403 without role or ownership, 404 for an object that is absent or no binary, 413 for a file that is too large.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    mut body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let id = ManagedObjectId::parse(&path)?;
+    authorize(&edge, &caller, id, origin.authority.clone()).await?;
+    let media_type = wire.accepted("managedObject")?;
+    let (database, limit) = (edge.platform.database(), edge.limits().binary_bytes);
+    let replaced = store::binaries::get_binary(database, &caller.tenant, id).await?;
+    if body.announced().is_some_and(|length| length > limit) {
+        body.refuse().await;
+        return Err(ApiError::TooLarge { limit });
+    }
+    let mut upload = Upload::begin(database, &caller.tenant, edge.platform.next_id()).await?;
+    if let Err(refusal) = receive_body(&mut upload, &mut body, limit).await {
+        body.refuse().await;
+        return Err(refusal);
+    }
+    let content_type = binary::content_type(wire.content_type());
+    let binary = upload.finish(replaced.name, content_type).await?;
+    let (links, stores) = (origin.links.clone(), origin.mode.stores());
+
+    let patch = Arc::new(binary::replacement(&binary)?);
+    let update = UpdateManagedObject { patch, origin: Arc::new(origin) };
+    let message = ReplaceBinary { update, binary: binary.id };
+    let object = edge.platform.tenant(&caller.tenant).ask_device(id, message).await?;
+
+    if stores {
+        upload.keep();
+    }
+    Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
+}
+
+/// `DELETE /inventory/binaries/<id>`: 204 when the object and its bytes are gone.
+///
+/// # Errors
+/// 403 without role or ownership, 404 for an object that is absent or no binary.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
+    let id = ManagedObjectId::parse(&path)?;
+    authorize(&edge, &caller, id, origin.authority.clone()).await?;
+    store::binaries::get_binary(edge.platform.database(), &caller.tenant, id).await?;
+    edge.platform
+        .tenant(&caller.tenant)
+        .ask_device(id, DeleteManagedObject { cascade: Cascade::default(), origin })
+        .await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// A form that was received whole.
+struct Sent {
+    object: NewManagedObject,
+    upload: Upload,
+    binary: Binary,
+}
+
+async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Sent> {
+    let limits = edge.limits();
+    let (mut object, mut size, mut file) = (None, None, None);
+    while let Some(part) = form.next().await? {
+        match part.name() {
+            name @ ("object" | "filesize" | "file") if file.is_some() => return Err(misplaced(name)),
+            "object" if object.is_some() => return Err(misplaced("object")),
+            "object" => {
+                let body = Body::parse(&part.read(limits.body_bytes).await?)?;
+                object = Some(NewManagedObject::parse(body)?);
+            }
+            "filesize" => size = Some(expected_size(part, limits).await?),
+            "file" if object.is_none() => return Err(misplaced("file")),
+            "file" => {
+                let upload = Upload::begin(edge.platform.database(), tenant, edge.platform.next_id());
+                file = Some(receive_file(upload.await?, part, size, limits).await?);
+            }
+            // Parts nobody asked for are passed over, as unknown members are (C-08).
+            _ => {}
+        }
+    }
+    let absent = missing(&[("object", object.is_none()), ("file", file.is_none())]);
+    let (Some(mut object), Some((mut upload, name, content_type))) = (object, file) else {
+        return Err(absent.into());
+    };
+    let name = name.or_else(|| object.name.as_deref().and_then(binary::file_name));
+    let name = name.unwrap_or_else(|| "file".into());
+    object.name.get_or_insert_with(|| name.clone());
+    let binary = upload.finish(name, content_type).await?;
+    binary::describe(&mut object, &binary)?;
+    Ok(Sent { object, upload, binary })
+}
+
+fn misplaced(name: &str) -> ApiError {
+    let allowed = "'object' once, then 'filesize' if wanted, then 'file' once";
+    Error::invalid_value("body", format!("part '{name}' at the wrong place"), allowed).into()
+}
+
+async fn expected_size(part: Part, limits: &Limits) -> Result<u64> {
+    let size = binary::parse_size(&part.read(MAX_SIZE_TEXT).await?)?;
+    match size <= limits.binary_bytes as u64 {
+        true => Ok(size),
+        false => Err(ApiError::TooLarge { limit: limits.binary_bytes }),
+    }
+}
+
+/// Stores the bytes of the part `file`; gives also the name and the media type it was sent with (V-04).
+async fn receive_file(
+    mut upload: Upload,
+    mut part: Part,
+    size: Option<u64>,
+    limits: &Limits,
+) -> Result<(Upload, Option<String>, String)> {
+    let name = part.file_name().and_then(binary::file_name);
+    let content_type = binary::content_type(part.content_type());
+    let differs =
+        || Error::invalid_value("filesize", size.unwrap_or_default(), "the number of bytes of 'file'");
+    while let Some(chunk) = part.chunk().await? {
+        within(limits.binary_bytes, &upload, &chunk)?;
+        if size.is_some_and(|size| upload.length() + chunk.len() as u64 > size) {
+            return Err(differs().into());
+        }
+        upload.write(chunk).await?;
+    }
+    match size.is_none_or(|size| size == upload.length()) {
+        true => Ok((upload, name, content_type)),
+        false => Err(differs().into()),
+    }
+}
+
+async fn receive_body(upload: &mut Upload, body: &mut Unread, limit: usize) -> Result<()> {
+    while let Some(chunk) = body.chunk().await? {
+        within(limit, upload, &chunk)?;
+        upload.write(chunk).await?;
+    }
+    Ok(())
+}
+
+fn within(limit: usize, upload: &Upload, chunk: &Bytes) -> Result<()> {
+    match upload.length() + chunk.len() as u64 <= limit as u64 {
+        true => Ok(()),
+        false => Err(ApiError::TooLarge { limit }),
+    }
+}
+
+/// The bytes, chunk by chunk: the next is read when the connection has taken the last.
+fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<Item = Result<Bytes, Error>> {
+    stream::try_unfold((0, binary.length), move |(number, left)| {
+        let (database, tenant, id) = (database.clone(), tenant.clone(), binary.id);
+        async move {
+            if left <= 0 {
+                return Ok(None);
+            }
+            let bytes = store::binaries::read_chunk(&database, &tenant, id, number).await?;
+            let left = left - bytes.len() as i64;
+            Ok(Some((bytes, (number + 1, left))))
+        }
+    })
+}
+
+/// A global object is everybody's to read (I-05).
+async fn is_global(edge: &Edge, caller: &Caller, id: ManagedObjectId) -> Result<bool> {
+    let database = edge.platform.database();
+    let wanted = WantedReferences { children: false, parents: false };
+    let object = store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
+    Ok(object.fragments.get(&naming().fragment("Global")).is_some())
+}
+
+/// As for the object itself: role, owner, device permission (I-05).
+async fn authorize(edge: &Edge, caller: &Caller, id: ManagedObjectId, authority: Authority) -> Result<()> {
+    let by = (&authority, &*caller.user, Ownership::Counts);
+    let database = edge.platform.database();
+    Ok(store::access::authorize(database, &caller.tenant, id, by, Source::has_fragment).await?)
+}

@@ -1,0 +1,169 @@
+//! Reading `multipart/form-data` part by part, as it comes and no faster than it is used.
+
+use std::cell::{Cell, RefCell};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use actix_multipart::{Field, Multipart, MultipartError};
+use actix_web::error::PayloadError;
+use actix_web::http::header;
+use actix_web::web;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use platform_actors::Error;
+
+use crate::http::Wire;
+use crate::http::body::{Unread, pass_over};
+use crate::http::error::{ApiError, Result};
+
+/// Parts of one form; the documents name three.
+const MAX_PARTS: usize = 32;
+const FORM_DATA: &str = "multipart/form-data";
+
+/// A form that is being read.
+pub struct Form {
+    parts: Multipart,
+    payload: Shared,
+    bounds: Bounds,
+    count: usize,
+}
+
+/// How long a form may be, and whether this one is longer.
+#[derive(Clone)]
+struct Bounds {
+    limit: usize,
+    exceeded: Rc<Cell<bool>>,
+}
+
+/// The bytes of a form: read by its parts, or passed over when it is refused.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<web::Payload>>);
+
+impl Stream for Shared {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.borrow_mut().poll_next_unpin(cx)
+    }
+}
+
+/// One part of a form.
+pub struct Part {
+    field: Field,
+    bounds: Bounds,
+}
+
+impl Form {
+    /// Begins to read a body, of which at most `limit` bytes are taken.
+    ///
+    /// # Errors
+    /// `UnsupportedMediaType` for what is no form, `TooLarge` for a body that is announced as longer.
+    pub async fn new(wire: &Wire, body: Unread, limit: usize) -> Result<Self> {
+        let content_type = wire.content_type().unwrap_or_default();
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        if !essence.eq_ignore_ascii_case(FORM_DATA) {
+            let message = format!("Unsupported type of body: {content_type}; allowed: {FORM_DATA}");
+            return Err(ApiError::UnsupportedMediaType(message));
+        }
+        if body.announced().is_some_and(|length| length > limit) {
+            body.refuse().await;
+            return Err(ApiError::TooLarge { limit });
+        }
+        let bounds = Bounds { limit, exceeded: Rc::default() };
+        let (exceeded, mut left) = (bounds.exceeded.clone(), limit);
+        let payload = Shared(Rc::new(RefCell::new(body.into_payload())));
+        let bounded = payload.clone().map(move |chunk| {
+            let chunk = chunk?;
+            match left.checked_sub(chunk.len()) {
+                Some(rest) => left = rest,
+                None => {
+                    exceeded.set(true);
+                    return Err(PayloadError::Overflow);
+                }
+            }
+            Ok(chunk)
+        });
+        Ok(Self { parts: Multipart::new(wire.headers(), bounded), payload, bounds, count: 0 })
+    }
+
+    /// Waits until a client whose form is refused has stopped sending it; see [`pass_over`].
+    pub async fn refuse(self) {
+        pass_over(self.payload).await;
+    }
+
+    /// The next part; what was left unread of the one before is passed over. `None` behind the last.
+    ///
+    /// # Errors
+    /// `Malformed` for what is no form, `TooLarge` beyond the limit.
+    pub async fn next(&mut self) -> Result<Option<Part>> {
+        let next = self.parts.next().await.transpose().map_err(|error| self.bounds.refusal(&error))?;
+        let Some(field) = next else { return Ok(None) };
+        self.count += 1;
+        if self.count > MAX_PARTS {
+            let given = format!("more than {MAX_PARTS} parts");
+            return Err(Error::invalid_value("body", given, &format!("at most {MAX_PARTS}")).into());
+        }
+        Ok(Some(Part { field, bounds: self.bounds.clone() }))
+    }
+}
+
+impl Part {
+    /// Its name in the form.
+    pub fn name(&self) -> &str {
+        self.field.name().unwrap_or_default()
+    }
+
+    /// The name of the file, as the client calls it.
+    pub fn file_name(&self) -> Option<&str> {
+        let disposition = self.field.content_disposition()?;
+        let extended = disposition.get_filename_ext().and_then(|name| std::str::from_utf8(&name.value).ok());
+        extended.or_else(|| disposition.get_filename())
+    }
+
+    /// Its media type, as far as it is text.
+    pub fn content_type(&self) -> Option<&str> {
+        self.field.headers().get(header::CONTENT_TYPE)?.to_str().ok()
+    }
+
+    /// The next bytes; `None` at its end.
+    ///
+    /// # Errors
+    /// `Malformed` when it ends too early, `TooLarge` beyond the limit of the form.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
+        self.field.next().await.transpose().map_err(|error| self.bounds.refusal(&error))
+    }
+
+    /// Reads the part whole.
+    ///
+    /// # Errors
+    /// As [`Part::chunk`]; `TooLarge` beyond `limit` bytes.
+    pub async fn read(mut self, limit: usize) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            if bytes.len() + chunk.len() > limit {
+                return Err(ApiError::TooLarge { limit });
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    }
+}
+
+fn reason(error: &MultipartError) -> String {
+    match error {
+        MultipartError::Payload(PayloadError::Overflow) => "the head of a part is longer than 64 KiB".into(),
+        MultipartError::Payload(cause) => cause.to_string(),
+        MultipartError::Parse(cause) => format!("the head of a part: {cause}"),
+        other => other.to_string(),
+    }
+}
+
+impl Bounds {
+    fn refusal(&self, error: &MultipartError) -> ApiError {
+        match self.exceeded.get() {
+            true => ApiError::TooLarge { limit: self.limit },
+            false => Error::Malformed(format!("Malformed {FORM_DATA}: {}", reason(error))).into(),
+        }
+    }
+}

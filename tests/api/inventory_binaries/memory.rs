@@ -1,0 +1,34 @@
+//! Files pass through; they do not fit into the memory they cost.
+
+use super::{bytes, content_of, download, named, upload};
+use crate::harness::{Caller, Program, scratch};
+
+/// Bytes of the file.
+const LENGTH: usize = 50 << 20;
+
+/// The most memory a process ever had, in kB; none where the system does not tell.
+fn peak(program: &Program) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[tokio::test]
+async fn file_of_50_megabytes_costs_a_fraction_of_its_length() {
+    let directory = scratch();
+    let mut command = Program::command(directory.path(), &[]);
+    command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
+    let program = Program::serve_with(command);
+    let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
+    let content = bytes(LENGTH);
+    upload(&admin, &named("small"), b"x").await;
+    let before = peak(&program);
+
+    let object = upload(&admin, &named("large"), &content).await;
+    let read = download(&admin, &content_of(&object)).await;
+
+    assert!(read == content);
+    let (Some(before), Some(after)) = (before, peak(&program)) else { return };
+    let grown = after.saturating_sub(before);
+    assert!(grown < 16_000, "{grown} kB");
+}
