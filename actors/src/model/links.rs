@@ -41,10 +41,27 @@ impl Links {
         }
     }
 
+    /// Link of a tenant.
+    pub fn tenant(&self, id: impl Display) -> String {
+        format!("{}/tenant/tenants/{id}", self.base)
+    }
+
+    /// Link of a tenant option (Z-04).
+    pub fn tenant_option(&self, category: &str, key: &str) -> String {
+        format!("{}/tenant/options/{}/{}", self.base, segment(category), segment(key))
+    }
+
     /// Link of the audit records, the `history` of an alarm.
     pub fn audit_records(&self) -> String {
         format!("{}/audit/auditRecords", self.base)
     }
+}
+
+/// A text as one segment of a path: what users chose must not lead elsewhere.
+pub fn segment(text: &str) -> impl Display + '_ {
+    const KEPT: &percent_encoding::AsciiSet =
+        &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    percent_encoding::utf8_percent_encode(text, KEPT)
 }
 
 /// A value together with the links it is shown with; this is what gets serialised.

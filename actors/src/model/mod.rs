@@ -15,5 +15,6 @@ pub mod origin;
 pub mod page;
 pub mod role;
 pub mod tenant;
+pub mod tenant_option;
 pub mod timestamp;
 pub mod user;

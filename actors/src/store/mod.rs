@@ -9,6 +9,7 @@ pub(crate) mod audit_records;
 mod filter;
 pub mod managed_objects;
 mod migrations;
+pub mod options;
 pub mod tenants;
 pub mod users;
 pub(crate) mod watch;

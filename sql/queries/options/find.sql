@@ -1,0 +1,5 @@
+SELECT value, editable
+FROM options
+WHERE tenant = $1
+    AND category = $2
+    AND key = $3
