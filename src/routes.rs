@@ -1,10 +1,11 @@
 //! The URL table: path, method, handler, one line each. The realtime paths come first, for they are called most.
 
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
-use crate::api::{alarms, inventory};
+use crate::api::{alarms, inventory, options, tenants};
 use crate::auth::Caller;
 use crate::health;
+use crate::http::cors;
 use crate::http::error::{ApiError, Result};
 use crate::realtime::{long_polling, websocket};
 use crate::telemetry::RouteDurations;
@@ -47,15 +48,32 @@ fn paths() -> Vec<Path> {
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
     paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
 
+    paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
+    paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
+    paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));
+    paths.push(at("/tenant/loginOptions", "GET").get(tenants::list_login_options));
+    paths.push(at("/tenant/options", "GET,POST").get(options::list).post(options::create));
+    paths.push(at("/tenant/options/{category}", "GET,PUT").get(options::get_category).put(options::update_category));
+    paths.push(at("/tenant/options/{category}/{key}", "GET,PUT,DELETE").get(options::get).put(options::update).delete(options::remove));
+    paths.push(at("/tenant/options/{category}/{key}/editable", "PUT").put(options::update_editable));
+    paths.push(at("/tenant/system/options", "GET").get(options::list_system));
+    paths.push(at("/tenant/system/options/{category}/{key}", "GET").get(options::get_system));
+
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));
     paths.push(at("/metrics", "GET").get(health::metrics));
     paths
 }
 
-/// A path that refuses every method it is not given (C-17).
+/// A path that refuses every method it is not given (C-17), and tells browsers which those are (C-16).
 fn at(path: &str, allow: &'static str) -> Path {
-    let refuse = move |_: Caller| async move { Err::<HttpResponse, _>(ApiError::MethodNotAllowed { allow }) };
+    let refuse = move |request: HttpRequest| async move {
+        if let Some(answer) = cors::preflight(&request, allow) {
+            return Ok(answer);
+        }
+        Caller::extract(&request).await?;
+        Err(ApiError::MethodNotAllowed { allow })
+    };
     let resource = web::resource(path).app_data(RouteDurations::new(path)).default_service(web::to(refuse));
     Path { pattern: path.to_owned(), allow, resource }
 }

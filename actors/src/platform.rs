@@ -50,8 +50,10 @@ pub struct Tenant {
 pub enum Changed<'a> {
     /// One user of a tenant: password, roles, permissions, or gone.
     User(&'a TenantId, &'a str),
-    /// A tenant: its status or domain, a group, an option.
+    /// A tenant: its status or domain, a group.
     Tenant(&'a TenantId),
+    /// Options of a tenant, such as the keys of its tokens. Ends no sessions.
+    Options(&'a TenantId),
     /// Changes may have been missed.
     Anything,
 }
@@ -162,6 +164,7 @@ impl Platform {
                     on_change(Changed::Tenant(&tenant));
                     self.end_sessions(&tenant, None);
                 }
+                Seen::OptionsChanged(tenant) => on_change(Changed::Options(&tenant)),
                 Seen::Gap => on_change(Changed::Anything),
             }
         }

@@ -2,3 +2,5 @@
 
 pub mod alarms;
 pub mod inventory;
+pub mod options;
+pub mod tenants;

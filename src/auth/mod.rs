@@ -3,6 +3,7 @@
 mod basic;
 mod domains;
 pub mod password;
+pub mod sealing;
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use ring::hmac;
 
 use basic::Credentials;
 use domains::Domains;
-use password::{ChosenPasswords, SecretKey, VerifyChosen};
+use password::{ChosenPasswords, HashChosen, SecretKey, VerifyChosen};
 
 use crate::http::error::{ApiError, Result};
 use crate::http::{Wire, authority, edge};
@@ -74,6 +75,14 @@ impl Caller {
         }
     }
 
+    /// The bootstrap user has endpoints of its own and may do nothing else (N-09).
+    fn beyond_bootstrap(self) -> Result<Self> {
+        match self.roles.has(role::DEVICE_BOOTSTRAP) {
+            true => Err(ApiError::forbidden()),
+            false => Ok(self),
+        }
+    }
+
     /// What travels with a write of this caller.
     ///
     /// # Errors
@@ -99,13 +108,31 @@ impl FromRequest for Caller {
         };
         let host = authority(request).unwrap_or_default();
         if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
-            return Either::Left(ready(Ok(caller)));
+            return Either::Left(ready(caller.beyond_bootstrap()));
         }
         let (request, header) = (request.clone(), header.clone());
         Either::Right(Box::pin(async move {
             let host = authority(&request).unwrap_or_default();
             edge(&request).authenticator.authenticate(header.as_bytes(), host).await
         }))
+    }
+}
+
+/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02).
+#[derive(Debug, Clone)]
+pub struct AnyCaller(pub Caller);
+
+impl FromRequest for AnyCaller {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let header = request.headers().get(header::AUTHORIZATION).ok_or(ApiError::Unauthorized)?;
+            let host = authority(&request).unwrap_or_default();
+            edge(&request).authenticator.identify(header.as_bytes(), host).await.map(Self)
+        })
     }
 }
 
@@ -153,13 +180,18 @@ impl Authenticator {
         (until > Instant::now()).then_some(caller)
     }
 
-    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to. Of many requests
-    /// with one header, one verifies and the others wait for it.
+    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to.
     ///
     /// # Errors
-    /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant or a bare user name on a host that is
-    /// named like a tenant's id (C-01).
+    /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant, for a bare user name on a host that is
+    /// named like a tenant's id (C-01), and for the bootstrap user (N-09).
     pub async fn authenticate(&self, header: &[u8], host: &str) -> Result<Caller> {
+        self.identify(header, host).await?.beyond_bootstrap()
+    }
+
+    /// As [`Authenticator::authenticate`], for the bootstrap user too. Of many requests with one header, one verifies and
+    /// the others wait for it.
+    async fn identify(&self, header: &[u8], host: &str) -> Result<Caller> {
         let key = self.key(header, host);
         let guard = loop {
             match self.remembered.get_value_or_guard_async(&key).await {
@@ -184,6 +216,10 @@ impl Authenticator {
             Changed::User(tenant, user) => {
                 self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant || &*caller.user != user);
             }
+            // What a token is verified with is an option; other credentials are only verified once more.
+            Changed::Options(tenant) => {
+                self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant);
+            }
             Changed::Tenant(tenant) => {
                 self.domains.forget();
                 self.remembered.retain(|_, (caller, _)| caller.tenant != *tenant);
@@ -193,6 +229,22 @@ impl Authenticator {
                 self.remembered.clear();
             }
         }
+    }
+
+    /// Hashes a password that a person chose, off the event loop (U-16).
+    ///
+    /// # Errors
+    /// `Unavailable` when the threads for it are gone.
+    pub async fn hash_chosen(&self, password: String) -> Result<String> {
+        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
+    }
+
+    /// The tenant whose rules for browsers hold on a host: the one it is the domain of, else the default tenant (C-16).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn tenant_of_host(&self, host: &str) -> Result<TenantId> {
+        self.domains.tenant_served_at(host).await
     }
 
     async fn verify(&self, header: &[u8], host: &str) -> Result<Caller> {
@@ -214,10 +266,6 @@ impl Authenticator {
         match (proven && user.enabled, status) {
             (false, _) => Err(ApiError::Unauthorized),
             (true, TenantStatus::Suspended) => Err(ApiError::forbidden_because("the tenant is suspended")),
-            // That user has endpoints of its own and may do nothing else (N-09).
-            (true, TenantStatus::Active) if user.roles.has(role::DEVICE_BOOTSTRAP) => {
-                Err(ApiError::forbidden())
-            }
             (true, TenantStatus::Active) => Ok(Caller(Arc::new(Identity {
                 tenant: user.tenant,
                 user: user.name,

@@ -3,7 +3,7 @@
 use form_urlencoded::Serializer;
 use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 use platform_actors::model::links::{Linked, Links};
-use platform_actors::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use platform_actors::model::page::{After, Count, Page, PageRequest, TotalPages};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 
@@ -28,7 +28,7 @@ pub fn page_request(query: &Query) -> Result<PageRequest> {
     let after = query
         .get(AFTER)
         .and_then(|text| text.split_once('_'))
-        .and_then(|(page, position)| (page.parse() == Ok(current)).then(|| Position::parse(position))?);
+        .and_then(|(page, position)| (page.parse() == Ok(current)).then(|| After::parse(position))?);
     Ok(PageRequest { size, current, after, total })
 }
 
@@ -50,7 +50,7 @@ pub struct Collection<'a, T> {
 
 impl<T> Collection<'_, T> {
     /// The address of a page of this collection with all filters.
-    fn link(&self, current: u32, after: Option<Position>) -> String {
+    fn link(&self, current: u32, after: Option<&After>) -> String {
         let mut pairs = Serializer::new(String::new());
         let own = ["pageSize", "currentPage", AFTER];
         pairs.extend_pairs(self.query.pairs().filter(|(name, _)| !own.contains(name)));
@@ -80,7 +80,7 @@ where
         let members: Vec<_> =
             self.page.members.iter().map(|value| Linked { value, links: self.links }).collect();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("self", &self.link(current, self.request.after))?;
+        map.serialize_entry("self", &self.link(current, self.request.after.as_ref()))?;
         map.serialize_entry(self.name, &members)?;
         let total_pages = match self.page.count {
             Count::Omitted => None,
@@ -92,7 +92,7 @@ where
         if current > 1 {
             map.serialize_entry("prev", &self.link(current - 1, None))?;
         }
-        if let Some(next) = self.page.next {
+        if let Some(next) = &self.page.next {
             map.serialize_entry("next", &self.link(current + 1, Some(next)))?;
         }
         map.end()
@@ -101,6 +101,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use platform_actors::model::page::Position;
+
     use super::*;
 
     fn request(text: &str) -> PageRequest {
@@ -115,7 +117,8 @@ mod tests {
 
     #[test]
     fn position_counts_only_for_the_page_it_was_made_for() {
-        assert_eq!(request("currentPage=2&after=2_0_77").after, Some(Position::of_id(77)));
+        assert_eq!(request("currentPage=2&after=2_0_77").after, Some(After::Position(Position::of_id(77))));
+        assert_eq!(request("currentPage=2&after=2_n_a_b").after, Some(After::Name("a_b".into())));
         assert_eq!(request("currentPage=3&after=2_0_77").after, None);
         assert_eq!(request("currentPage=2&after=junk").after, None);
     }

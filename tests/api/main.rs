@@ -13,5 +13,7 @@ mod conventions;
 mod harness;
 mod inventory;
 mod operations;
+mod options;
 mod process;
 mod realtime;
+mod tenants;

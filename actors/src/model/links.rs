@@ -51,6 +51,11 @@ impl Links {
         format!("{}/tenant/options/{}/{}", self.base, segment(category), segment(key))
     }
 
+    /// Link of a system option (Z-04).
+    pub fn system_option(&self, category: &str, key: &str) -> String {
+        format!("{}/tenant/system/options/{}/{}", self.base, segment(category), segment(key))
+    }
+
     /// Link of the audit records, the `history` of an alarm.
     pub fn audit_records(&self) -> String {
         format!("{}/audit/auditRecords", self.base)

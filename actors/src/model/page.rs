@@ -1,16 +1,19 @@
 //! Pages of a collection (document 1, Paging; P-01 to P-07).
 
+use std::fmt;
+use std::sync::Arc;
+
 use time::OffsetDateTime;
 
 /// Which page is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
     /// Members per page, 1 to 2000.
     pub size: u32,
     /// Number of the page, from 1.
     pub current: u32,
     /// Where the page before ended; carried by `next` links, so that page 10 000 costs what page 1 costs.
-    pub after: Option<Position>,
+    pub after: Option<After>,
     /// Whether the pages are counted.
     pub total: TotalPages,
 }
@@ -23,6 +26,37 @@ impl PageRequest {
             TotalPages::Omitted => Count::Omitted,
         };
         Page { members: Vec::new(), next: None, count }
+    }
+
+    /// The name behind which the page begins, in a collection that is sorted by name.
+    pub fn after_name(&self) -> Option<&str> {
+        match &self.after {
+            Some(After::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// How many members to pass over: those of the pages before, unless a name says where the page begins.
+    pub fn offset(&self) -> i64 {
+        match self.after_name() {
+            Some(_) => 0,
+            None => i64::from(self.current - 1) * i64::from(self.size),
+        }
+    }
+
+    /// The same page with its collection counted: `/user` and `/tenant` always tell `totalPages` (P-02).
+    pub fn counted(self) -> Self {
+        Self { total: TotalPages::Counted, ..self }
+    }
+
+    /// A page of a short collection that is at hand whole, sorted by `name`.
+    pub fn cut<T>(&self, all: Vec<T>, name: impl Fn(&T) -> &str) -> Page<T> {
+        let count = Count::Of(all.len() as i64);
+        let skipped = (self.current as usize - 1).saturating_mul(self.size as usize);
+        let more = all.len() > skipped.saturating_add(self.size as usize);
+        let members: Vec<T> = all.into_iter().skip(skipped).take(self.size as usize).collect();
+        let next = if more { members.last().map(|last| After::Name(name(last).into())) } else { None };
+        Page { members, next, count }
     }
 }
 
@@ -58,9 +92,46 @@ impl Position {
     }
 }
 
-impl std::fmt::Display for Position {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}_{}", self.time.unix_timestamp_nanos() / 1000, self.id)
+    }
+}
+
+/// Where a page ended, in whatever its collection is sorted by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum After {
+    /// A collection sorted by time and id, or by id alone.
+    Position(Position),
+    /// A collection sorted by a name that is unique in it: the last one of the page.
+    Name(Arc<str>),
+}
+
+/// What tells a name from a time in a link.
+const NAME: &str = "n_";
+
+impl After {
+    /// Reads the form a `next` link carries.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.strip_prefix(NAME) {
+            Some(name) => Some(Self::Name(name.into())),
+            None => Position::parse(text).map(Self::Position),
+        }
+    }
+}
+
+impl From<Position> for After {
+    fn from(position: Position) -> Self {
+        Self::Position(position)
+    }
+}
+
+impl fmt::Display for After {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Position(position) => position.fmt(f),
+            Self::Name(name) => write!(f, "{NAME}{name}"),
+        }
     }
 }
 
@@ -81,7 +152,7 @@ pub struct Page<T> {
     /// The members, at most as many as asked for.
     pub members: Vec<T>,
     /// Where the next page starts; `None` when this is the last (P-01).
-    pub next: Option<Position>,
+    pub next: Option<After>,
     /// Matching records.
     pub count: Count,
 }

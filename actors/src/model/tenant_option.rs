@@ -35,7 +35,7 @@ pub fn is_remembered(category: &str) -> bool {
 }
 
 /// What an option is called within its tenant.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OptionName {
     /// What it is about.
     pub category: String,
@@ -112,6 +112,39 @@ impl Serialize for Linked<'_, TenantOption> {
         map.serialize_entry("self", &links.tenant_option(&option.name.category, &option.name.key))?;
         map.serialize_entry("category", &option.name.category)?;
         map.serialize_entry("key", &option.name.key)?;
+        map.serialize_entry("value", &option.value)?;
+        map.end()
+    }
+}
+
+/// The options of one category: a flat object of keys and values.
+#[derive(Debug, Clone)]
+pub struct OptionCategory(pub Vec<TenantOption>);
+
+impl Serialize for Linked<'_, OptionCategory> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.value.0.iter().map(|option| (&option.name.key, &option.value)))
+    }
+}
+
+/// A fact about the server that clients may read and nobody writes.
+#[derive(Debug, Clone)]
+pub struct SystemOption {
+    /// What it is about.
+    pub category: &'static str,
+    /// Its name there.
+    pub key: &'static str,
+    /// What is so.
+    pub value: String,
+}
+
+impl Serialize for Linked<'_, SystemOption> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: option, links } = *self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &links.system_option(option.category, option.key))?;
+        map.serialize_entry("category", option.category)?;
+        map.serialize_entry("key", option.key)?;
         map.serialize_entry("value", &option.value)?;
         map.end()
     }

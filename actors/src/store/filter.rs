@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tokio_postgres::types::ToSql;
 
 use crate::limits::EXACT_COUNT;
-use crate::model::page::{Count, Page, PageRequest, Position};
+use crate::model::page::{After, Count, Page, PageRequest};
 
 /// The part of a statement behind `FROM`, growing with each filter that is set.
 pub(super) struct Filtered {
@@ -19,6 +19,8 @@ pub(super) struct Filtered {
 pub(super) enum Order {
     /// By ascending id; the column.
     Id(&'static str),
+    /// By ascending name; the column, which must be compared byte by byte (`COLLATE "C"`).
+    Name(&'static str),
     /// By a time and the id, both descending; the columns.
     NewestFirst(&'static str, &'static str),
     /// By a time and the id, both ascending; the columns.
@@ -58,17 +60,16 @@ impl Filtered {
 
     /// The statement that reads a page, and one row more to know whether there is a next page.
     pub(super) fn page(&mut self, columns: &str, order: Order, page: &PageRequest) -> String {
-        if let Some(after) = page.after {
-            self.seek(order, after);
-        }
+        // The place of another collection, put into a link by hand, counts as none.
+        let sought = page.after.as_ref().is_some_and(|after| self.seek(order, after));
         let sort = match order {
-            Order::Id(id) => id.to_owned(),
+            Order::Id(column) | Order::Name(column) => column.to_owned(),
             Order::NewestFirst(time, id) => format!("{time} DESC, {id} DESC"),
             Order::OldestFirst(time, id) => format!("{time}, {id}"),
         };
-        let offset = match page.after {
-            Some(_) => 0,
-            None => i64::from(page.current - 1) * i64::from(page.size),
+        let offset = match sought {
+            true => 0,
+            false => i64::from(page.current - 1) * i64::from(page.size),
         };
         // Numbers of pages are parameters too: the text of a statement is the key of the statement cache.
         self.parameters.push(Box::new(i64::from(page.size) + 1));
@@ -80,16 +81,26 @@ impl Filtered {
         )
     }
 
-    fn seek(&mut self, order: Order, after: Position) {
-        let (time, id, than) = match order {
-            Order::Id(id) => return self.and(&format!("{id} > $"), after.id),
-            Order::NewestFirst(time, id) => (time, id, '<'),
-            Order::OldestFirst(time, id) => (time, id, '>'),
+    /// Goes on where a page ended; `false` when that is no place of a collection in this order.
+    fn seek(&mut self, order: Order, after: &After) -> bool {
+        let (time, id, than, after) = match (order, after) {
+            (Order::Id(id), After::Position(after)) => {
+                self.and(&format!("{id} > $"), after.id);
+                return true;
+            }
+            (Order::Name(name), After::Name(after)) => {
+                self.and(&format!("{name} > $"), after.to_string());
+                return true;
+            }
+            (Order::NewestFirst(time, id), After::Position(after)) => (time, id, '<', after),
+            (Order::OldestFirst(time, id), After::Position(after)) => (time, id, '>', after),
+            _ => return false,
         };
         self.parameters.push(Box::new(after.time));
         self.parameters.push(Box::new(after.id));
         let n = self.parameters.len();
         let _ = write!(self.conditions, " AND ({time}, {id}) {than} (${}, ${n})", n - 1);
+        true
     }
 
     /// The parameters, in the form the driver takes them.
@@ -99,13 +110,13 @@ impl Filtered {
 }
 
 /// Cuts the one row more off and says where the next page starts.
-pub(super) fn page_of<T>(
+pub(super) fn page_of<T, A: Into<After>>(
     mut members: Vec<T>,
     page: &PageRequest,
-    position: impl Fn(&T) -> Position,
+    position: impl Fn(&T) -> A,
 ) -> Page<T> {
     let more = members.len() > page.size as usize;
     members.truncate(page.size as usize);
-    let next = if more { members.last().map(position) } else { None };
+    let next = if more { members.last().map(|last| position(last).into()) } else { None };
     Page { members, next, count: Count::Omitted }
 }
