@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpResponse, rt, web};
 use platform_actors::model::access::DevicePermissions;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role;
@@ -10,7 +10,7 @@ use platform_actors::model::tenant::{
     CurrentTenant, LoginOption, MANAGEMENT, NewTenant, TenantPatch, TenantStatus,
 };
 use platform_actors::model::user::{User, parse_user_name};
-use platform_actors::store;
+use platform_actors::{Error, store};
 
 use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;
@@ -115,8 +115,8 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &Arc::new(tenant), &wire.links()))
 }
 
-/// `DELETE /tenant/tenants/<id>`: the tenant with everything in it, in tenant `management` only. One that was interrupted
-/// is continued by another.
+/// `DELETE /tenant/tenants/<id>`: the tenant with everything in it, in tenant `management` only. One that was interrupted,
+/// say by the end of the server, is continued by another.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_ADMIN, in another tenant, and for tenant `management` itself; 404 for an unknown
@@ -135,7 +135,18 @@ pub async fn remove(
     if *path == MANAGEMENT {
         return Err(ApiError::forbidden_because("tenant management cannot be deleted"));
     }
-    store::tenants::delete_tenant(edge.platform.database(), &TenantId::known(&path)?).await?;
+    let id = TenantId::known(&path)?;
+    // A task of its own: a large tenant takes minutes, and goes on being deleted when its client stops waiting.
+    let deleting = rt::spawn(async move {
+        let outcome = store::tenants::delete_tenant(edge.platform.database(), &id).await;
+        match &outcome {
+            Ok(()) => tracing::info!(tenant.id = %id, "tenant is deleted"),
+            Err(Error::NotFound { .. }) => {}
+            Err(error) => tracing::warn!(tenant.id = %id, %error, "tenant is not deleted whole"),
+        }
+        outcome
+    });
+    deleting.await.map_err(Error::unavailable)??;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -209,6 +209,14 @@ impl Authenticator {
         Ok(caller)
     }
 
+    /// Hashes a password that a person chose, on the threads of those (U-16).
+    ///
+    /// # Errors
+    /// `Unavailable` when the server is stopping.
+    pub async fn hash_chosen(&self, password: String) -> Result<String> {
+        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
+    }
+
     /// Forgets whose password or rights changed. A tenant that changed may be found by another host, too.
     pub fn forget(&self, changed: Changed<'_>) {
         self.changes.fetch_add(1, Ordering::AcqRel);
@@ -229,14 +237,6 @@ impl Authenticator {
                 self.remembered.clear();
             }
         }
-    }
-
-    /// Hashes a password that a person chose, off the event loop (U-16).
-    ///
-    /// # Errors
-    /// `Unavailable` when the threads for it are gone.
-    pub async fn hash_chosen(&self, password: String) -> Result<String> {
-        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
     }
 
     /// The tenant whose rules for browsers hold on a host: the one it is the domain of, else the default tenant (C-16).

@@ -66,7 +66,7 @@ impl Handler<VerifyChosen> for ChosenPasswords {
     }
 }
 
-/// Hashes a password that a person chose. Sent by the authenticator; replies with the hash.
+/// Hashes a password that a person chose. Sent by the authenticator; replies the hash.
 #[derive(Message)]
 #[rtype(result = "String")]
 pub(super) struct HashChosen {

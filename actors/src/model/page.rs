@@ -28,22 +28,6 @@ impl PageRequest {
         Page { members: Vec::new(), next: None, count }
     }
 
-    /// The name behind which the page begins, in a collection that is sorted by name.
-    pub fn after_name(&self) -> Option<&str> {
-        match &self.after {
-            Some(After::Name(name)) => Some(name),
-            _ => None,
-        }
-    }
-
-    /// How many members to pass over: those of the pages before, unless a name says where the page begins.
-    pub fn offset(&self) -> i64 {
-        match self.after_name() {
-            Some(_) => 0,
-            None => i64::from(self.current - 1) * i64::from(self.size),
-        }
-    }
-
     /// The same page with its collection counted: `/user` and `/tenant` always tell `totalPages` (P-02).
     pub fn counted(self) -> Self {
         Self { total: TotalPages::Counted, ..self }
@@ -155,4 +139,23 @@ pub struct Page<T> {
     pub next: Option<After>,
     /// Matching records.
     pub count: Count,
+}
+
+/// Where a page begins in a collection that is sorted by name.
+impl PageRequest {
+    /// The name behind which the page begins, in a collection that is sorted by name.
+    pub fn after_name(&self) -> Option<&str> {
+        match &self.after {
+            Some(After::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// How many members to pass over: those of the pages before, unless a name says where the page begins.
+    pub fn offset(&self) -> i64 {
+        match self.after_name() {
+            Some(_) => 0,
+            None => i64::from(self.current - 1) * i64::from(self.size),
+        }
+    }
 }

@@ -40,7 +40,7 @@ pub async fn find_option(
     category: &str,
     key: &str,
 ) -> Result<Option<String>> {
-    let client = database.reader().await?;
+    let client = database.loader().await?;
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &category, &key]).await?;
     Ok(row.map(|row| row.get(0)))

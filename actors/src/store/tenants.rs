@@ -26,6 +26,7 @@ const LIST_DOMAINS: &str = include_str!("../../../sql/queries/tenants/list_domai
 const SUSPEND: &str = include_str!("../../../sql/queries/tenants/suspend.sql");
 const HAND_OVER: &str = include_str!("../../../sql/queries/tenants/hand_over.sql");
 const DELETE: &str = include_str!("../../../sql/queries/tenants/delete.sql");
+const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_index.sql");
 
 /// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
 /// along. What is not named here goes with the tenant itself.
@@ -226,9 +227,7 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
     }
     suspend(database, tenant).await?;
     for statement in CONTENTS {
-        while database.reader().await?.execute(statement, &[&tenant.as_str(), &Some(CHUNK)]).await?
-            == CHUNK as u64
-        {}
+        while delete_some(database, tenant, statement).await? == CHUNK as u64 {}
     }
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
@@ -247,6 +246,17 @@ async fn suspend(database: &Database, tenant: &TenantId) -> Result<()> {
     }
     watch::announce(&transaction, tenant, "").await?;
     Ok(transaction.commit().await?)
+}
+
+/// Deletes the next rows of a table and says how many those were. One transaction, on whatever connection is free: a
+/// deletion that takes long keeps none for itself.
+async fn delete_some(database: &Database, tenant: &TenantId, statement: &str) -> Result<u64> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(PLAN_BY_INDEX).await?;
+    let deleted = transaction.execute(statement, &[&tenant.as_str(), &Some(CHUNK)]).await?;
+    transaction.commit().await?;
+    Ok(deleted)
 }
 
 async fn delete_contents(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {

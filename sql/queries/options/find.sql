@@ -1,4 +1,4 @@
-SELECT value, editable
+SELECT value
 FROM options
 WHERE tenant = $1
     AND category = $2

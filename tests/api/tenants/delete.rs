@@ -183,3 +183,28 @@ async fn unknown_tenant_is_404() {
         assert_eq!((answer.status, answer.error().as_str()), (404, "tenants/Not Found"), "{id}");
     }
 }
+
+#[tokio::test]
+async fn deletion_goes_on_when_its_client_stops_waiting() {
+    let server = TestServer::start().await;
+    create_tenant(&server, "t7").await;
+    fill(&server, "t7").await;
+    let database = server.shared_database();
+    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let lock = "BEGIN; SELECT FROM managed_objects WHERE tenant = 't7' FOR UPDATE";
+    client.batch_execute(lock).await.unwrap();
+    let management = management(&server);
+    let deleting = tokio::spawn(async move { management.delete(T7).await.status });
+    let status = "SELECT status FROM tenants WHERE id = 't7'";
+    eventually("the suspension", async || {
+        (database.query(status, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
+    })
+    .await;
+
+    deleting.abort();
+    client.batch_execute("ROLLBACK").await.unwrap();
+
+    eventually("the end of the tenant", async || database.query(status, &[]).await.is_empty().then_some(()))
+        .await;
+}
