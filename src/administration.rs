@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read};
 
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role::{self, Role};
-use platform_actors::model::tenant::{Tenant, TenantStatus, parse_domain};
+use platform_actors::model::tenant::{NewTenant, parse_domain};
 use platform_actors::model::user::{User, parse_password, parse_user_name};
 use platform_actors::store::{self, Database};
 use platform_actors::{Error, Result};
@@ -49,12 +49,7 @@ pub async fn first_start(
         (&*settings.default_tenant, "admin", Rights::Administrator, admin_password),
     ] {
         let id = TenantId::parse(tenant)?;
-        let new = Tenant {
-            id: id.clone(),
-            domain: format!("{tenant}.localhost"),
-            company: "-".into(),
-            status: TenantStatus::Active,
-        };
+        let new = NewTenant::of_installation(id.clone(), format!("{tenant}.localhost"), "-".into());
         ignore_duplicate(store::tenants::insert_tenant(database, &new).await)?;
         if store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
@@ -72,12 +67,7 @@ pub async fn first_start(
 pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &TenantCreate) -> Result<NewUser> {
     let id = TenantId::parse(&tenant.id)?;
     let secret = Secret::from_argument(tenant.admin_password.as_ref())?;
-    let new = Tenant {
-        id: id.clone(),
-        domain: parse_domain(&tenant.domain)?,
-        company: tenant.company.clone(),
-        status: TenantStatus::Active,
-    };
+    let new = NewTenant::of_installation(id.clone(), parse_domain(&tenant.domain)?, tenant.company.clone());
     store::tenants::insert_tenant(database, &new).await?;
     insert_user(database, key, (&id, &tenant.admin_user), Rights::Administrator, &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })

@@ -1,13 +1,14 @@
 //! The URL table: path, method, handler, one line each. The realtime paths come first, for they are called most.
 
-use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
     alarms, audit, current_user, entry, groups, identity, inventory, inventory_binaries, inventory_children,
-    roles, users,
+    options, roles, tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;
+use crate::http::cors;
 use crate::http::error::{ApiError, Result};
 use crate::realtime::{long_polling, websocket};
 use crate::telemetry::RouteDurations;
@@ -83,6 +84,16 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "DELETE").delete(roles::withdraw_from_group));
     paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
     paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
+    paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
+    paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
+    paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));
+    paths.push(at("/tenant/loginOptions", "GET").get(tenants::list_login_options));
+    paths.push(at("/tenant/options", "GET,POST").get(options::list).post(options::create));
+    paths.push(at("/tenant/options/{category}", "GET,PUT").get(options::get_category).put(options::update_category));
+    paths.push(at("/tenant/options/{category}/{key}", "GET,PUT,DELETE").get(options::get).put(options::update).delete(options::remove));
+    paths.push(at("/tenant/options/{category}/{key}/editable", "PUT").put(options::update_editable));
+    paths.push(at("/tenant/system/options", "GET").get(options::list_system));
+    paths.push(at("/tenant/system/options/{category}/{key}", "GET").get(options::get_system));
 
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));
@@ -90,9 +101,15 @@ fn paths() -> Vec<Path> {
     paths
 }
 
-/// A path that refuses every method it is not given (C-17).
+/// A path that refuses every method it is not given (C-17), and tells browsers which those are (C-16).
 fn at(path: &str, allow: &'static str) -> Path {
-    let refuse = move |_: Caller| async move { Err::<HttpResponse, _>(ApiError::MethodNotAllowed { allow }) };
+    let refuse = move |request: HttpRequest| async move {
+        if let Some(answer) = cors::preflight(&request, allow) {
+            return Ok(answer);
+        }
+        Caller::extract(&request).await?;
+        Err(ApiError::MethodNotAllowed { allow })
+    };
     let resource = web::resource(path).app_data(RouteDurations::new(path)).default_service(web::to(refuse));
     Path { pattern: path.to_owned(), allow, resource }
 }

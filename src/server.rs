@@ -17,6 +17,7 @@ use crate::administration::{self, FirstStart};
 use crate::auth::Authenticator;
 use crate::auth::password::SecretKey;
 use crate::config::{Settings, TrustedProxy};
+use crate::http::cors::Cors;
 use crate::{connection, telemetry};
 
 /// What every handler can reach.
@@ -25,6 +26,10 @@ pub struct Edge {
     pub platform: Arc<Platform>,
     /// Who asks.
     pub authenticator: Authenticator,
+    /// Which other sites' pages may read answers.
+    pub cors: Cors,
+    /// Hashes generated secrets and seals options.
+    pub secret_key: Arc<SecretKey>,
     /// The deviations of ruling 1.2, all together.
     pub client_compatibility: bool,
     /// Whether error bodies carry the cause (E-03).
@@ -96,7 +101,7 @@ impl Server {
         agree_on_secret_key(&database, &secret_key).await?;
         let first_start = administration::first_start(&database, &secret_key, settings).await?;
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
-        let authenticator = Authenticator::new(database.clone(), secret_key, default_tenant, &limits);
+        let authenticator = Authenticator::new(database.clone(), secret_key.clone(), default_tenant, &limits);
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
         let listener = listen(settings.listen)
             .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
@@ -105,6 +110,8 @@ impl Server {
         let edge = web::Data::new(Edge {
             platform,
             authenticator,
+            cors: Cors::default(),
+            secret_key,
             client_compatibility: settings.client_compatibility,
             debug_errors: settings.debug_errors,
             fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("http://{address}")),
@@ -137,7 +144,10 @@ impl Server {
         let handle = self.http.handle();
         let changes = {
             let edge = self.edge.clone();
-            self.edge.platform.clone().watch(move |changed| edge.authenticator.forget(changed))
+            self.edge.platform.clone().watch(move |changed| {
+                edge.authenticator.forget(changed);
+                edge.cors.forget(changed);
+            })
         };
         let watching = actix_web::rt::spawn(changes);
         let upkeep = actix_web::rt::spawn(telemetry::keep_up());

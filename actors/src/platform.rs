@@ -164,6 +164,7 @@ impl Platform {
                     on_change(Changed::Tenant(&tenant));
                     self.end_sessions(&tenant, None);
                 }
+                Seen::OptionsChanged(tenant) => on_change(Changed::Options(&tenant)),
                 Seen::Gap => on_change(Changed::Anything),
             }
         }

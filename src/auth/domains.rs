@@ -41,8 +41,8 @@ impl Domains {
     pub(super) async fn tenant_of(&self, host: &str) -> Result<TenantId> {
         let known = self.known().await?;
         let host = host.to_ascii_lowercase();
-        let name = host.rsplit_once(':').map_or(&*host, |(name, _)| name);
-        if let Some(tenant) = known.by_domain.get(&*host).or_else(|| known.by_domain.get(name)) {
+        let name = without_port(&host);
+        if let Some(tenant) = known.of_domain(&host) {
             return Ok(tenant.clone());
         }
         match name.split_once('.') {
@@ -51,6 +51,12 @@ impl Domains {
             }
             _ => Ok(self.default_tenant.clone()),
         }
+    }
+
+    /// As [`Domains::tenant_of`], but whose request it is does not matter: there is always somebody who is served.
+    pub(super) async fn tenant_served_at(&self, host: &str) -> Result<TenantId> {
+        let known = self.known().await?;
+        Ok(known.of_domain(&host.to_ascii_lowercase()).unwrap_or(&self.default_tenant).clone())
     }
 
     async fn known(&self) -> Result<Arc<Known>> {
@@ -70,4 +76,14 @@ impl Domains {
         }
         Ok(known)
     }
+}
+
+impl Known {
+    fn of_domain(&self, host: &str) -> Option<&TenantId> {
+        self.by_domain.get(host).or_else(|| self.by_domain.get(without_port(host)))
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    host.rsplit_once(':').map_or(host, |(name, _)| name)
 }

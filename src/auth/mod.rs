@@ -8,6 +8,7 @@ mod jwt;
 mod lanes;
 pub mod password;
 mod rsa;
+pub mod sealing;
 mod throttle;
 mod user_administration;
 
@@ -108,6 +109,14 @@ impl Caller {
         }
     }
 
+    /// The bootstrap user has endpoints of its own and may do nothing else (N-09).
+    fn beyond_bootstrap(self) -> Result<Self> {
+        match self.roles.has(role::DEVICE_BOOTSTRAP) {
+            true => Err(ApiError::forbidden()),
+            false => Ok(self),
+        }
+    }
+
     /// What travels with a write of this caller.
     ///
     /// # Errors
@@ -133,7 +142,7 @@ impl FromRequest for Caller {
         };
         let host = authority(request).unwrap_or_default();
         if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
-            return Either::Left(ready(Ok(caller)));
+            return Either::Left(ready(caller.beyond_bootstrap()));
         }
         let (request, header) = (request.clone(), header.clone());
         Either::Right(Box::pin(async move {
@@ -141,6 +150,25 @@ impl FromRequest for Caller {
             let source = Source::of(client_address(&request));
             edge(&request).authenticator.authenticate(header.as_bytes(), host, source).await
         }))
+    }
+}
+
+/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02).
+#[derive(Debug, Clone)]
+pub struct AnyCaller(pub Caller);
+
+impl FromRequest for AnyCaller {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let header = request.headers().get(header::AUTHORIZATION).ok_or(ApiError::Unauthorized)?;
+            let host = authority(&request).unwrap_or_default();
+            let source = Source::of(client_address(&request));
+            edge(&request).authenticator.identify(header.as_bytes(), host, source).await.map(Self)
+        })
     }
 }
 
@@ -214,12 +242,19 @@ impl Authenticator {
     }
 
     /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to, `source` where
-    /// it came from. Of many requests with one header, one verifies and the others wait for it.
+    /// it came from.
     ///
     /// # Errors
-    /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant or a bare user name on a host that is
-    /// named like a tenant's id (C-01), `TooManyRequests` when too many guesses wait already.
+    /// `Unauthorized` for wrong credentials; `Forbidden` for a suspended tenant, for a bare user name on a host that is
+    /// named like a tenant's id (C-01), and for the bootstrap user (N-09); `TooManyRequests` when too many guesses wait
+    /// already.
     pub async fn authenticate(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
+        self.identify(header, host, source).await?.beyond_bootstrap()
+    }
+
+    /// As [`Authenticator::authenticate`], for the bootstrap user too. Of many requests with one header, one verifies and
+    /// the others wait for it.
+    async fn identify(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         let key = self.key(header, host);
         loop {
             if let Some(caller) = self.recall(&key) {
@@ -258,7 +293,7 @@ impl Authenticator {
                 let seen = self.changes.now();
                 let found = store::users::find_user(&self.database, &caller.tenant, &caller.user).await?;
                 let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
-                Ok(admit(user, status, caller.expires, seen).ok())
+                Ok(admit(user, status, caller.expires, seen).and_then(Caller::beyond_bootstrap).ok())
             }
         }
     }
@@ -293,6 +328,14 @@ impl Authenticator {
                 self.remembered.clear();
             }
         });
+    }
+
+    /// The tenant whose rules for browsers hold on a host: the one it is the domain of, else the default tenant (C-16).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn tenant_of_host(&self, host: &str) -> Result<TenantId> {
+        self.domains.tenant_served_at(host).await
     }
 
     async fn verify(&self, key: &flights::Key, header: &[u8], host: &str, source: Source) -> Result<Caller> {
@@ -389,12 +432,10 @@ impl Authenticator {
 /// The caller that a proven user is.
 ///
 /// # Errors
-/// `Forbidden` for a suspended tenant, and for the bootstrap user: that one has endpoints of its own and may do nothing
-/// else (N-09).
+/// `Forbidden` for a suspended tenant.
 fn admit(user: Account, status: TenantStatus, expires: Option<Instant>, seen: u64) -> Result<Caller> {
     match status {
         TenantStatus::Suspended => Err(ApiError::forbidden_because("the tenant is suspended")),
-        TenantStatus::Active if user.roles.has(role::DEVICE_BOOTSTRAP) => Err(ApiError::forbidden()),
         TenantStatus::Active => Ok(Caller(Arc::new(Identity {
             tenant: user.tenant,
             user: user.name,

@@ -13,6 +13,8 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Versio
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
+use super::sealing::SealingKey;
+
 /// Tag of a keyed hash; Argon2 has a tag of its own.
 const KEYED: &str = "$hs1$";
 /// Characters of a generated secret: 119 bits, within the 32 characters a password may have.
@@ -103,9 +105,12 @@ pub fn generate() -> String {
     secret
 }
 
-/// The key under which generated secrets are hashed. It lives in a file outside the database, so that a stolen dump
+/// The key under which generated secrets are hashed, and from which the one that seals options is derived. It lives in a file outside the database, so that a stolen dump
 /// alone does not let anybody try secrets.
-pub struct SecretKey(hmac::Key);
+pub struct SecretKey {
+    hashing: hmac::Key,
+    sealing: SealingKey,
+}
 
 impl SecretKey {
     /// Reads the key, or makes one with mode 600 where there is none.
@@ -133,28 +138,37 @@ impl SecretKey {
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         writeln!(file, "{text}")?;
         file.sync_all()?;
-        Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+        Ok(Self::of(&bytes))
     }
 
     fn parse(text: &str) -> Option<Self> {
         let bytes = parse_hex(text).filter(|bytes| bytes.len() == 32)?;
-        Some(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+        Some(Self::of(&bytes))
+    }
+
+    fn of(bytes: &[u8]) -> Self {
+        Self { hashing: hmac::Key::new(hmac::HMAC_SHA256, bytes), sealing: SealingKey::derive(bytes) }
+    }
+
+    /// The key that seals what must be read again, such as secret options (Z-05).
+    pub fn sealing(&self) -> &SealingKey {
+        &self.sealing
     }
 
     /// Hashes a generated secret. Takes less than a microsecond.
     pub fn hash(&self, secret: &str) -> String {
-        format!("{KEYED}{}", hex(hmac::sign(&self.0, secret.as_bytes()).as_ref()))
+        format!("{KEYED}{}", hex(hmac::sign(&self.hashing, secret.as_bytes()).as_ref()))
     }
 
     /// Compares with a hash of [`SecretKey::hash`], in constant time.
     pub fn verifies(&self, secret: &str, hash: &str) -> bool {
         let tag = hash.strip_prefix(KEYED).and_then(parse_hex);
-        tag.is_some_and(|tag| hmac::verify(&self.0, secret.as_bytes(), &tag).is_ok())
+        tag.is_some_and(|tag| hmac::verify(&self.hashing, secret.as_bytes(), &tag).is_ok())
     }
 
     /// What the key may be known by, without telling it: servers of one database must agree on it.
     pub fn fingerprint(&self) -> String {
-        hex(&hmac::sign(&self.0, b"fingerprint of the secret key").as_ref()[..8])
+        hex(&hmac::sign(&self.hashing, b"fingerprint of the secret key").as_ref()[..8])
     }
 }
 

@@ -5,14 +5,15 @@ use std::time::Instant;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::uri::{PathAndQuery, Uri};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{Method, StatusCode, header};
 use actix_web::middleware::Next;
 
 use crate::http::error::{ApiError, ErrorDetail};
-use crate::http::{base, edge};
+use crate::http::{base, cors, edge};
 use crate::telemetry::RouteDurations;
 
-/// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations.
+/// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations,
+/// what pages of other sites may read (C-16).
 ///
 /// # Errors
 /// None: what goes wrong inside is already an answer.
@@ -27,7 +28,13 @@ pub async fn around(
     if let Some(durations) = response.request().app_data::<RouteDurations>() {
         durations.record(response.status(), begun.elapsed());
     }
-    Ok(render_error(response))
+    let mut response = render_error(response);
+    if response.request().headers().contains_key(header::ORIGIN) {
+        let request = response.request().clone();
+        // On the heap, so that the path of every other request stays small.
+        Box::pin(cors::allow(edge(&request), &request, response.headers_mut())).await;
+    }
+    Ok(response)
 }
 
 /// Clients limited to GET and POST name the method they mean (C-06). An unknown one is routed as no method at all, so

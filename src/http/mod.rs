@@ -1,6 +1,7 @@
 //! What all interfaces have in common on the wire (document 1; rulings sections 4 to 6).
 
 pub mod body;
+pub mod cors;
 pub mod error;
 pub mod middleware;
 pub mod multipart;

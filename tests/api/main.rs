@@ -20,6 +20,8 @@ mod inventory;
 mod inventory_binaries;
 mod matrix;
 mod operations;
+mod options;
 mod process;
 mod realtime;
+mod tenants;
 mod users;

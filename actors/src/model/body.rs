@@ -89,6 +89,11 @@ impl Body {
         }
     }
 
+    /// What remains, whatever its names: where the members are no fragments but, say, options.
+    pub fn into_members(self) -> Fragments {
+        self.members
+    }
+
     /// What remains are fragments.
     ///
     /// # Errors

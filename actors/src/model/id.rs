@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde::{Serialize, Serializer};
 use time::OffsetDateTime;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Noun, Result};
 
 /// The fixed id of a tenant: at most 32 lower-case letters, digits, `_` and `-` (Z-01).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,6 +24,20 @@ impl TenantId {
             true => Ok(Self(text.into())),
             false => Err(Error::invalid_value("id", text, "1 to 32 of a-z, 0-9, '_' and '-'")),
         }
+    }
+
+    /// The id of a tenant for which nobody chose one: `t` and digits (Z-01).
+    pub fn numbered(number: i64) -> Self {
+        Self(format!("t{number}").into())
+    }
+
+    /// Reads the id of a tenant that is asked for.
+    ///
+    /// # Errors
+    /// `NotFound`: a text that is no id names nothing.
+    pub fn known(text: &str) -> Result<Self> {
+        let unknown = || Error::not_found(Noun::Tenant, text.chars().take(64).collect::<String>());
+        Self::parse(text).map_err(|_| unknown())
     }
 
     /// The id as text.

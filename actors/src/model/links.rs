@@ -67,8 +67,8 @@ impl Links {
             Some(pair) => format!(
                 "{}/identity/externalIds/{}/{}",
                 self.base,
-                utf8_percent_encode(&pair.type_, SEGMENT),
-                utf8_percent_encode(&pair.value, SEGMENT)
+                segment(&pair.type_),
+                segment(&pair.value)
             ),
             None => format!("{}/identity/externalIds/null", self.base),
         }
@@ -89,7 +89,22 @@ impl Links {
 
     /// Link of what a path and an id name together, where the id is any text.
     pub fn item(&self, path: &str, id: &str) -> String {
-        format!("{}{path}/{}", self.base, utf8_percent_encode(id, SEGMENT))
+        format!("{}{path}/{}", self.base, segment(id))
+    }
+
+    /// Link of a tenant.
+    pub fn tenant(&self, id: impl Display) -> String {
+        format!("{}/tenant/tenants/{id}", self.base)
+    }
+
+    /// Link of a tenant option (Z-04).
+    pub fn tenant_option(&self, category: &str, key: &str) -> String {
+        format!("{}/tenant/options/{}/{}", self.base, segment(category), segment(key))
+    }
+
+    /// Link of a system option (Z-04).
+    pub fn system_option(&self, category: &str, key: &str) -> String {
+        format!("{}/tenant/system/options/{}/{}", self.base, segment(category), segment(key))
     }
 
     /// Link of the audit records, the `history` of an alarm.
@@ -102,7 +117,7 @@ impl Links {
 impl Links {
     /// Link of a user.
     pub fn user(&self, tenant: &TenantId, name: &str) -> String {
-        format!("{}/user/{tenant}/users/{}", self.base, utf8_percent_encode(name, SEGMENT))
+        format!("{}/user/{tenant}/users/{}", self.base, segment(name))
     }
 
     /// Link of a group.
@@ -112,7 +127,7 @@ impl Links {
 
     /// Link of the membership of a user in a group.
     pub fn group_member(&self, tenant: &TenantId, id: GroupId, user: &str) -> String {
-        format!("{}/users/{}", self.group(tenant, id), utf8_percent_encode(user, SEGMENT))
+        format!("{}/users/{}", self.group(tenant, id), segment(user))
     }
 
     /// Link of a role.
@@ -128,6 +143,11 @@ impl Links {
         };
         format!("{holder}/roles/{}", reference.role.name)
     }
+}
+
+/// A text as one segment of a path: what users chose must not lead elsewhere.
+pub fn segment(text: &str) -> impl Display + '_ {
+    utf8_percent_encode(text, SEGMENT)
 }
 
 /// A value together with the links it is shown with; this is what gets serialised.

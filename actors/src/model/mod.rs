@@ -19,5 +19,6 @@ pub mod page;
 pub mod reference;
 pub mod role;
 pub mod tenant;
+pub mod tenant_option;
 pub mod timestamp;
 pub mod user;

@@ -140,3 +140,22 @@ pub struct Page<T> {
     /// Matching records.
     pub count: Count,
 }
+
+/// Where a page begins in a collection that is sorted by name.
+impl PageRequest {
+    /// The name behind which the page begins, in a collection that is sorted by name.
+    pub fn after_name(&self) -> Option<&str> {
+        match &self.after {
+            Some(After::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// How many members to pass over: those of the pages before, unless a name says where the page begins.
+    pub fn offset(&self) -> i64 {
+        match self.after_name() {
+            Some(_) => 0,
+            None => i64::from(self.current - 1) * i64::from(self.size),
+        }
+    }
+}

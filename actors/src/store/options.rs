@@ -1,12 +1,36 @@
-//! Tenant options in PostgreSQL.
+//! Tenant options in PostgreSQL. Secrets arrive here sealed (Z-05): their key is not the database's to know.
 
-use super::Database;
-use crate::error::Result;
+use std::collections::HashSet;
+
+use tokio_postgres::types::ToSql;
+
+use super::filter::page_of;
+use super::{Database, watch};
+use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
+use crate::model::page::{After, Count, Page, PageRequest};
+use crate::model::tenant_option::{ENCRYPTED, Editable, OptionName, PREDEFINED, TenantOption, is_remembered};
 
 const FIND: &str = include_str!("../../../sql/queries/options/find.sql");
+const LIST: &str = include_str!("../../../sql/queries/options/list.sql");
+const COUNT: &str = include_str!("../../../sql/queries/options/count.sql");
+const LOCK: &str = include_str!("../../../sql/queries/options/lock.sql");
+const UPSERT: &str = include_str!("../../../sql/queries/options/upsert.sql");
+const DELETE: &str = include_str!("../../../sql/queries/options/delete.sql");
+const SET_EDITABLE: &str = include_str!("../../../sql/queries/options/set_editable.sql");
 
-/// The value of an option as it is stored; `None` when the tenant has no such option.
+/// What a write does to one option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OptionChange {
+    /// Stores this value; of a secret the sealed one.
+    Set(String),
+    /// Leaves a secret as it is, for only its place-holder was written back (Z-05).
+    Keep,
+    /// Removes it.
+    Remove,
+}
+
+/// The value of an option as it is stored; `None` when the tenant did not set it.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -20,4 +44,180 @@ pub async fn find_option(
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &category, &key]).await?;
     Ok(row.map(|row| row.get(0)))
+}
+
+/// An option as it may be shown, set or predefined.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_option(database: &Database, tenant: &TenantId, name: OptionName) -> Result<TenantOption> {
+    let stored = find_option(database, tenant, &name.category, &name.key).await?;
+    match stored.or_else(|| name.predefined().map(ToOwned::to_owned)) {
+        Some(value) => Ok(TenantOption::shown(name, value)),
+        None => Err(Error::not_found(Noun::Option, name)),
+    }
+}
+
+/// Between category and key where they are one name; in neither of them there are control characters.
+const BETWEEN: char = '\n';
+
+/// A page of options by category and key, with the number of all (P-02).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_options(
+    database: &Database,
+    tenant: &TenantId,
+    page: &PageRequest,
+) -> Result<Page<TenantOption>> {
+    let client = database.reader().await?;
+    let (categories, keys, _) = predefined();
+    let statement = client.prepare_cached(COUNT).await?;
+    let row = client.query_one(&statement, &[&tenant.as_str(), &categories, &keys]).await?;
+    let count = Count::Of(row.get(0));
+    drop(client);
+    let part = Part {
+        category: None,
+        after: page.after_name().map(|name| name.split_once(BETWEEN).unwrap_or((name, ""))),
+        limit: Some(i64::from(page.size) + 1),
+        offset: page.offset(),
+    };
+    let name = |option: &TenantOption| format!("{}{BETWEEN}{}", option.name.category, option.name.key);
+    let options = read(database, tenant, part).await?;
+    Ok(Page { count, ..page_of(options, page, |last| After::Name(name(last).into())) })
+}
+
+/// All options of a category by key.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_category(
+    database: &Database,
+    tenant: &TenantId,
+    category: &str,
+) -> Result<Vec<TenantOption>> {
+    let part = Part { category: Some(category), after: None, limit: None, offset: 0 };
+    read(database, tenant, part).await
+}
+
+/// Which options to read.
+struct Part<'a> {
+    category: Option<&'a str>,
+    after: Option<(&'a str, &'a str)>,
+    limit: Option<i64>,
+    offset: i64,
+}
+
+async fn read(database: &Database, tenant: &TenantId, part: Part<'_>) -> Result<Vec<TenantOption>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST).await?;
+    let (categories, keys, values) = predefined();
+    let (after_category, after_key) = part.after.unzip();
+    let parameters: [&(dyn ToSql + Sync); 9] = [
+        &tenant.as_str(),
+        &categories,
+        &keys,
+        &values,
+        &part.category,
+        &after_category,
+        &after_key,
+        &part.limit,
+        &part.offset,
+    ];
+    let rows = client.query(&statement, &parameters).await?;
+    let option = |row: &tokio_postgres::Row| {
+        TenantOption::shown(OptionName { category: row.get(0), key: row.get(1) }, row.get(2))
+    };
+    Ok(rows.iter().map(option).collect())
+}
+
+/// Writes options of a tenant, all or none, and gives the names of those that were set before. Servers that remember
+/// one of them are told. One transaction.
+///
+/// # Errors
+/// `Forbidden` when one of them is not editable (Z-04), `Invalid` when a secret shall stay that is not there.
+pub async fn write_options(
+    database: &Database,
+    tenant: &TenantId,
+    changes: &[(OptionName, OptionChange)],
+) -> Result<HashSet<OptionName>> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let (categories, keys) = columns(changes.iter().map(|(name, _)| name));
+    let rows = transaction.query(LOCK, &[&tenant.as_str(), &categories, &keys]).await?;
+    if rows.iter().any(|row| !row.get::<_, bool>(2)) {
+        return Err(Error::Forbidden);
+    }
+    let before: HashSet<OptionName> =
+        rows.iter().map(|row| OptionName { category: row.get(0), key: row.get(1) }).collect();
+    let absent = |(name, change): &&(OptionName, OptionChange)| {
+        *change == OptionChange::Keep && !before.contains(name)
+    };
+    if let Some((name, _)) = changes.iter().find(absent) {
+        let allowed = "this place-holder only where a secret is stored already";
+        return Err(Error::invalid_value(&name.key, ENCRYPTED, allowed));
+    }
+
+    let set: Vec<(&OptionName, &str)> = changes.iter().filter_map(set_value).collect();
+    let (categories, keys) = columns(set.iter().map(|(name, _)| *name));
+    let values: Vec<&str> = set.iter().map(|(_, value)| *value).collect();
+    let written = transaction.execute(UPSERT, &[&tenant.as_str(), &categories, &keys, &values]).await?;
+    if written != set.len() as u64 {
+        return Err(Error::Forbidden);
+    }
+    let removed = changes.iter().filter(|(_, change)| *change == OptionChange::Remove);
+    let (categories, keys) = columns(removed.map(|(name, _)| name));
+    transaction.execute(DELETE, &[&tenant.as_str(), &categories, &keys]).await?;
+
+    if changes.iter().any(|(name, _)| is_remembered(&name.category)) {
+        watch::announce_options(&transaction, tenant).await?;
+    }
+    transaction.commit().await?;
+    Ok(before)
+}
+
+/// Says whether a tenant may write one of its options, and gives the option. Nobody remembers it, so nobody is told.
+///
+/// # Errors
+/// `NotFound` for an unknown option or tenant.
+pub async fn set_editable(
+    database: &Database,
+    tenant: &TenantId,
+    name: OptionName,
+    editable: Editable,
+) -> Result<TenantOption> {
+    let client = database.reader().await?;
+    let (predefined, editable) = (name.predefined(), editable == Editable::Yes);
+    let row = client
+        .query_opt(SET_EDITABLE, &[&tenant.as_str(), &name.category, &name.key, &predefined, &editable])
+        .await;
+    match row.map_err(Error::from) {
+        Ok(Some(row)) => Ok(TenantOption::shown(name, row.get(0))),
+        Ok(None) => Err(Error::not_found(Noun::Option, name)),
+        Err(error) if error.is_foreign_key_violation() => Err(Error::not_found(Noun::Tenant, tenant)),
+        Err(error) => Err(error),
+    }
+}
+
+fn set_value((name, change): &(OptionName, OptionChange)) -> Option<(&OptionName, &str)> {
+    match change {
+        OptionChange::Set(value) => Some((name, value)),
+        OptionChange::Keep | OptionChange::Remove => None,
+    }
+}
+
+/// Names as the arrays that statements take.
+fn columns<'a>(names: impl Iterator<Item = &'a OptionName>) -> (Vec<&'a str>, Vec<&'a str>) {
+    names.map(|name| (&*name.category, &*name.key)).unzip()
+}
+
+/// [`PREDEFINED`] as the arrays that statements take.
+fn predefined() -> (Vec<&'static str>, Vec<&'static str>, Vec<&'static str>) {
+    let mut columns = (Vec::new(), Vec::new(), Vec::new());
+    for (category, key, value) in PREDEFINED {
+        columns.0.push(category);
+        columns.1.push(key);
+        columns.2.push(value);
+    }
+    columns
 }

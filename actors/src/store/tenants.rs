@@ -1,33 +1,265 @@
-//! Tenants in PostgreSQL.
+//! Tenants in PostgreSQL. Each change that concerns its users is told to every server process.
 
-use super::{Database, groups, watch};
+use deadpool_postgres::GenericClient;
+use serde_json::value::RawValue;
+use tokio_postgres::Row;
+use tokio_postgres::types::Json;
+
+use super::filter::page_of;
+use super::{Database, groups, user_changes, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
-use crate::model::tenant::Tenant;
+use crate::model::page::{After, Count, Page, PageRequest};
+use crate::model::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
+use crate::model::timestamp::Timestamp;
+use crate::model::user::User;
 
 const INSERT: &str = include_str!("../../../sql/queries/tenants/insert.sql");
+const FIND: &str = include_str!("../../../sql/queries/tenants/find.sql");
+const FIND_BELOW: &str = include_str!("../../../sql/queries/tenants/find_below.sql");
+const LIST_BELOW: &str = include_str!("../../../sql/queries/tenants/list_below.sql");
+const COUNT_BELOW: &str = include_str!("../../../sql/queries/tenants/count_below.sql");
+const UPDATE: &str = include_str!("../../../sql/queries/tenants/update.sql");
+const UPDATE_ADMIN_PASSWORD: &str = include_str!("../../../sql/queries/tenants/update_admin_password.sql");
 const LIST_DOMAINS: &str = include_str!("../../../sql/queries/tenants/list_domains.sql");
+const SUSPEND: &str = include_str!("../../../sql/queries/tenants/suspend.sql");
+const HAND_OVER: &str = include_str!("../../../sql/queries/tenants/hand_over.sql");
+const DELETE: &str = include_str!("../../../sql/queries/tenants/delete.sql");
+const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_index.sql");
 
-/// Creates a tenant with its default groups (U-10) and tells every server process. One transaction.
+/// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
+/// along. What is not named here goes with the tenant itself.
+const CONTENTS: [&str; 8] = [
+    include_str!("../../../sql/queries/tenants/delete_links.sql"),
+    include_str!("../../../sql/queries/tenants/delete_external_ids.sql"),
+    include_str!("../../../sql/queries/tenants/delete_alarms.sql"),
+    include_str!("../../../sql/queries/tenants/delete_binary_chunks.sql"),
+    include_str!("../../../sql/queries/tenants/delete_binaries.sql"),
+    include_str!("../../../sql/queries/tenants/delete_managed_objects.sql"),
+    include_str!("../../../sql/queries/tenants/delete_audit_records.sql"),
+    include_str!("../../../sql/queries/tenants/delete_users.sql"),
+];
+/// Rows that one transaction of a deletion takes.
+const CHUNK: i64 = 2000;
+
+/// Creates a tenant of the installation with its default groups (U-10) and tells every server process. One transaction.
 ///
 /// # Errors
 /// `Duplicate` when id or domain is taken.
-pub async fn insert_tenant(database: &Database, tenant: &Tenant) -> Result<()> {
+pub async fn insert_tenant(database: &Database, tenant: &NewTenant) -> Result<()> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
-    let inserted = transaction
-        .execute(INSERT, &[&tenant.id.as_str(), &tenant.domain, &tenant.company, &tenant.status.as_str()])
-        .await;
-    match inserted.map_err(Error::from) {
-        Err(error) if error.is_unique_violation() => {
-            let key = format!("{} ({})", tenant.id, tenant.domain);
-            return Err(Error::Duplicate { noun: Noun::Tenant, key });
-        }
-        other => drop(other?),
-    }
+    insert(&transaction, tenant).await?;
     groups::insert_default_groups(&transaction, &tenant.id).await?;
     watch::announce(&transaction, &tenant.id, "").await?;
     Ok(transaction.commit().await?)
+}
+
+/// Creates a tenant with its default groups and its first user, who administers it, and tells every server process.
+/// One transaction.
+///
+/// # Errors
+/// `Duplicate` when id or domain is taken.
+pub async fn create_tenant(
+    database: &Database,
+    tenant: &NewTenant,
+    admin: &User,
+    password_hash: Option<&str>,
+) -> Result<Tenant> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let created = insert(&transaction, tenant).await?;
+    // A request that was under way while a tenant of this id was deleted may have left something behind.
+    delete_contents(&transaction, &tenant.id).await?;
+    groups::insert_default_groups(&transaction, &tenant.id).await?;
+    user_changes::enter_administrator(&transaction, admin, password_hash).await?;
+    watch::announce(&transaction, &tenant.id, "").await?;
+    transaction.commit().await?;
+    Ok(created)
+}
+
+async fn insert(client: &impl GenericClient, tenant: &NewTenant) -> Result<Tenant> {
+    let members = &tenant.members;
+    let (domain, company) = (members.domain.as_deref(), members.company.as_deref());
+    let status = members.status.unwrap_or(TenantStatus::Active).as_str();
+    let no_properties = RawValue::from_string("{}".into()).expect("an empty object is JSON");
+    let custom_properties = members.custom_properties.as_ref().unwrap_or(&no_properties);
+    let inserted = client
+        .query_one(
+            INSERT,
+            &[
+                &tenant.id.as_str(),
+                &domain,
+                &company,
+                &members.contact_name.as_ref().and_then(Option::as_ref),
+                &members.contact_phone.as_ref().and_then(Option::as_ref),
+                &tenant.admin_name,
+                &members.admin_email.as_ref().and_then(Option::as_ref),
+                &status,
+                &members.allow_create_tenants.unwrap_or(false),
+                &members.storage_limit_per_device.unwrap_or(0),
+                &Json(custom_properties),
+                &tenant.parent.as_ref().map(TenantId::as_str),
+            ],
+        )
+        .await;
+    let duplicate = || format!("{} ({})", tenant.id, domain.unwrap_or_default());
+    from_row(&unless_duplicate(inserted, duplicate)?)
+}
+
+fn unless_duplicate<T>(outcome: Result<T, tokio_postgres::Error>, key: impl FnOnce() -> String) -> Result<T> {
+    match outcome.map_err(Error::from) {
+        Err(error) if error.is_unique_violation() => Err(Error::Duplicate { noun: Noun::Tenant, key: key() }),
+        other => other,
+    }
+}
+
+/// A tenant, whoever asks.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_tenant(database: &Database, tenant: &TenantId) -> Result<Tenant> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str()]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?)
+}
+
+/// A tenant that `caller` looks after. Everything is below `management`; below another tenant is what it created.
+///
+/// # Errors
+/// `NotFound` for an unknown tenant and for a foreign one alike.
+pub async fn get_tenant_below(database: &Database, caller: &TenantId, tenant: &TenantId) -> Result<Tenant> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND_BELOW).await?;
+    let row = client.query_opt(&statement, &[&caller.as_str(), &tenant.as_str()]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?)
+}
+
+/// A page of the tenants `caller` looks after, by id, with the number of all (P-02).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_tenants_below(
+    database: &Database,
+    caller: &TenantId,
+    page: &PageRequest,
+) -> Result<Page<Tenant>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(COUNT_BELOW).await?;
+    let count = client.query_one(&statement, &[&caller.as_str()]).await?;
+    let statement = client.prepare_cached(LIST_BELOW).await?;
+    let (after, limit) = (page.after_name(), i64::from(page.size) + 1);
+    let rows = client.query(&statement, &[&caller.as_str(), &after, &limit, &page.offset()]).await?;
+    let tenants = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
+    let page = page_of(tenants, page, |tenant| After::Name(tenant.id.as_str().into()));
+    Ok(Page { count: Count::Of(count.get(0)), ..page })
+}
+
+/// Changes a tenant that `caller` looks after; `admin_password` is hashed. When status or domain really change, every
+/// server process is told: it forgets the tenant's users and ends their sessions. One transaction.
+///
+/// # Errors
+/// `NotFound` for an unknown or a foreign tenant, `Duplicate` when the domain is taken, `Invalid` for a password when
+/// the first user is gone.
+pub async fn update_tenant(
+    database: &Database,
+    caller: &TenantId,
+    tenant: &TenantId,
+    patch: &TenantPatch,
+) -> Result<Tenant> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let row = transaction
+        .query_opt(
+            UPDATE,
+            &[
+                &caller.as_str(),
+                &tenant.as_str(),
+                &patch.domain,
+                &patch.company,
+                &patch.contact_name.is_some(),
+                &patch.contact_name.as_ref().and_then(Option::as_ref),
+                &patch.contact_phone.is_some(),
+                &patch.contact_phone.as_ref().and_then(Option::as_ref),
+                &patch.admin_email.is_some(),
+                &patch.admin_email.as_ref().and_then(Option::as_ref),
+                &patch.status.map(TenantStatus::as_str),
+                &patch.allow_create_tenants,
+                &patch.storage_limit_per_device,
+                &patch.custom_properties.as_ref().map(Json),
+            ],
+        )
+        .await;
+    let row = unless_duplicate(row, || patch.domain.clone().unwrap_or_default())?
+        .ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?;
+    let changed = from_row(&row)?;
+    if let Some(hash) = &patch.admin_password {
+        update_admin_password(&transaction, &changed, hash).await?;
+    }
+    if (changed.status.as_str(), &*changed.domain) != (row.get(13), row.get(14)) {
+        watch::announce(&transaction, tenant, "").await?;
+    }
+    transaction.commit().await?;
+    Ok(changed)
+}
+
+async fn update_admin_password(client: &impl GenericClient, tenant: &Tenant, hash: &str) -> Result<()> {
+    let changed = client.execute(UPDATE_ADMIN_PASSWORD, &[&tenant.id.as_str(), &hash]).await?;
+    match &tenant.admin_name {
+        Some(admin) if changed == 1 => watch::announce(client, &tenant.id, admin).await,
+        _ => Err(Error::Invalid("Invalid value of 'adminPass': the tenant has no such user any more".into())),
+    }
+}
+
+/// Deletes a tenant with everything in it. It is cut off first, then emptied in many small transactions, so that one
+/// with millions of objects stops nobody else. What was interrupted goes on when it is called again.
+///
+/// # Errors
+/// `NotFound`; `Forbidden` for the tenant of the installation; `Unavailable` or `Database`.
+pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()> {
+    if tenant.as_str() == MANAGEMENT {
+        return Err(Error::Forbidden);
+    }
+    suspend(database, tenant).await?;
+    for statement in CONTENTS {
+        while delete_some(database, tenant, statement).await? == CHUNK as u64 {}
+    }
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    delete_contents(&transaction, tenant).await?;
+    transaction.execute(HAND_OVER, &[&tenant.as_str()]).await?;
+    transaction.execute(DELETE, &[&tenant.as_str()]).await?;
+    watch::announce(&transaction, tenant, "").await?;
+    Ok(transaction.commit().await?)
+}
+
+async fn suspend(database: &Database, tenant: &TenantId) -> Result<()> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    if transaction.execute(SUSPEND, &[&tenant.as_str()]).await? == 0 {
+        return Err(Error::not_found(Noun::Tenant, tenant));
+    }
+    watch::announce(&transaction, tenant, "").await?;
+    Ok(transaction.commit().await?)
+}
+
+/// Deletes the next rows of a table and says how many those were. One transaction, on whatever connection is free: a
+/// deletion that takes long keeps none for itself.
+async fn delete_some(database: &Database, tenant: &TenantId, statement: &str) -> Result<u64> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(PLAN_BY_INDEX).await?;
+    let deleted = transaction.execute(statement, &[&tenant.as_str(), &Some(CHUNK)]).await?;
+    transaction.commit().await?;
+    Ok(deleted)
+}
+
+async fn delete_contents(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
+    for statement in CONTENTS {
+        client.execute(statement, &[&tenant.as_str(), &None::<i64>]).await?;
+    }
+    Ok(())
 }
 
 /// Every tenant's id and domain, for tenant resolution by host name.
@@ -38,4 +270,25 @@ pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String)>
     let client = database.loader().await?;
     let rows = client.query(LIST_DOMAINS, &[]).await?;
     rows.iter().map(|row| Ok((TenantId::parse(row.get(0))?, row.get(1)))).collect()
+}
+
+fn from_row(row: &Row) -> Result<Tenant> {
+    let id = TenantId::parse(row.get(0))?;
+    // Those of the installation are below its tenant.
+    let parent = row.get::<_, Option<String>>(11).or_else(|| Some(MANAGEMENT.to_owned()));
+    Ok(Tenant {
+        domain: row.get(1),
+        company: row.get(2),
+        contact_name: row.get(3),
+        contact_phone: row.get(4),
+        admin_name: row.get(5),
+        admin_email: row.get(6),
+        status: TenantStatus::parse(row.get(7))?,
+        allow_create_tenants: row.get(8),
+        storage_limit_per_device: row.get(9),
+        custom_properties: row.get::<_, Json<Box<RawValue>>>(10).0,
+        parent: parent.filter(|_| id.as_str() != MANAGEMENT),
+        creation_time: Timestamp::stored(row.get(12), 0),
+        id,
+    })
 }

@@ -12,8 +12,8 @@ use super::Database;
 use crate::error::{Error, Result};
 use crate::model::id::TenantId;
 
-/// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`; without a user the tenant itself changed, its
-/// groups or its options.
+/// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`; without a user the tenant itself changed, or one
+/// of its groups.
 const USERS: &str = "platform_users";
 
 /// Tells every server process, with the commit of a transaction, that a user changed; an empty name stands for the
@@ -22,6 +22,15 @@ pub(crate) async fn announce(transaction: &impl GenericClient, tenant: &TenantId
     let payload = format!("{tenant}/{user}");
     transaction.execute("SELECT pg_notify($1, $2)", &[&USERS, &payload]).await?;
     Ok(())
+}
+
+/// Stands in the place of a user for the options of a tenant; no user is called so (U-08). Unlike a change of the
+/// tenant it ends no sessions.
+const OPTIONS: &str = "+options";
+
+/// Tells every server process, with the commit of a transaction, to forget what it remembers of a tenant's options.
+pub(crate) async fn announce_options(transaction: &impl GenericClient, tenant: &TenantId) -> Result<()> {
+    announce(transaction, tenant, OPTIONS).await
 }
 
 /// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
@@ -39,8 +48,10 @@ pub(crate) enum Seen {
         /// The user's name.
         user: String,
     },
-    /// Something that concerns every user of a tenant changed: its status, its domain, a group, an option.
+    /// Something that concerns every user of a tenant changed: its status, its domain, a group.
     TenantChanged(TenantId),
+    /// An option changed that servers remember.
+    OptionsChanged(TenantId),
     /// Changes may have been missed while the connection was away.
     Gap,
 }
@@ -100,6 +111,7 @@ fn parse(payload: &str) -> Option<Seen> {
     let tenant = TenantId::parse(tenant).ok()?;
     Some(match user {
         "" => Seen::TenantChanged(tenant),
+        OPTIONS => Seen::OptionsChanged(tenant),
         user => Seen::UserChanged { tenant, user: user.to_owned() },
     })
 }

@@ -1,0 +1,228 @@
+//! Tenants: the customers of one deployment, strictly apart (Z-01, Z-02).
+
+mod change;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+pub use self::change::{NewTenant, TenantPatch};
+use crate::error::{Error, Result};
+use crate::model::id::TenantId;
+use crate::model::links::{Linked, segment};
+use crate::model::timestamp::Timestamp;
+
+/// The tenant of the installation, which has all others below it. It can be neither suspended nor deleted.
+pub const MANAGEMENT: &str = "management";
+
+/// A tenant. Its id is fixed; its domain is the host name its users may come by, and is separate (C-01).
+#[derive(Debug, Clone)]
+pub struct Tenant {
+    /// Fixed id, the prefix in `tenant/user`.
+    pub id: TenantId,
+    /// Host name that means this tenant.
+    pub domain: String,
+    /// Whose tenant it is, in words.
+    pub company: String,
+    /// Whom to call.
+    pub contact_name: Option<String>,
+    /// Where to call.
+    pub contact_phone: Option<String>,
+    /// The user that was created with it.
+    pub admin_name: Option<String>,
+    /// Where that user reads mail.
+    pub admin_email: Option<String>,
+    /// Suspended tenants are answered 403.
+    pub status: TenantStatus,
+    /// Whether it may have sub-tenants.
+    pub allow_create_tenants: bool,
+    /// Bytes each of its devices may store; 0 is no limit.
+    pub storage_limit_per_device: i64,
+    /// Free for whoever looks after it.
+    pub custom_properties: Box<RawValue>,
+    /// The tenant it is a sub-tenant of; none for `management`.
+    pub parent: Option<String>,
+    /// When it was created.
+    pub creation_time: Timestamp,
+}
+
+impl Serialize for Linked<'_, Tenant> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: tenant, links } = *self;
+        let link = links.tenant(&tenant.id);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &link)?;
+        map.serialize_entry("id", tenant.id.as_str())?;
+        map.serialize_entry("domain", &tenant.domain)?;
+        map.serialize_entry("company", &tenant.company)?;
+        for (name, value) in [
+            ("contactName", &tenant.contact_name),
+            ("contactPhone", &tenant.contact_phone),
+            ("adminName", &tenant.admin_name),
+            ("adminEmail", &tenant.admin_email),
+        ] {
+            if let Some(value) = value {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.serialize_entry("status", tenant.status.as_str())?;
+        map.serialize_entry("allowCreateTenants", &tenant.allow_create_tenants)?;
+        map.serialize_entry("storageLimitPerDevice", &tenant.storage_limit_per_device)?;
+        map.serialize_entry("customProperties", &tenant.custom_properties)?;
+        if let Some(parent) = &tenant.parent {
+            map.serialize_entry("parent", parent)?;
+        }
+        map.serialize_entry("creationTime", &tenant.creation_time)?;
+        let owned =
+            format!("{}/application/applicationsByOwner/{}", links.base(), segment(tenant.id.as_str()));
+        map.serialize_entry("applications", &References::at(Some(format!("{link}/applications"))))?;
+        map.serialize_entry("ownedApplications", &References::at(Some(owned)))?;
+        map.end()
+    }
+}
+
+/// Applications of a tenant: none, until there are applications.
+#[derive(Serialize)]
+struct References {
+    #[serde(rename = "self", skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
+    references: [(); 0],
+}
+
+impl References {
+    fn at(link: Option<String>) -> Self {
+        Self { link, references: [] }
+    }
+}
+
+/// The tenant of the caller, as each of its users may see it (Z-02).
+#[derive(Debug, Clone)]
+pub struct CurrentTenant(pub Tenant);
+
+impl Serialize for Linked<'_, CurrentTenant> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tenant = &self.value.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", tenant.id.as_str())?;
+        map.serialize_entry("domainName", &tenant.domain)?;
+        map.serialize_entry("allowCreateTenants", &tenant.may_create_tenants())?;
+        if let Some(parent) = &tenant.parent {
+            map.serialize_entry("parent", parent)?;
+        }
+        map.serialize_entry("customProperties", &tenant.custom_properties)?;
+        map.serialize_entry("applications", &References::at(None))?;
+        map.end()
+    }
+}
+
+impl Tenant {
+    /// Whether it may have sub-tenants; `management` always may.
+    pub fn may_create_tenants(&self) -> bool {
+        self.allow_create_tenants || self.id.as_str() == MANAGEMENT
+    }
+}
+
+/// A way to log in.
+#[derive(Debug, Clone, Copy)]
+pub struct LoginOption;
+
+impl LoginOption {
+    /// The only one: a user name and a password with each request (C-07).
+    pub const BASIC: Self = Self;
+}
+
+impl Serialize for Linked<'_, LoginOption> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", "basic")?;
+        map.serialize_entry("type", "BASIC")?;
+        map.serialize_entry("userManagementSource", "INTERNAL")?;
+        map.serialize_entry("visibleOnLoginPage", &true)?;
+        map.end()
+    }
+}
+
+/// Whether a tenant is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TenantStatus {
+    /// Served.
+    Active,
+    /// Every request of it is answered 403.
+    Suspended,
+}
+
+impl TenantStatus {
+    /// Reads the upper-case word.
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn parse(word: &str) -> Result<Self> {
+        match word {
+            "ACTIVE" => Ok(Self::Active),
+            "SUSPENDED" => Ok(Self::Suspended),
+            _ => Err(Error::invalid_value("status", word, "ACTIVE, SUSPENDED")),
+        }
+    }
+
+    /// The word of the document.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "ACTIVE",
+            Self::Suspended => "SUSPENDED",
+        }
+    }
+}
+
+/// Checks a tenant's domain: at most 256 characters, first label of at least 2 lower-case letters, digits,
+/// hyphens or underscores, starting with a letter, no hyphen at its ends (Z-01).
+///
+/// # Errors
+/// `Invalid` names the value and what is allowed.
+pub fn parse_domain(text: &str) -> Result<String> {
+    let label = text.split('.').next().unwrap_or_default();
+    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+    let rest_allowed = |b: u8| allowed(b) || b == b'.' || b == b':';
+    let valid = text.len() <= 256
+        && label.len() >= 2
+        && label.as_bytes()[0].is_ascii_lowercase()
+        && !label.ends_with('-')
+        && label.bytes().all(allowed)
+        && text.bytes().all(rest_allowed)
+        && text.split('.').all(|label| !label.is_empty());
+    match valid {
+        true => Ok(text.to_owned()),
+        false => Err(Error::invalid_value(
+            "domain",
+            text,
+            "a lower-case host name of at most 256 characters whose first label has at least 2 and starts with a letter",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_follow_the_rule_of_the_first_label() {
+        for domain in ["ab", "a1.example.com", "a_b-c.example.com:8080", &format!("ab.{}", "x".repeat(253))] {
+            assert!(parse_domain(domain).is_ok(), "{domain}");
+        }
+        for domain in [
+            "",
+            "a",
+            "a.example.com",
+            "1a.example.com",
+            "-a.example.com",
+            "ab-.example.com",
+            "Ab.example.com",
+            "ab..example.com",
+            "ab.example.com.",
+            "ä7.example.com",
+            "ab.example.com/x",
+            &"x".repeat(257),
+        ] {
+            assert!(parse_domain(domain).is_err(), "{domain}");
+        }
+    }
+}

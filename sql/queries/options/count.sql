@@ -1,0 +1,15 @@
+-- As many as list.sql shows: those that are set, and the predefined ones that are not.
+SELECT (
+    SELECT count(*)
+    FROM options o
+    WHERE o.tenant = $1
+) + (
+    SELECT count(*)
+    FROM unnest($2::text[], $3::text[]) AS known (category, key)
+    WHERE NOT EXISTS (
+        SELECT
+        FROM options o
+        WHERE o.tenant = $1
+            AND o.category = known.category
+            AND o.key = known.key)
+)

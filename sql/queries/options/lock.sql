@@ -1,0 +1,10 @@
+-- Options that are about to be written, held until the end of the transaction; in one order, so that writers do not
+-- wait for each other in a circle.
+SELECT o.category, o.key, o.editable
+FROM options o
+JOIN unnest($2::text[], $3::text[]) AS wanted (category, key)
+    ON wanted.category = o.category
+    AND wanted.key = o.key
+WHERE o.tenant = $1
+ORDER BY o.category, o.key
+FOR UPDATE OF o

@@ -1,0 +1,9 @@
+-- A new password for the user that was created with the tenant.
+UPDATE users u
+SET
+    password_hash = $2,
+    password_changed_at = now()
+FROM tenants t
+WHERE t.id = $1
+    AND u.tenant = t.id
+    AND u.name = t.admin_name

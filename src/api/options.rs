@@ -1,0 +1,288 @@
+//! `/tenant/options` and `/tenant/system/options` (Z-04 to Z-06).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
+use platform_actors::model::id::TenantId;
+use platform_actors::model::role;
+use platform_actors::model::tenant::MANAGEMENT;
+use platform_actors::model::tenant_option::{
+    CategoryPatch, ENCRYPTED, Editable, NewTenantOption, OptionCategory, OptionName, SystemOption,
+    TenantOption, parse_category,
+};
+use platform_actors::store::options::OptionChange;
+use platform_actors::{Error, Noun, store};
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `GET /tenant/options`: a page of the tenant's options by category and key, always counted (P-02).
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("optionCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = store::options::list_options(edge.platform.database(), &caller.tenant, &request).await?;
+    reply::page(&wire, media_type, "options", &page, (&request, &query))
+}
+
+/// `POST /tenant/options`: creates an option (201) or overwrites it (200).
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or for an option that is not editable, 422 for a wrong body.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    wire.mode()?;
+    let media_type = wire.accepted("option")?;
+    wire.check_content_type(&["option"])?;
+    let new = NewTenantOption::parse(body.json(edge.limits().body_bytes).await?)?;
+    let (option, is_new) = write(&edge, &caller.tenant, new).await?;
+    let links = wire.links();
+    Ok(match is_new {
+        true => {
+            let location = links.tenant_option(&option.name.category, &option.name.key);
+            reply::created(&wire, media_type, location, &option, &links)
+        }
+        false => reply::updated(&wire, media_type, &option, &links),
+    })
+}
+
+/// `GET /tenant/options/<category>/<key>`. Of a secret only that it is there (Z-05).
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an option that is neither set nor predefined.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("option")?;
+    let name = known_name(&path)?;
+    let option = store::options::get_option(edge.platform.database(), &caller.tenant, name).await?;
+    Ok(reply::found(media_type, &option, &wire.links()))
+}
+
+/// `PUT /tenant/options/<category>/<key>`: sets a value, whether or not the option was there.
+///
+/// # Errors
+/// As [`create`].
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    wire.mode()?;
+    let media_type = wire.accepted("option")?;
+    wire.check_content_type(&["option"])?;
+    let body = body.json(edge.limits().body_bytes).await?;
+    let new = NewTenantOption::parse_value(OptionName::parse(&path.0, &path.1)?, body)?;
+    let (option, _) = write(&edge, &caller.tenant, new).await?;
+    Ok(reply::updated(&wire, media_type, &option, &wire.links()))
+}
+
+/// `DELETE /tenant/options/<category>/<key>`: what is predefined has that value again (Z-06).
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or for an option that is not editable, 404 for an unknown one.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    wire.mode()?;
+    let name = known_name(&path)?;
+    let changes = [(name.clone(), OptionChange::Remove)];
+    let before = store::options::write_options(edge.platform.database(), &caller.tenant, &changes).await;
+    match before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
+        true => Ok(HttpResponse::NoContent().finish()),
+        false => Err(Error::not_found(Noun::Option, name).into()),
+    }
+}
+
+/// `GET /tenant/options/<category>`: keys and values; none for a category without options.
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_READ.
+pub async fn get_category(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("option")?;
+    let category = category(&edge, &caller.tenant, &parse_category(&path)?).await?;
+    Ok(reply::found(media_type, &*category, &wire.links()))
+}
+
+/// `PUT /tenant/options/<category>`: sets these keys and leaves the others; `null` removes one (C-10). All or none.
+///
+/// # Errors
+/// As [`create`].
+pub async fn update_category(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    wire.mode()?;
+    let media_type = wire.accepted("option")?;
+    wire.check_content_type(&["option"])?;
+    let body = body.json(edge.limits().body_bytes).await?;
+    let name = parse_category(&path)?;
+    let changes: Vec<_> = CategoryPatch::parse(&name, body)?
+        .changes
+        .into_iter()
+        .map(|(name, value)| {
+            let change = value.map_or(OptionChange::Remove, |value| set(&edge, &caller.tenant, &name, value));
+            (name, change)
+        })
+        .collect();
+    let written = store::options::write_options(edge.platform.database(), &caller.tenant, &changes).await;
+    written.map_err(not_editable)?;
+    let category = category(&edge, &caller.tenant, &name).await?;
+    Ok(reply::updated(&wire, media_type, &category, &wire.links()))
+}
+
+/// `PUT /tenant/options/<category>/<key>/editable`: whether a tenant may write an option. Only tenant `management` says
+/// so, of its own options or of those of the tenant in the parameter `tenantId`.
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or in another tenant, 404 for an unknown option or tenant, 422 for a wrong
+/// body.
+pub async fn update_editable(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    if caller.tenant.as_str() != MANAGEMENT {
+        return Err(ApiError::forbidden_because("only tenant management may say what is editable"));
+    }
+    wire.mode()?;
+    let media_type = wire.accepted("option")?;
+    wire.check_content_type(&["option"])?;
+    let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
+    let query = Query::parse(wire.query_string());
+    let tenant = match query.get("tenantId") {
+        Some(id) => TenantId::known(id)?,
+        None => caller.tenant.clone(),
+    };
+    let name = known_name(&path)?;
+    let database = edge.platform.database();
+    let option = store::options::set_editable(database, &tenant, name, editable).await?;
+    Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
+}
+
+/// `GET /tenant/system/options`: what clients may know of the server.
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for a wrong parameter.
+pub async fn list_system(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("optionCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = request.cut(system_options(&edge), |option| option.key);
+    reply::page(&wire, media_type, "options", &page, (&request, &query))
+}
+
+/// `GET /tenant/system/options/<category>/<key>`.
+///
+/// # Errors
+/// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an unknown one.
+pub async fn get_system(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::OPTION_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("option")?;
+    let mut all = system_options(&edge).into_iter();
+    match all.find(|option| option.category == path.0 && option.key == path.1) {
+        Some(option) => Ok(reply::found(media_type, &option, &wire.links())),
+        None => Err(unknown(&path).into()),
+    }
+}
+
+/// Facts of this server that clients would otherwise have to try out.
+fn system_options(edge: &Edge) -> Vec<SystemOption> {
+    let option = |category, key, value: &dyn std::fmt::Display| SystemOption {
+        category,
+        key,
+        value: value.to_string(),
+    };
+    vec![
+        option("paging", "default.pageSize", &DEFAULT_PAGE_SIZE),
+        option("paging", "max.pageSize", &MAX_PAGE_SIZE),
+        option("password", "max.length", &32),
+        option("password", "min.length", &6),
+        option("request", "max.bytes", &edge.limits().body_bytes),
+        option("system", "version", &env!("CARGO_PKG_VERSION")),
+        option("two-factor-authentication", "enabled", &false),
+    ]
+}
+
+/// Writes one option; gives it as it may be shown, and whether it is new.
+async fn write(edge: &Edge, tenant: &TenantId, new: NewTenantOption) -> Result<(Arc<TenantOption>, bool)> {
+    let NewTenantOption { name, value } = new;
+    let option = TenantOption::shown(name.clone(), value.clone());
+    let changes = [(name.clone(), set(edge, tenant, &name, value))];
+    let before = store::options::write_options(edge.platform.database(), tenant, &changes).await;
+    Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
+}
+
+/// What storing a value means: a secret is sealed for its place, its place-holder leaves it (Z-05).
+fn set(edge: &Edge, tenant: &TenantId, name: &OptionName, value: String) -> OptionChange {
+    match name.is_secret() {
+        true if value == ENCRYPTED => OptionChange::Keep,
+        true => {
+            let place = [tenant.as_str(), &name.category, &name.key];
+            OptionChange::Set(edge.secret_key.sealing().seal(place, &value))
+        }
+        false => OptionChange::Set(value),
+    }
+}
+
+async fn category(edge: &Edge, tenant: &TenantId, name: &str) -> Result<Arc<OptionCategory>> {
+    let options = store::options::list_category(edge.platform.database(), tenant, name).await?;
+    Ok(Arc::new(OptionCategory(options)))
+}
+
+/// The name in a path; one that no option can have names nothing.
+fn known_name(path: &(String, String)) -> Result<OptionName> {
+    Ok(OptionName::parse(&path.0, &path.1).map_err(|_| unknown(path))?)
+}
+
+fn unknown((category, key): &(String, String)) -> Error {
+    let name = format!("{category}/{key}");
+    Error::not_found(Noun::Option, name.chars().take(600).collect::<String>())
+}
+
+fn not_editable(error: Error) -> ApiError {
+    match error {
+        Error::Forbidden => ApiError::forbidden_because("the option is not editable"),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,177 @@
+//! `/tenant/tenants`, `/tenant/currentTenant` and `/tenant/loginOptions` (Z-01, Z-02, C-07).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, rt, web};
+use platform_actors::model::id::TenantId;
+use platform_actors::model::role;
+use platform_actors::model::tenant::{
+    CurrentTenant, LoginOption, MANAGEMENT, NewTenant, TenantPatch, TenantStatus,
+};
+use platform_actors::model::user::{User, parse_user_name};
+use platform_actors::{Error, store};
+
+use crate::auth::{AnyCaller, Caller};
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `GET /tenant/tenants`: a page of the tenants the caller's tenant looks after, by id, always counted (P-02).
+///
+/// # Errors
+/// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::TENANT_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("tenantCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = store::tenants::list_tenants_below(edge.platform.database(), &caller.tenant, &request).await?;
+    reply::page(&wire, media_type, "tenants", &page, (&request, &query))
+}
+
+/// `POST /tenant/tenants`: a tenant below the caller's, with its first user, who may do everything in it.
+///
+/// # Errors
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, or in a tenant that may not have sub-tenants; 409 when id or
+/// domain is taken; 422 for a wrong body.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    require_any(&caller, [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
+    let database = edge.platform.database();
+    if !store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
+        return Err(ApiError::forbidden_because("the tenant may not create tenants"));
+    }
+    wire.mode()?;
+    let media_type = wire.accepted("tenant")?;
+    wire.check_content_type(&["tenant"])?;
+    let body = body.json(edge.limits().body_bytes).await?;
+    let made = TenantId::numbered(edge.platform.next_id());
+    let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
+
+    let password_hash = match password {
+        Some(password) => Some(edge.authenticator.hash_chosen(password).await?),
+        None => None,
+    };
+    let name = parse_user_name(tenant.admin_name.as_deref().unwrap_or_default())?;
+    let mut admin = User::new(&tenant.id, name);
+    admin.profile.email = tenant.members.admin_email.clone().flatten();
+    let tenant =
+        Arc::new(store::tenants::create_tenant(database, &tenant, &admin, password_hash.as_deref()).await?);
+    let links = wire.links();
+    Ok(reply::created(&wire, media_type, links.tenant(&tenant.id), &tenant, &links))
+}
+
+/// `GET /tenant/tenants/<id>`.
+///
+/// # Errors
+/// 403 without ROLE_TENANT_MANAGEMENT_READ, 404 for an unknown tenant and for one that others look after.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::TENANT_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("tenant")?;
+    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
+    let tenant = store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
+    Ok(reply::found(media_type, &tenant, &wire.links()))
+}
+
+/// `PUT /tenant/tenants/<id>`: changes what was sent. A tenant that is suspended is cut off at once, with its sessions.
+///
+/// # Errors
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE, and for suspending tenant `management`; 404 for an unknown tenant
+/// and for one that others look after; 409 when the domain is taken; 422 for a wrong body.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    require_any(&caller, [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
+    wire.mode()?;
+    let media_type = wire.accepted("tenant")?;
+    wire.check_content_type(&["tenant"])?;
+    let mut patch = TenantPatch::parse(&path, body.json(edge.limits().body_bytes).await?)?;
+    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
+    store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
+    if id.as_str() == MANAGEMENT && patch.status == Some(TenantStatus::Suspended) {
+        return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
+    }
+
+    if let Some(password) = patch.admin_password.take() {
+        patch.admin_password = Some(edge.authenticator.hash_chosen(password).await?);
+    }
+    let tenant = store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
+    Ok(reply::updated(&wire, media_type, &Arc::new(tenant), &wire.links()))
+}
+
+/// `DELETE /tenant/tenants/<id>`: the tenant with everything in it, in tenant `management` only. One that was interrupted,
+/// say by the end of the server, is continued by another.
+///
+/// # Errors
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN, in another tenant, and for tenant `management` itself; 404 for an unknown
+/// tenant.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::TENANT_MANAGEMENT_ADMIN)?;
+    if caller.tenant.as_str() != MANAGEMENT {
+        return Err(ApiError::forbidden_because("only tenant management may delete tenants"));
+    }
+    wire.mode()?;
+    if *path == MANAGEMENT {
+        return Err(ApiError::forbidden_because("tenant management cannot be deleted"));
+    }
+    let id = TenantId::known(&path)?;
+    // A task of its own: a large tenant takes minutes, and goes on being deleted when its client stops waiting.
+    let deleting = rt::spawn(async move {
+        let outcome = store::tenants::delete_tenant(edge.platform.database(), &id).await;
+        match &outcome {
+            Ok(()) => tracing::info!(tenant.id = %id, "tenant is deleted"),
+            Err(Error::NotFound { .. }) => {}
+            Err(error) => tracing::warn!(tenant.id = %id, %error, "tenant is not deleted whole"),
+        }
+        outcome
+    });
+    deleting.await.map_err(Error::unavailable)??;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `GET /tenant/currentTenant`: the caller's own tenant, for every user, also the bootstrap user (Z-02).
+///
+/// # Errors
+/// 401, and 403 for a suspended tenant.
+pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let media_type = wire.accepted("currentTenant")?;
+    let tenant = store::tenants::get_tenant(edge.platform.database(), &caller.0.tenant).await?;
+    Ok(reply::found(media_type, &CurrentTenant(tenant), &wire.links()))
+}
+
+/// `GET /tenant/loginOptions`: how one may log in; open to everyone (C-03, C-07).
+///
+/// # Errors
+/// 422 for a wrong parameter.
+pub async fn list_login_options(wire: Wire) -> Result<HttpResponse> {
+    let media_type = wire.accepted("loginOptionCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = request.cut(vec![LoginOption::BASIC], |_| "basic");
+    reply::page(&wire, media_type, "loginOptions", &page, (&request, &query))
+}
+
+/// # Errors
+/// `Forbidden` without any of the roles.
+fn require_any(caller: &Caller, roles: [&str; 2]) -> Result<()> {
+    match roles.iter().any(|role| caller.roles.has(role)) {
+        true => Ok(()),
+        false => Err(ApiError::forbidden()),
+    }
+}

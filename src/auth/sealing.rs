@@ -1,0 +1,99 @@
+//! Sealing: what must be stored and read again, but not be read from the database alone (Z-05).
+//!
+//! AES-256-GCM under a key that is derived from the secret key's file. Where a text belongs is authenticated with it, so
+//! that who can write to the database cannot move it to a place where it would be shown.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Salt};
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// Tag of a sealed text, so that another way can come beside this one.
+const SEALED: &str = "$gcm1$";
+
+/// Seals and opens texts.
+pub struct SealingKey(LessSafeKey);
+
+impl SealingKey {
+    /// Derives the key from the secret one: neither tells anything of the other.
+    pub(super) fn derive(secret: &[u8]) -> Self {
+        let secret = Salt::new(HKDF_SHA256, b"platform").extract(secret);
+        let key = secret.expand(&[b"sealed options"], &AES_256_GCM).expect("one key is within the bounds");
+        Self(LessSafeKey::new(UnboundKey::from(key)))
+    }
+
+    /// Seals a text for a place, e.g. tenant, category and key.
+    ///
+    /// # Panics
+    /// When the system has no random source left.
+    pub fn seal(&self, place: [&str; 3], text: &str) -> String {
+        // Drawn at random: 2^32 texts under one key are safe, and nobody stores as many secrets.
+        let mut nonce = [0; NONCE_LEN];
+        SystemRandom::new().fill(&mut nonce).expect("the system's random source works");
+        let mut sealed = text.as_bytes().to_vec();
+        self.0
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), associated(place), &mut sealed)
+            .expect("a text is within the bounds of AES-GCM");
+        format!("{SEALED}{}", STANDARD_NO_PAD.encode([&nonce[..], &sealed].concat()))
+    }
+
+    /// Opens what was sealed for this place; `None` for anything else.
+    pub fn open(&self, place: [&str; 3], sealed: &str) -> Option<String> {
+        let mut sealed = STANDARD_NO_PAD.decode(sealed.strip_prefix(SEALED)?).ok()?;
+        let (nonce, sealed) = sealed.split_at_mut_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let text = self.0.open_in_place(nonce, associated(place), sealed).ok()?;
+        String::from_utf8(text.to_vec()).ok()
+    }
+}
+
+/// A place as it is authenticated: with lengths, so that no two places look the same.
+fn associated(place: [&str; 3]) -> Aad<Vec<u8>> {
+    Aad::from(
+        place
+            .iter()
+            .flat_map(|part| (part.len() as u64).to_le_bytes().into_iter().chain(part.bytes()))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: [&str; 3] = ["t1", "mail", "credentials.password"];
+
+    #[test]
+    fn sealed_text_opens_in_its_place_only() {
+        let key = SealingKey::derive(&[7; 32]);
+        let sealed = key.seal(PLACE, "geheim ü");
+
+        assert!(!sealed.contains("geheim"));
+        assert_eq!(key.open(PLACE, &sealed).as_deref(), Some("geheim ü"));
+        for place in [
+            ["t2", "mail", "credentials.password"],
+            ["t1", "mai", "lcredentials.password"],
+            ["t1", "mail", "credentials.user"],
+        ] {
+            assert_eq!(key.open(place, &sealed), None, "{place:?}");
+        }
+        assert_eq!(SealingKey::derive(&[8; 32]).open(PLACE, &sealed), None, "under another key");
+    }
+
+    #[test]
+    fn same_text_is_never_sealed_the_same() {
+        let key = SealingKey::derive(&[7; 32]);
+        assert_ne!(key.seal(PLACE, "x"), key.seal(PLACE, "x"));
+    }
+
+    #[test]
+    fn what_was_not_sealed_or_was_changed_does_not_open() {
+        let key = SealingKey::derive(&[7; 32]);
+        let sealed = key.seal(PLACE, "x");
+        let cut = &sealed[..sealed.len() - 1];
+        for text in ["", "x", SEALED, "$gcm1$!", "$gcm1$AAAA", cut, &sealed.replace('$', "")] {
+            assert_eq!(key.open(PLACE, text), None, "{text}");
+        }
+    }
+}

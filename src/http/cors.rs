@@ -1,0 +1,234 @@
+//! Which other sites' pages may read answers (C-16): the tenant of the host says so in its option
+//! `access.control`/`allow.origin`.
+//!
+//! A request without `Origin` costs the look for that header, and nothing else.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use actix_web::http::Method;
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse};
+use parking_lot::RwLock;
+use platform_actors::Changed;
+use platform_actors::model::id::TenantId;
+use platform_actors::model::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
+use platform_actors::naming::naming;
+use platform_actors::store;
+
+use crate::http::authority;
+use crate::http::error::Result;
+use crate::server::Edge;
+
+/// How long a browser remembers a preflight, in seconds: a change of the option is felt that late there.
+const MAX_AGE: &str = "600";
+/// Headers of answers that pages may read.
+const EXPOSED: &str = "Location, Deprecation, Retry-After";
+
+/// The origins each tenant allows, as far as they were asked for; forgotten when the option changes.
+#[derive(Default)]
+pub struct Cors {
+    allowed: RwLock<HashMap<TenantId, Arc<Origins>>>,
+    /// Rises with each change, so that a read under way does not bring old knowledge back.
+    changes: AtomicU64,
+}
+
+impl Cors {
+    /// Forgets what may have changed.
+    pub fn forget(&self, changed: Changed<'_>) {
+        let mut allowed = self.allowed.write();
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        match changed {
+            Changed::User(..) => {}
+            Changed::Options(tenant) | Changed::Tenant(tenant) => drop(allowed.remove(tenant)),
+            Changed::Anything => allowed.clear(),
+        }
+    }
+
+    async fn origins(&self, edge: &Edge, tenant: TenantId) -> Result<Arc<Origins>> {
+        if let Some(known) = self.allowed.read().get(&tenant) {
+            return Ok(known.clone());
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let name = OptionName { category: ACCESS_CONTROL.into(), key: ALLOW_ORIGIN.into() };
+        let option = store::options::get_option(edge.platform.database(), &tenant, name).await?;
+        let origins = Arc::new(Origins::parse(&option.value));
+        let mut allowed = self.allowed.write();
+        if self.changes.load(Ordering::Acquire) == changes {
+            allowed.insert(tenant, origins.clone());
+        }
+        Ok(origins)
+    }
+}
+
+/// Adds to an answer what lets a page of another site read it, when the tenant of the host allows that site. Also to
+/// errors, else a page could not tell them apart.
+pub async fn allow(edge: &Edge, request: &HttpRequest, answer: &mut HeaderMap) {
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return };
+    answer.append(header::VARY, HeaderValue::from_static("Origin"));
+    let decided = async {
+        let tenant = edge.authenticator.tenant_of_host(authority(request).unwrap_or_default()).await?;
+        edge.cors.origins(edge, tenant).await
+    };
+    // While the database is away nobody can be asked, so nothing is allowed.
+    let Ok(origins) = decided.await else { return };
+    let verdict = origin.to_str().map_or(Verdict::Refused, |origin| origins.judge(origin));
+    let allowed = match verdict {
+        Verdict::Refused => return,
+        Verdict::Anybody => HeaderValue::from_static("*"),
+        Verdict::Alike | Verdict::Exact => origin.clone(),
+    };
+    answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
+    answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    if verdict == Verdict::Exact {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+    }
+}
+
+/// The answer to a browser's question before it sends a request; `None` when the request is no such question. Browsers ask
+/// without credentials. `methods` are those of the path.
+pub fn preflight(request: &HttpRequest, methods: &'static str) -> Option<HttpResponse> {
+    let asks = request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ORIGIN)
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    asks.then(|| {
+        HttpResponse::Ok()
+            .insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, methods))
+            .insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers()))
+            .insert_header((header::ACCESS_CONTROL_MAX_AGE, MAX_AGE))
+            .finish()
+    })
+}
+
+/// The request headers this server reads. `*` would not stand for `Authorization`.
+fn allowed_headers() -> String {
+    let own = ["Processing-Mode", "Application-Key"].map(|name| naming().header(name));
+    let common = "Accept, Authorization, Content-Type, X-HTTP-METHOD, X-Id, X-Requested-With";
+    format!("{common}, {}", own.join(", "))
+}
+
+/// What the option says of an origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing.
+    Refused,
+    /// Everybody may read, without a browser's stored credentials.
+    Anybody,
+    /// It is like one with wildcards: it may read, without stored credentials.
+    Alike,
+    /// It is named: it may read, also with stored credentials.
+    Exact,
+}
+
+/// The value of the option: a comma list of origins, `*` within host labels, or `*` alone for everybody.
+#[derive(Debug, PartialEq, Eq)]
+struct Origins(Vec<Pattern>);
+
+#[derive(Debug, PartialEq, Eq)]
+enum Pattern {
+    Anybody,
+    Origin {
+        /// `None` takes `http` and `https`.
+        scheme: Option<String>,
+        /// Host labels and, if any, `:port` with the last.
+        host: String,
+    },
+}
+
+impl Origins {
+    /// What cannot be an origin allows nobody.
+    fn parse(text: &str) -> Self {
+        let items = text.split(',').map(|item| item.trim().trim_end_matches('/').to_ascii_lowercase());
+        let pattern = |item: String| match item.split_once("://") {
+            _ if item == "*" => Pattern::Anybody,
+            Some((scheme, host)) => Pattern::Origin { scheme: Some(scheme.into()), host: host.into() },
+            None => Pattern::Origin { scheme: None, host: item },
+        };
+        Self(items.filter(|item| !item.is_empty()).map(pattern).collect())
+    }
+
+    fn judge(&self, origin: &str) -> Verdict {
+        let origin = origin.to_ascii_lowercase();
+        let of = |pattern: &Pattern| match pattern {
+            Pattern::Anybody => Verdict::Anybody,
+            Pattern::Origin { scheme, host } => {
+                let Some((origin_scheme, origin_host)) = origin.split_once("://") else {
+                    return Verdict::Refused;
+                };
+                let same_scheme = match scheme {
+                    Some(scheme) => scheme == origin_scheme,
+                    None => ["http", "https"].contains(&origin_scheme),
+                };
+                match same_scheme && host_matches(host, origin_host) {
+                    false => Verdict::Refused,
+                    true if host.contains('*') => Verdict::Alike,
+                    true => Verdict::Exact,
+                }
+            }
+        };
+        // The most that any item grants.
+        let verdicts = self.0.iter().map(of);
+        verdicts.max_by_key(|verdict| *verdict as u8).unwrap_or(Verdict::Refused)
+    }
+}
+
+/// Label by label: a wildcard never reaches over a dot, so that `*.example.com` is no suffix of somebody else's name.
+fn host_matches(pattern: &str, host: &str) -> bool {
+    let (mut patterns, mut labels) = (pattern.split('.'), host.split('.'));
+    loop {
+        match (patterns.next(), labels.next()) {
+            (None, None) => return true,
+            (Some(pattern), Some(label)) if label_matches(pattern, label) => {}
+            _ => return false,
+        }
+    }
+}
+
+fn label_matches(pattern: &str, label: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == label };
+    let Some(mut label) = label.strip_prefix(start) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let end = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = label.find(part) else { return false };
+        label = &label[at + part.len()..];
+    }
+    label.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdict_is_the_most_any_item_of_the_list_grants() {
+        use Verdict::{Alike, Anybody, Exact, Refused};
+        for (option, origin, verdict) in [
+            ("*", "https://a.example.com", Anybody),
+            ("*", "null", Anybody),
+            ("", "https://a.example.com", Refused),
+            ("https://a.example.com", "https://a.example.com", Exact),
+            ("https://a.example.com", "HTTPS://A.example.com", Exact),
+            ("https://a.example.com/", "https://a.example.com", Exact),
+            ("https://a.example.com", "http://a.example.com", Refused),
+            ("https://a.example.com", "https://a.example.com:8443", Refused),
+            ("https://a.example.com", "https://a.example.com.evil.org", Refused),
+            ("https://a.example.com", "null", Refused),
+            ("http://localhost:9000 , https://b.org", "https://b.org", Exact),
+            ("http://localhost:*", "http://localhost:9000", Alike),
+            ("https://*.example.com", "https://a.example.com", Alike),
+            ("https://*.example.com", "https://a.b.example.com", Refused),
+            ("https://*.example.com", "https://example.com", Refused),
+            ("https://*.example.com", "https://evil.org/.example.com", Refused),
+            ("https://app-*-x.example.com", "https://app-1-x.example.com", Alike),
+            ("https://app-*-x.example.com", "https://app-x.example.com", Refused),
+            ("example.com", "http://example.com", Exact),
+            ("example.com", "ftp://example.com", Refused),
+            ("*, https://a.example.com", "https://a.example.com", Exact),
+            ("*, https://*.example.com", "https://a.example.com", Alike),
+        ] {
+            assert_eq!(Origins::parse(option).judge(origin), verdict, "{option}: {origin}");
+        }
+    }
+}

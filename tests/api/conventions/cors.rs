@@ -1,0 +1,205 @@
+//! Which other sites' pages may read answers (C-16).
+
+use serde_json::json;
+
+use crate::harness::{ADMIN_PASSWORD, Answer, Caller, REALTIME, TestDatabase, TestServer, eventually};
+
+const PAGE: &str = "https://app.example.org";
+const ORIGIN_OPTION: &str = "/tenant/options/access.control/allow.origin";
+
+/// The headers for browsers: origin and credentials.
+fn allowed(answer: &Answer) -> (Option<&str>, Option<&str>) {
+    (answer.header("Access-Control-Allow-Origin"), answer.header("Access-Control-Allow-Credentials"))
+}
+
+async fn get_from(caller: &Caller, origin: &str, path: &str) -> Answer {
+    caller.request("GET", path).header("Origin", origin).send().await
+}
+
+async fn preflight(server: &TestServer, path: &str, origin: &str) -> Answer {
+    let request = server.stranger().request("OPTIONS", path).header("Origin", origin);
+    let request = request.header("Access-Control-Request-Method", "PUT");
+    request.header("Access-Control-Request-Headers", "authorization,content-type").send().await
+}
+
+/// Sets the option and waits until it is felt.
+async fn allow_origins(server: &TestServer, value: &str) {
+    let answer = server.admin().put(ORIGIN_OPTION, &json!({"value": value})).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn preflight_of_a_known_path_is_answered_without_credentials() {
+    let server = TestServer::start().await;
+
+    for (path, methods) in [
+        ("/alarm/alarms", "GET,POST"),
+        ("/inventory/managedObjects/4711", "GET,PUT,DELETE"),
+        ("/tenant/options/a/b/editable", "PUT"),
+        (REALTIME, "GET,POST"),
+        ("/health/live", "GET"),
+        ("//alarm/alarms/", "GET,POST"),
+    ] {
+        let answer = preflight(&server, path, PAGE).await;
+        assert_eq!((answer.status, &*answer.text), (200, ""), "{path}");
+        assert_eq!(answer.header("Access-Control-Allow-Methods"), Some(methods), "{path}");
+        assert_eq!(allowed(&answer), (Some("*"), None), "{path}");
+        assert!(answer.header("Access-Control-Max-Age").is_some(), "{path}");
+        let headers = answer.header("Access-Control-Allow-Headers").unwrap().to_lowercase();
+        for name in ["authorization", "content-type", "accept", "x-http-method", "x-platform-processing-mode"]
+        {
+            assert!(headers.split(", ").any(|allowed| allowed == name), "{name}: {headers}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn preflight_of_an_unknown_path_and_other_options_requests_need_credentials() {
+    let server = TestServer::start().await;
+
+    let unknown = preflight(&server, "/unknown", PAGE).await;
+    let no_origin =
+        server.stranger().request("OPTIONS", "/alarm/alarms").header("Access-Control-Request-Method", "GET");
+    let no_method = server.stranger().request("OPTIONS", "/alarm/alarms").header("Origin", PAGE);
+    let known = server.admin().request("OPTIONS", "/alarm/alarms");
+
+    assert_eq!(unknown.status, 401);
+    assert_eq!((no_origin.send().await.status, no_method.send().await.status), (401, 401));
+    assert_eq!(known.send().await.status, 405);
+}
+
+#[tokio::test]
+async fn every_site_may_read_unless_the_tenant_says_otherwise() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let found = get_from(&admin, PAGE, "/alarm/alarms").await;
+    let created = admin.request("POST", "/inventory/managedObjects").header("Origin", PAGE);
+    let created = created.json(&json!({})).send().await;
+
+    for answer in [&found, &created] {
+        assert_eq!(allowed(answer), (Some("*"), None));
+        assert_eq!(answer.header("Vary"), Some("Origin"));
+        assert!(answer.header("Access-Control-Expose-Headers").unwrap().contains("Location"));
+    }
+    assert_eq!((found.status, created.status), (200, 201));
+}
+
+#[tokio::test]
+async fn errors_may_be_read_too() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for (caller, path, status) in [
+        (&server.stranger(), "/alarm/alarms", 401),
+        (&admin, "/alarm/alarms/4711", 404),
+        (&admin, "/unknown", 404),
+        (&admin, "/alarm/alarms?pageSize=0", 422),
+    ] {
+        let answer = get_from(caller, PAGE, path).await;
+        assert_eq!((answer.status, allowed(&answer)), (status, (Some("*"), None)), "{path}");
+        assert!(!answer.error().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn held_poll_may_be_read_too() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let session = admin.session().await;
+    let message = session.message("/meta/connect", json!({"connectionType": "long-polling"}));
+
+    let request = admin.request("POST", REALTIME).accepting_json().header("Origin", PAGE);
+    let response = request.json(&json!([message])).head().await;
+
+    let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
+    assert_eq!(header("Access-Control-Allow-Origin"), Some("*"));
+    assert_eq!(header("Transfer-Encoding"), Some("chunked"), "it is held");
+}
+
+#[tokio::test]
+async fn request_of_no_page_gets_no_headers_for_browsers() {
+    let server = TestServer::start().await;
+
+    let answer = server.admin().get("/alarm/alarms").await;
+
+    assert_eq!(allowed(&answer), (None, None));
+    assert_eq!(answer.header("Vary"), None);
+}
+
+#[tokio::test]
+async fn only_listed_sites_may_read_and_named_ones_with_credentials() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    allow_origins(&server, "https://app.example.org, http://*.example.net").await;
+    eventually("the new option", async || {
+        (allowed(&get_from(&admin, "https://evil.org", "/alarm/alarms").await).0.is_none()).then_some(())
+    })
+    .await;
+
+    for (origin, expected) in [
+        (PAGE, (Some(PAGE), Some("true"))),
+        ("http://a.example.net", (Some("http://a.example.net"), None)),
+        ("http://a.b.example.net", (None, None)),
+        ("https://a.example.net", (None, None)),
+        ("https://app.example.org.evil.org", (None, None)),
+        ("null", (None, None)),
+        ("", (None, None)),
+        ("\u{e4}", (None, None)),
+    ] {
+        let answer = get_from(&admin, origin, "/alarm/alarms").await;
+        assert_eq!((answer.status, allowed(&answer)), (200, expected), "{origin}");
+        assert_eq!(answer.header("Vary"), Some("Origin"), "{origin}");
+        let answer = preflight(&server, "/alarm/alarms", origin).await;
+        assert_eq!((answer.status, allowed(&answer)), (200, expected), "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn option_of_the_tenant_of_the_host_decides() {
+    let database = TestDatabase::create().await;
+    database.insert_tenant("t7", "plant7.example.com").await;
+    let option = "INSERT INTO options (tenant, category, key, value) VALUES ('t7', 'access.control', 'allow.origin', $1)";
+    database.execute(option, &[&PAGE]).await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let caller = server.caller("main/admin", ADMIN_PASSWORD);
+
+    for (host, expected) in [
+        ("plant7.example.com", (Some(PAGE), Some("true"))),
+        ("PLANT7.example.com:8080", (Some(PAGE), Some("true"))),
+        ("other.example.com", (Some("*"), None)),
+        ("t7.example.com", (Some("*"), None)),
+    ] {
+        let request = caller.request("GET", "/alarm/alarms").header("Origin", PAGE).header("Host", host);
+        let answer = request.send().await;
+        assert_eq!((answer.status, allowed(&answer)), (200, expected), "{host}");
+    }
+}
+
+#[tokio::test]
+async fn change_of_the_option_is_felt_at_all_servers_and_ends_no_session() {
+    let server = TestServer::start().await;
+    let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
+    let session = other.admin().listen("/alarms/*").await;
+    let callers = [server.admin(), other.admin()];
+    for caller in &callers {
+        assert_eq!(allowed(&get_from(caller, PAGE, "/alarm/alarms").await), (Some("*"), None));
+    }
+
+    allow_origins(&server, "https://app.example.org").await;
+
+    for caller in &callers {
+        eventually("the new option", async || {
+            let answer = get_from(caller, PAGE, "/alarm/alarms").await;
+            (allowed(&answer) == (Some(PAGE), Some("true"))).then_some(())
+        })
+        .await;
+    }
+    assert!(session.is_known().await);
+    assert_eq!(server.admin().delete(ORIGIN_OPTION).await.status, 204);
+    eventually("the predefined option", async || {
+        let answer = get_from(&callers[1], PAGE, "/alarm/alarms").await;
+        (allowed(&answer) == (Some("*"), None)).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,67 @@
+//! `GET /tenant/options`.
+
+use serde_json::{Value, json};
+
+use super::{OPTIONS, option_of};
+use crate::harness::{MEDIA, TestServer};
+
+fn names(page: &Value) -> Vec<String> {
+    let name = |option: &Value| {
+        format!("{}/{}", option["category"].as_str().unwrap(), option["key"].as_str().unwrap())
+    };
+    page["options"].as_array().unwrap().iter().map(name).collect()
+}
+
+#[tokio::test]
+async fn options_are_sorted_by_category_and_key_and_always_counted() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    for (category, key) in [("b", "b"), ("b", "B"), ("B", "z"), ("b", "a"), ("a b", "c")] {
+        admin.create(OPTIONS, &option_of(category, key, "v")).await;
+    }
+
+    let answer = admin.get("/tenant/options?pageSize=10").await;
+
+    let page = answer.json();
+    let expected = ["B/z", "a b/c", "access.control/allow.origin", "b/B", "b/a", "b/b"];
+    assert_eq!(names(&page), expected);
+    assert_eq!(page["statistics"], json!({"totalPages": 1, "pageSize": 10, "currentPage": 1}));
+    let media_type = answer.header("Content-Type").unwrap();
+    assert!(media_type.starts_with(&format!("{MEDIA}optionCollection+json")), "{media_type}");
+}
+
+#[tokio::test]
+async fn next_links_lead_through_all_options_once() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    for n in 0..9 {
+        admin.create(OPTIONS, &option_of(&format!("c {}", n % 3), &format!("k&{n}"), "v")).await;
+    }
+    let all = names(&admin.read("/tenant/options?pageSize=100").await);
+
+    let mut seen = Vec::new();
+    let mut link = Some(format!("{OPTIONS}?pageSize=3"));
+    while let Some(path) = link {
+        let page = admin.read(&path).await;
+        assert_eq!(page["statistics"]["totalPages"], 4);
+        seen.extend(names(&page));
+        link = page["next"].as_str().map(ToOwned::to_owned);
+    }
+
+    assert_eq!((seen.len(), &seen), (10, &all));
+    assert_eq!(names(&admin.read("/tenant/options?pageSize=3&currentPage=2").await), all[3..6]);
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_422_and_hostile_places_harmless() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for query in ["pageSize=0", "currentPage=x"] {
+        assert_eq!(admin.get(&format!("{OPTIONS}?{query}")).await.status, 422, "{query}");
+    }
+    for query in ["after=1_n_%27--", "after=1_n_a%0Ab%0Ac", "after=1_n_%00", "after=1_n_", "after=1_0_7"] {
+        let status = admin.get(&format!("{OPTIONS}?{query}")).await.status;
+        assert!([200, 422].contains(&status), "{query}: {status}");
+    }
+}

@@ -1,0 +1,24 @@
+//! Tenant options and system options (Z-04 to Z-06).
+
+mod category;
+mod editable;
+mod list;
+mod secrets;
+mod single;
+mod system;
+
+use serde_json::{Value, json};
+
+use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
+
+const OPTIONS: &str = "/tenant/options";
+
+/// A complete body.
+fn option_of(category: &str, key: &str, value: &str) -> Value {
+    json!({"category": category, "key": key, "value": value})
+}
+
+/// The administrator of the installation.
+fn management(server: &TestServer) -> Caller {
+    server.caller("management/admin", ADMIN_PASSWORD)
+}

@@ -1,0 +1,210 @@
+//! `DELETE /tenant/tenants/<id>`.
+
+use serde_json::json;
+
+use super::{
+    TENANTS, create_reseller, create_tenant, ids_seen_by, management, manager_with, rows_of,
+    tables_of_tenants, tenant_of,
+};
+use crate::harness::{TestServer, eventually, reply, soon};
+
+const T7: &str = "/tenant/tenants/t7";
+
+/// Gives a tenant a row in every table, more than one chunk of objects among them.
+async fn fill(server: &TestServer, tenant: &str) {
+    for statement in [
+        "INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) \
+            SELECT $1, n, 'boss', now(), now(), '{}' FROM generate_series(1, 5000) n",
+        "INSERT INTO links (tenant, kind, parent, child) \
+            SELECT $1, 'childDevices', 1, n FROM generate_series(2, 3000) n",
+        "INSERT INTO external_ids (tenant, type, value, object, created_at) \
+            SELECT $1, 'serial', n::text, 1, now() FROM generate_series(1, 2500) n",
+        "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, \
+                first_time, first_offset, created_at, fragments) \
+            SELECT $1, n, 1, n::text, now(), 0, 'x', 'ACTIVE', 'MAJOR', 1, now(), 0, now(), '{}' \
+            FROM generate_series(1, 4500) n",
+        "INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, \
+                changes, created_at) \
+            SELECT $1, n, 'x', 'x', now(), 'x', '1', 'boss', 'warning', '[]', now() \
+            FROM generate_series(1, 2001) n",
+        "INSERT INTO users (tenant, name, enabled, roles, created_at) \
+            SELECT $1, 'user' || n, true, '{}', now() FROM generate_series(1, 2500) n",
+        "INSERT INTO groups (tenant, id, name, roles) VALUES ($1, 4711, 'crew', '{}')",
+        "INSERT INTO group_members (tenant, group_id, user_name) \
+            SELECT $1, 4711, 'user' || n FROM generate_series(1, 2500) n",
+        "INSERT INTO options (tenant, category, key, value) VALUES ($1, 'c', 'k', 'v')",
+    ] {
+        server.database().execute(statement, &[&tenant]).await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_of_a_deleted_tenant_is_left_in_any_table() {
+    let server = TestServer::start().await;
+    create_tenant(&server, "t7").await;
+    create_tenant(&server, "t8").await;
+    fill(&server, "t7").await;
+    fill(&server, "t8").await;
+    let tables = tables_of_tenants(server.database()).await;
+    assert!(tables.len() >= 9, "{tables:?}");
+    let mut of_other = Vec::new();
+    for table in &tables {
+        assert_ne!(rows_of(server.database(), table, "t7").await, 0, "this test puts nothing into {table}");
+        of_other.push(rows_of(server.database(), table, "t8").await);
+    }
+
+    let answer = management(&server).delete(T7).await;
+
+    assert_eq!((answer.status, &*answer.text), (204, ""));
+    for (table, others) in tables.iter().zip(of_other) {
+        assert_eq!(rows_of(server.database(), table, "t7").await, 0, "{table}");
+        assert_eq!(rows_of(server.database(), table, "t8").await, others, "{table}");
+    }
+    assert_eq!(management(&server).get(T7).await.status, 404);
+    assert_eq!(ids_seen_by(&management(&server)).await, ["main", "management", "t8"]);
+}
+
+#[tokio::test]
+async fn users_of_a_deleted_tenant_are_401_and_their_polls_end() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    let held = boss.listen("/alarms/*").await.hold().await;
+
+    assert_eq!(management(&server).delete(T7).await.status, 204);
+
+    assert_eq!(reply(&soon("the answer of the held poll", held.answer()).await)["successful"], false);
+    eventually("the end of the user", async || (boss.get("/alarm/alarms").await.status == 401).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn interrupted_deletion_is_continued_by_the_next() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    fill(&server, "t7").await;
+    // As a server leaves it that stops in between.
+    let database = server.database();
+    database.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 't7'", &[]).await;
+    database.execute("DELETE FROM alarms WHERE tenant = 't7'", &[]).await;
+    assert_eq!(boss.get("/alarm/alarms").await.status, 403);
+
+    let (continued, again) =
+        (management(&server).delete(T7).await.status, management(&server).delete(T7).await.status);
+
+    assert_eq!((continued, again), (204, 404));
+    for table in tables_of_tenants(database).await {
+        assert_eq!(rows_of(database, &table, "t7").await, 0, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn deletion_cuts_the_tenant_off_before_it_takes_anything_away() {
+    let server = TestServer::start().await;
+    create_tenant(&server, "t7").await;
+    fill(&server, "t7").await;
+    let database = server.shared_database();
+    // Somebody holds an object, so that the deletion cannot go on.
+    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let lock = "BEGIN; SELECT FROM managed_objects WHERE tenant = 't7' FOR UPDATE";
+    client.batch_execute(lock).await.unwrap();
+    let management = management(&server);
+
+    let deleting = tokio::spawn(async move { management.delete(T7).await.status });
+
+    let status = "SELECT status FROM tenants WHERE id = 't7'";
+    eventually("the suspension", async || {
+        (database.query(status, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
+    })
+    .await;
+    client.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(soon("the end of the deletion", deleting).await.unwrap(), 204);
+}
+
+#[tokio::test]
+async fn id_and_domain_of_a_deleted_tenant_are_free_again() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    boss.create_device("pump").await;
+    management(&server).delete(T7).await;
+
+    let boss = create_tenant(&server, "t7").await;
+
+    assert_eq!(boss.read("/inventory/managedObjects").await["managedObjects"], json!([]));
+}
+
+#[tokio::test]
+async fn tenants_below_a_deleted_one_are_below_the_one_above_it() {
+    let server = TestServer::start().await;
+    let reseller = create_reseller(&server, "t7").await;
+    reseller.create(TENANTS, &tenant_of("child")).await;
+
+    assert_eq!(management(&server).delete(T7).await.status, 204);
+
+    let child = management(&server).read(&format!("{TENANTS}/child")).await;
+    assert_eq!(child["parent"], "management");
+    let chief = server.caller("child/boss", crate::harness::ADMIN_PASSWORD);
+    assert_eq!(chief.get("/tenant/currentTenant").await.status, 200);
+}
+
+#[tokio::test]
+async fn only_management_deletes_and_only_with_the_admin_role() {
+    let server = TestServer::start().await;
+    let reseller = create_reseller(&server, "reseller").await;
+    reseller.create(TENANTS, &tenant_of("t7")).await;
+
+    let by_reseller = reseller.delete(T7).await;
+    assert_eq!((by_reseller.status, by_reseller.error().as_str()), (403, "security/Forbidden"));
+    for role in ["READ", "CREATE", "UPDATE"].map(|word| format!("ROLE_TENANT_MANAGEMENT_{word}")) {
+        let caller = manager_with(&server, &role, &[&role]).await;
+        assert_eq!(caller.delete(T7).await.status, 403, "{role}");
+    }
+    let admin = manager_with(&server, "admin2", &["ROLE_TENANT_MANAGEMENT_ADMIN"]).await;
+    assert_eq!(admin.delete(T7).await.status, 204);
+}
+
+#[tokio::test]
+async fn management_cannot_be_deleted() {
+    let server = TestServer::start().await;
+
+    let answer = management(&server).delete("/tenant/tenants/management").await;
+
+    assert_eq!((answer.status, answer.error().as_str()), (403, "security/Forbidden"));
+    assert!(answer.message().contains("management"), "{}", answer.message());
+    assert_eq!(management(&server).get("/tenant/currentTenant").await.status, 200);
+}
+
+#[tokio::test]
+async fn unknown_tenant_is_404() {
+    let server = TestServer::start().await;
+
+    for id in ["unknown", "%00", "T7", "a%2Fb"] {
+        let answer = management(&server).delete(&format!("{TENANTS}/{id}")).await;
+        assert_eq!((answer.status, answer.error().as_str()), (404, "tenants/Not Found"), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn deletion_goes_on_when_its_client_stops_waiting() {
+    let server = TestServer::start().await;
+    create_tenant(&server, "t7").await;
+    fill(&server, "t7").await;
+    let database = server.shared_database();
+    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let lock = "BEGIN; SELECT FROM managed_objects WHERE tenant = 't7' FOR UPDATE";
+    client.batch_execute(lock).await.unwrap();
+    let management = management(&server);
+    let deleting = tokio::spawn(async move { management.delete(T7).await.status });
+    let status = "SELECT status FROM tenants WHERE id = 't7'";
+    eventually("the suspension", async || {
+        (database.query(status, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
+    })
+    .await;
+
+    deleting.abort();
+    client.batch_execute("ROLLBACK").await.unwrap();
+
+    eventually("the end of the tenant", async || database.query(status, &[]).await.is_empty().then_some(()))
+        .await;
+}

@@ -1,0 +1,75 @@
+//! Tenants (Z-01, Z-02; C-01, C-07).
+
+mod change;
+mod create;
+mod current;
+mod delete;
+mod isolation;
+mod list;
+mod suspend;
+
+use serde_json::{Value, json};
+
+use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
+
+const TENANTS: &str = "/tenant/tenants";
+
+/// The administrator of the installation.
+fn management(server: &TestServer) -> Caller {
+    server.caller("management/admin", ADMIN_PASSWORD)
+}
+
+/// A complete body of a tenant; its administrator has the password of all administrators.
+fn tenant_of(id: &str) -> Value {
+    json!({
+        "id": id,
+        "domain": format!("plant-{id}.example.com"),
+        "company": "Acme",
+        "adminName": "boss",
+        "adminPass": ADMIN_PASSWORD,
+        "adminEmail": "boss@example.com",
+    })
+}
+
+/// A tenant below `management`; gives its administrator.
+async fn create_tenant(server: &TestServer, id: &str) -> Caller {
+    management(server).create(TENANTS, &tenant_of(id)).await;
+    server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
+}
+
+/// A tenant that may have sub-tenants; gives its administrator.
+async fn create_reseller(server: &TestServer, id: &str) -> Caller {
+    let mut body = tenant_of(id);
+    body["allowCreateTenants"] = json!(true);
+    management(server).create(TENANTS, &body).await;
+    server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
+}
+
+/// A user of tenant `management` with exactly these roles.
+async fn manager_with(server: &TestServer, name: &str, roles: &[&str]) -> Caller {
+    let statement = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
+        SELECT 'management', $1, password_hash, true, $2, now() FROM users \
+        WHERE tenant = 'main' AND name = 'admin'";
+    server.database().execute(statement, &[&name, &roles]).await;
+    server.caller(&format!("management/{name}"), ADMIN_PASSWORD)
+}
+
+/// The ids of all tenants somebody sees.
+async fn ids_seen_by(caller: &Caller) -> Vec<String> {
+    let tenants = caller.read("/tenant/tenants?pageSize=2000").await["tenants"].clone();
+    tenants.as_array().unwrap().iter().map(|tenant| tenant["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Tables that hold rows of tenants, by their column `tenant`.
+async fn tables_of_tenants(database: &TestDatabase) -> Vec<String> {
+    let statement = "SELECT table_name::text FROM information_schema.columns \
+        JOIN information_schema.tables USING (table_schema, table_name) \
+        WHERE column_name = 'tenant' AND table_type = 'BASE TABLE' AND table_schema = 'public' ORDER BY 1";
+    database.query(statement, &[]).await.iter().map(|row| row.get(0)).collect()
+}
+
+/// How many rows a tenant has in a table.
+async fn rows_of(database: &TestDatabase, table: &str, tenant: &str) -> i64 {
+    let statement = format!("SELECT count(*) FROM {table} WHERE tenant = $1");
+    database.query(&statement, &[&tenant]).await[0].get(0)
+}
