@@ -41,8 +41,8 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.audit_record(record.id), &Arc::new(record), &links))
 }
 
-/// `GET /audit/auditRecords`: a page of records, oldest first (X-18, Y-04). Without ROLE_AUDIT_READ the parameter `source`
-/// must name a managed object that device permissions for AUDIT name.
+/// `GET /audit/auditRecords`: a page of records, oldest first (X-18, Y-04). Without ROLE_AUDIT_READ the parameter
+/// `source` must name a managed object that device permissions for AUDIT name.
 ///
 /// # Errors
 /// 403 without role or permission, 422 for a wrong parameter, 413 when the query takes too long.
@@ -85,8 +85,8 @@ pub async fn get(
     Ok(reply::found(media_type, &record, &wire.links()))
 }
 
-/// `DELETE /audit/auditRecords`: deletes what the filters of GET find, without any everything (Y-04). 204 when all are gone; a
-/// client that goes away earlier leaves the rest.
+/// `DELETE /audit/auditRecords`: deletes what the filters of GET find, without any everything (Y-04). 204 when all
+/// are gone; a client that goes away earlier leaves the rest.
 ///
 /// # Errors
 /// 403 without ROLE_AUDIT_ADMIN, 422 for a wrong parameter.
@@ -105,7 +105,8 @@ fn reading(caller: &Caller) -> Authority {
     caller.authority(role::AUDIT_READ, Api::Audit, Permission::Read)
 }
 
-/// Lets the role through, and device permissions to the records of a managed object that they name. Nobody owns a record.
+/// Lets the role through, and device permissions to the records of a managed object that they name. Nobody owns a
+/// record.
 async fn authorize(
     edge: &Edge,
     caller: &Caller,

@@ -276,8 +276,8 @@ impl Entry {
     }
 }
 
-/// One template for every combination of filters, named by them in this order (document 2, Measurement). A series is one
-/// of a value fragment, so it is asked for with that only (G-04).
+/// One template for every combination of filters, named by them in this order (document 2, Measurement). A series is
+/// one of a value fragment, so it is asked for with that only (G-04).
 fn measurement_templates(base: &str) -> impl Iterator<Item = (String, Value)> {
     const FILTERS: [(&str, &str); 5] = [
         ("Source", "source={source}"),

@@ -1,6 +1,7 @@
 //! `/inventory/binaries`: managed objects with content (rulings I-05, I-12, V-04, V-05).
 //!
-//! Bytes pass through in both directions; neither a whole file nor a connection to the database is held for a slow client.
+//! Bytes pass through in both directions; neither a whole file nor a connection to the database is held for a slow
+//! client.
 
 use std::sync::Arc;
 
@@ -39,12 +40,11 @@ const FRAMING: usize = 256 << 10;
 /// Bytes of the part `filesize`.
 const MAX_SIZE_TEXT: usize = 64;
 
-/// `POST /inventory/binaries`: stores a file and creates the managed object it is the content of. The parts `object` and, if
-/// it is sent, `filesize` come before the part `file`, so that a wrong one costs no upload.
+/// `POST /inventory/binaries`: stores a file and creates the managed object it is the content of. The parts `object`
+/// and, if it is sent, `filesize` come before the part `file`, so that a wrong one costs no upload.
 ///
-/// # Errors
-/// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a broken form, 413 for a file that is too large, as soon as
-/// that is known, 415 for no form, 422 for missing, doubled or wrong parts.
+/// # Errors 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a broken form, 413 for a file that is
+/// too large, as soon as that is known, 415 for no form, 422 for missing, doubled or wrong parts.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     if !caller.roles.has(role::INVENTORY_ADMIN) {
         caller.require(role::INVENTORY_CREATE)?;
@@ -53,7 +53,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let media_type = wire.accepted("managedObject")?;
     let limits = edge.limits();
     let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
-    let Sent { object, upload, binary } = match receive(&edge, &caller.tenant, &mut form).await {
+    let Sent { object, upload, binary } = match Box::pin(receive(&edge, &caller.tenant, &mut form)).await {
         Ok(sent) => sent,
         Err(refusal) => {
             form.refuse().await;
@@ -90,8 +90,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 
-/// `GET /inventory/binaries/<id>`: the bytes, with their own media type and as a file to save (V-05). Content that is deleted or
-/// replaced meanwhile ends the answer early, which the client sees by its length.
+/// `GET /inventory/binaries/<id>`: the bytes, with their own media type and as a file to save (V-05). Content that is
+/// deleted or replaced meanwhile ends the answer early, which the client sees by its length.
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for one that is absent or no binary.

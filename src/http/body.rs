@@ -99,8 +99,8 @@ const PASSING_OVER: Duration = Duration::from_secs(30);
 /// A client that has not sent anything for this long is waiting for its answer.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Reads what a client still sends of a body that is refused, and forgets it. The connection is closed behind the refusal, so a
-/// client in the middle of sending would find it broken instead of reading why.
+/// Reads what a client still sends of a body that is refused, and forgets it. The connection is closed behind the
+/// refusal, so a client in the middle of sending would find it broken instead of reading why.
 pub async fn pass_over(mut rest: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin) {
     let (begun, mut left) = (Instant::now(), PASSED_OVER);
     while let Ok(Some(Ok(chunk))) = tokio::time::timeout(PAUSE, rest.next()).await {

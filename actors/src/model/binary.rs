@@ -33,8 +33,8 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// The value of the header `Content-Disposition`: the name in ASCII for old clients and, where that lost something, in full
-    /// (RFC 6266, RFC 5987; V-05).
+    /// The value of the header `Content-Disposition`: the name in ASCII for old clients and, where that lost
+    /// something, in full (RFC 6266, RFC 5987; V-05).
     pub fn disposition(&self) -> String {
         let plain = |c: char| if c.is_ascii_graphic() && !"\"\\%".contains(c) || c == ' ' { c } else { '_' };
         let ascii: String = self.name.chars().map(plain).collect();

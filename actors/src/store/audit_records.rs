@@ -123,8 +123,8 @@ pub async fn list_audit_records(
     Ok(Page { count, ..page_of(records, page, position) })
 }
 
-/// Deletes what matches; without a filter everything (Y-04). Many short transactions instead of one: a million records do not
-/// run into the time limit of a statement, and who stops halfway has deleted half and may ask again.
+/// Deletes what matches; without a filter everything (Y-04). Many short transactions instead of one: a million
+/// records do not run into the time limit of a statement, and who stops halfway has deleted half and may ask again.
 ///
 /// # Errors
 /// `Unavailable` or `Database`; then part of them may be gone.

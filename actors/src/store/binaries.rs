@@ -1,9 +1,10 @@
-//! Binaries in PostgreSQL: bytes in rows of a quarter of a megabyte, so that neither upload nor download holds more than that.
+//! Binaries in PostgreSQL: bytes in rows of a quarter of a megabyte, so that neither upload nor download holds more
+//! than that.
 //!
-//! All that the rest knows of where bytes are is in this file: [`Upload`] writes and finishes, [`read_chunk`] reads, a deleted
-//! owner takes its bytes along. An upload holds neither a transaction nor a connection while it waits for its client: its
-//! chunks are short statements under an id that nobody knows yet, and the transaction that creates or changes the owner makes
-//! them its content. What broken uploads leave is swept away.
+//! All that the rest knows of where bytes are is in this file: [`Upload`] writes and finishes, [`read_chunk`] reads,
+//! a deleted owner takes its bytes along. An upload holds neither a transaction nor a connection while it waits for
+//! its client: its chunks are short statements under an id that nobody knows yet, and the transaction that creates or
+//! changes the owner makes them its content. What broken uploads leave is swept away.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -77,7 +78,8 @@ impl Upload {
         self.length.unsigned_abs()
     }
 
-    /// Adds bytes; what fills a chunk is stored before this returns, which is the back-pressure. One statement per chunk.
+    /// Adds bytes; what fills a chunk is stored before this returns, which is the back-pressure. One statement per
+    /// chunk.
     ///
     /// # Errors
     /// `Invalid` when the upload takes longer than half a day, `Unavailable` or `Database`.
@@ -150,8 +152,8 @@ async fn delete_unfinished(database: &Database, tenant: &TenantId, id: BinaryId)
     Ok(())
 }
 
-/// Makes uploads the content of managed objects, in the transaction that writes these; what was their content before goes.
-/// Gives the ids of those that have become content; the others are gone, or their object is.
+/// Makes uploads the content of managed objects, in the transaction that writes these; what was their content before
+/// goes. Gives the ids of those that have become content; the others are gone, or their object is.
 pub(crate) async fn attach_binaries(
     client: &tokio_postgres::Client,
     (delete_replaced, attach): (&Statement, &Statement),

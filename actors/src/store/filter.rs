@@ -89,9 +89,9 @@ impl Filtered {
         )
     }
 
-    /// The statement that deletes at most `rows` rows of the first table in `FROM`, whose columns `tenant` and `id` are
-    /// its key; `id` is that column as the conditions name it. Rows that somebody else is deleting are passed over, so that
-    /// two deletions never wait for each other in opposite orders.
+    /// The statement that deletes at most `rows` rows of the first table in `FROM`, whose columns `tenant` and `id`
+    /// are its key; `id` is that column as the conditions name it. Rows that somebody else is deleting are passed
+    /// over, so that two deletions never wait for each other in opposite orders.
     pub(super) fn delete(&mut self, table: &'static str, id: &'static str, rows: i64) -> String {
         self.parameters.push(Box::new(rows));
         let (from, conditions, limit) = (self.from, &self.conditions, self.parameters.len());

@@ -1,5 +1,5 @@
--- Of all tenants: leftovers belong to nobody any more. A day is longer than any upload may take. Another server that sweeps at
--- the same time takes other rows.
+-- Of all tenants: leftovers belong to nobody any more. A day is longer than any upload may take. Another server that
+-- sweeps at the same time takes other rows.
 DELETE FROM binaries b
 USING (
     SELECT tenant, id

@@ -82,6 +82,13 @@ async fn file_name_and_type_are_those_of_the_part_else_of_the_object_else_defaul
             "größe \"1\"",
             "application/octet-stream",
         ),
+        (
+            json!({}),
+            "; filename=\"größe.txt\"\r\nContent-Type: text/plain; charset=utf-8",
+            "\"gr__e.txt\"; filename*=UTF-8''gr%C3%B6%C3%9Fe.txt",
+            "größe.txt",
+            "text/plain; charset=utf-8",
+        ),
         (json!({}), "", "\"file\"", "file", "application/octet-stream"),
     ] {
         let file = part(&format!("Content-Disposition: form-data; name=\"file\"{headers}"), b"x");
