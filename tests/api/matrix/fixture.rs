@@ -129,6 +129,40 @@ impl Fixture {
                     "severity": "major", "activity": SECRET, "source": {"id": "1"}});
                 id(admin.create("/audit/auditRecords", &record).await)
             }
+            "binary" => {
+                let form = "--b\r\nContent-Disposition: form-data; name=\"object\"\r\n\r\n{\"name\":\"zebra\"}\r\n\
+                    --b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"zebra\"\r\n\r\nzebra\r\n--b--\r\n";
+                let request = owner.request("POST", "/inventory/binaries").accepting_json();
+                let request = request.header("Content-Type", "multipart/form-data; boundary=b").body(form);
+                id(request.send().await.json())
+            }
+            "user" => {
+                let name = format!("{SECRET}-user-{number}");
+                admin.create("/user/main/users", &json!({"userName": name, "password": "secret-1"})).await;
+                name
+            }
+            "member" => {
+                let name = format!("{SECRET}-user-{number}");
+                admin.create("/user/main/users", &json!({"userName": name, "password": "secret-1"})).await;
+                let path = format!("/user/main/groups/{}/users", things["group"]);
+                admin.create(&path, &json!({"user": {"id": name}})).await;
+                name
+            }
+            "group" | "group with role" => {
+                let group = json!({"name": format!("{SECRET} group {number}")});
+                let group = id(admin.create("/user/main/groups", &group).await);
+                if name == "group with role" {
+                    let path = format!("/user/main/groups/{group}/roles");
+                    admin.create(&path, &json!({"role": {"name": "ROLE_EVENT_READ"}})).await;
+                }
+                group
+            }
+            "option" => {
+                let key = format!("key {number}");
+                let option = json!({"category": "settings", "key": key, "value": SECRET});
+                admin.create("/tenant/options", &option).await;
+                key.replace(' ', "%20")
+            }
             other => panic!("no fixture is called {other}"),
         }
     }
