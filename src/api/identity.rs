@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
-use platform_actors::model::access::{Api, Authority, Grants, Ownership, Permission};
+use platform_actors::model::access::{Api, Authority, Grants, Permission};
 use platform_actors::model::external_id::{ExternalId, NewExternalId};
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::model::reference::WantedReferences;
 use platform_actors::model::role;
-use platform_actors::store::access::Source;
 use platform_actors::{Error, store};
 
 use crate::auth::Caller;
@@ -31,7 +30,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let mode = wire.mode()?;
     let object = ManagedObjectId::parse(&path)?;
-    authorize(&edge, &caller, object, writing(&caller)).await?;
+    caller.reaches(&edge, object, &writing(&caller)).await?;
     let media_type = wire.accepted("externalId")?;
     wire.check_content_type(&["externalId"])?;
     let pair = NewExternalId::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -40,7 +39,7 @@ pub async fn create(
     let id = match mode.stores() {
         true => store::external_ids::insert_external_id(database, &caller.tenant, object, pair).await?,
         false => {
-            let wanted = WantedReferences::default();
+            let wanted = WantedReferences::NONE;
             store::managed_objects::get_managed_object(database, &caller.tenant, object, wanted).await?;
             ExternalId { pair, object: None }
         }
@@ -62,7 +61,7 @@ pub async fn list(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let object = ManagedObjectId::parse(&path)?;
-    authorize(&edge, &caller, object, reading(&caller)).await?;
+    caller.reaches(&edge, object, &reading(&caller)).await?;
     let media_type = wire.accepted("externalIdCollection")?;
     let ids =
         store::external_ids::list_external_ids(edge.platform.database(), &caller.tenant, object).await?;
@@ -77,7 +76,7 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
     let media_type = wire.accepted("externalId")?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
     let (object, id) = store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
-    authorize(&edge, &caller, object, reading(&caller)).await?;
+    caller.reaches(&edge, object, &reading(&caller)).await?;
     Ok(reply::found(media_type, &id, &wire.links()))
 }
 
@@ -89,7 +88,7 @@ pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result
     let mode = wire.mode()?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
     let (object, id) = store::external_ids::get_external_id(database, &caller.tenant, pair).await?;
-    authorize(&edge, &caller, object, writing(&caller)).await?;
+    caller.reaches(&edge, object, &writing(&caller)).await?;
     if mode.stores() {
         store::external_ids::delete_external_id(database, &caller.tenant, object, &id.pair).await?;
     }
@@ -107,17 +106,6 @@ fn writing(caller: &Caller) -> Authority {
         true => Authority::Role,
         false => Authority::Limited(Grants::default()),
     }
-}
-
-async fn authorize(
-    edge: &Edge,
-    caller: &Caller,
-    object: ManagedObjectId,
-    authority: Authority,
-) -> Result<()> {
-    let by = (&authority, &*caller.user, Ownership::Counts);
-    let database = edge.platform.database();
-    Ok(store::access::authorize(database, &caller.tenant, object, by, Source::has_fragment).await?)
 }
 
 /// The pair a path names. Read from the path as it was sent: the router has decoded its own copy, in which an encoded

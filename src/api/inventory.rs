@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::Error;
 use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
-use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::access::Api;
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::model::managed_object::{
-    Cascade, ManagedObject, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
+    Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
 };
 use platform_actors::model::reference::WantedReferences;
 use platform_actors::model::role;
 use platform_actors::naming::naming;
 use platform_actors::store;
-use platform_actors::store::access::Source;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -84,12 +82,8 @@ pub async fn get(
     let media_type = wire.accepted("managedObject")?;
     let id = ManagedObjectId::parse(&path)?;
     let wanted = wanted_references(&Query::parse(wire.query_string()))?;
-    let database = edge.platform.database();
-    let object = store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
-    match may_read(&edge, &caller, &object).await? {
-        true => Ok(reply::found(media_type, &object, &wire.links())),
-        false => Err(ApiError::forbidden()),
-    }
+    let object = caller.sees(&edge, id, wanted).await?;
+    Ok(reply::found(media_type, &object, &wire.links()))
 }
 
 /// `PUT /inventory/managedObjects/<id>`: changes what was sent; an empty body object is a heartbeat (I-15).
@@ -184,7 +178,7 @@ pub async fn supported_series(
 
 async fn series(caller: &Caller, id: &str, edge: &Edge) -> Result<Vec<(String, String)>> {
     let id = ManagedObjectId::parse(id)?;
-    authorize_reading(edge, caller, id).await?;
+    caller.sees(edge, id, WantedReferences::NONE).await?;
     Ok(store::managed_objects::list_series(edge.platform.database(), &caller.tenant, id).await?)
 }
 
@@ -198,54 +192,9 @@ fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> 
 ///
 /// # Errors
 /// `Invalid` for anything but true and false.
-pub(super) fn wanted_references(query: &Query) -> Result<WantedReferences> {
+fn wanted_references(query: &Query) -> Result<WantedReferences> {
     Ok(WantedReferences {
         children: query.flag("withChildren")?.unwrap_or(true),
         parents: query.flag("withParents")?.unwrap_or(false),
     })
-}
-
-/// Whether a caller may see an object: by role, as its owner, by device permission, or because it is global (I-05).
-///
-/// # Errors
-/// `Unavailable` or `Database`.
-pub(super) async fn may_read(edge: &Edge, caller: &Caller, object: &ManagedObject) -> Result<bool> {
-    let Some(id) = object.id else { return Ok(true) };
-    if object.fragments.get(&naming().fragment("Global")).is_some() {
-        return Ok(true);
-    }
-    let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-    match authorize(edge, caller, id, &authority).await {
-        Ok(()) => Ok(true),
-        Err(ApiError::Platform(Error::Forbidden | Error::NotFound { .. })) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// Lets a caller through who may see an object (I-05).
-///
-/// # Errors
-/// 403; 404 for an unknown object.
-pub(super) async fn authorize_reading(edge: &Edge, caller: &Caller, id: ManagedObjectId) -> Result<()> {
-    let (database, wanted) = (edge.platform.database(), WantedReferences { children: false, parents: false });
-    let object = store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
-    match may_read(edge, caller, &object).await? {
-        true => Ok(()),
-        false => Err(ApiError::forbidden()),
-    }
-}
-
-/// Lets a caller through whom a role, ownership or a device permission allows it.
-///
-/// # Errors
-/// 403; 404 for an unknown object when no role grants all.
-pub(super) async fn authorize(
-    edge: &Edge,
-    caller: &Caller,
-    id: ManagedObjectId,
-    authority: &Authority,
-) -> Result<()> {
-    let by = (authority, &*caller.user, Ownership::Counts);
-    let database = edge.platform.database();
-    Ok(store::access::authorize(database, &caller.tenant, id, by, Source::has_fragment).await?)
 }

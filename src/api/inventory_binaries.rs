@@ -13,7 +13,7 @@ use futures_util::{Stream, stream};
 use platform_actors::Error;
 use platform_actors::device::{DeleteManagedObject, NewObject, ReplaceBinary, UpdateManagedObject};
 use platform_actors::limits::Limits;
-use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::access::Api;
 use platform_actors::model::alarm::missing;
 use platform_actors::model::binary::{self, Binary};
 use platform_actors::model::body::Body;
@@ -22,7 +22,6 @@ use platform_actors::model::managed_object::{Cascade, ManagedObjectFilter, NewMa
 use platform_actors::model::reference::WantedReferences;
 use platform_actors::model::role;
 use platform_actors::naming::naming;
-use platform_actors::store::access::Source;
 use platform_actors::store::binaries::Upload;
 use platform_actors::store::{self, Database};
 
@@ -97,11 +96,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// 403 for an object the caller may not see, 404 for one that is absent or no binary.
 pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let id = ManagedObjectId::parse(&path)?;
-    let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-    match authorize(&edge, &caller, id, authority).await {
-        Err(ApiError::Platform(Error::Forbidden)) if is_global(&edge, &caller, id).await? => {}
-        other => other?,
-    }
+    caller.sees(&edge, id, WantedReferences::NONE).await?;
     let database = edge.platform.database().clone();
     let binary = store::binaries::get_binary(&database, &caller.tenant, id).await?;
 
@@ -127,7 +122,7 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
-    authorize(&edge, &caller, id, origin.authority.clone()).await?;
+    caller.reaches(&edge, id, &origin.authority).await?;
     let media_type = wire.accepted("managedObject")?;
     let (database, limit) = (edge.platform.database(), edge.limits().binary_bytes);
     let replaced = store::binaries::get_binary(database, &caller.tenant, id).await?;
@@ -167,7 +162,7 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
-    authorize(&edge, &caller, id, origin.authority.clone()).await?;
+    caller.reaches(&edge, id, &origin.authority).await?;
     store::binaries::get_binary(edge.platform.database(), &caller.tenant, id).await?;
     edge.platform
         .tenant(&caller.tenant)
@@ -281,19 +276,4 @@ fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<
             Ok(Some((bytes, (number + 1, left))))
         }
     })
-}
-
-/// A global object is everybody's to read (I-05).
-async fn is_global(edge: &Edge, caller: &Caller, id: ManagedObjectId) -> Result<bool> {
-    let database = edge.platform.database();
-    let wanted = WantedReferences { children: false, parents: false };
-    let object = store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
-    Ok(object.fragments.get(&naming().fragment("Global")).is_some())
-}
-
-/// As for the object itself: role, owner, device permission (I-05).
-async fn authorize(edge: &Edge, caller: &Caller, id: ManagedObjectId, authority: Authority) -> Result<()> {
-    let by = (&authority, &*caller.user, Ownership::Counts);
-    let database = edge.platform.database();
-    Ok(store::access::authorize(database, &caller.tenant, id, by, Source::has_fragment).await?)
 }

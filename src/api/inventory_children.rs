@@ -15,7 +15,6 @@ use platform_actors::model::role;
 use platform_actors::store::{self, links::Children};
 use platform_actors::{Error, Noun};
 
-use super::inventory::{authorize_reading, may_read};
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
@@ -39,12 +38,12 @@ pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>)
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let of = children(&path.0, &path.1)?;
-    authorize_reading(&edge, &caller, of.parent).await?;
+    caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
     let database = edge.platform.database();
     let page = store::links::list_children(database, &caller.tenant, of, &request).await?;
     let mut references = Vec::with_capacity(page.members.len());
     for child in page.members {
-        if may_read(&edge, &caller, &child).await? {
+        if caller.may_see(&edge, &child).await? {
             references.push(ManagedObjectReference { kind: of.kind, parent: of.parent, child });
         }
     }
@@ -59,7 +58,7 @@ pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>)
 pub async fn get(caller: Caller, wire: Wire, path: ChildPath, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObjectReference")?;
     let (of, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
-    authorize_reading(&edge, &caller, of.parent).await?;
+    caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
     let reference = reference(&edge, &caller, of, child).await?;
     Ok(reply::found(media_type, &reference, &wire.links()))
 }
@@ -85,7 +84,7 @@ pub async fn create(
     // Before the body is looked at: who may not write the parent learns nothing from it (E-04).
     let of = children(&path.0, &path.1)?;
     let authority = caller.authority(role::INVENTORY_ADMIN, Api::ManagedObject, Permission::Admin);
-    super::inventory::authorize(&edge, &caller, of.parent, &authority).await?;
+    caller.reaches(&edge, of.parent, &authority).await?;
     let body = NewChildren::parse(body.json(edge.limits().body_bytes).await?)?;
     let asked = Asked { caller: &caller, of, origin: Arc::new(origin), media_type };
     match body {
@@ -187,7 +186,7 @@ async fn reference(
         return Err(Error::not_found(Noun::Link, child).into());
     }
     let reference = reference_unlinked(edge, caller, of, child).await?;
-    match may_read(edge, caller, &reference.child).await? {
+    match caller.may_see(edge, &reference.child).await? {
         true => Ok(reference),
         false => Err(ApiError::forbidden()),
     }

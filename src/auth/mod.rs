@@ -6,6 +6,7 @@ mod domains;
 mod flights;
 mod jwt;
 mod lanes;
+mod objects;
 pub mod password;
 mod rsa;
 pub mod sealing;

@@ -80,6 +80,11 @@ pub struct WantedReferences {
     pub parents: bool,
 }
 
+impl WantedReferences {
+    /// For reads that look at the object alone.
+    pub const NONE: Self = Self { children: false, parents: false };
+}
+
 impl Default for WantedReferences {
     fn default() -> Self {
         Self { children: true, parents: false }

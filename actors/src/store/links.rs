@@ -211,7 +211,7 @@ pub async fn add_references(
     objects: &mut [ManagedObject],
     wanted: WantedReferences,
 ) -> Result<()> {
-    if objects.is_empty() || wanted == (WantedReferences { children: false, parents: false }) {
+    if objects.is_empty() || wanted == WantedReferences::NONE {
         return Ok(());
     }
     let client = database.reader().await?;

@@ -33,6 +33,11 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO group_members (tenant, group_id, user_name) \
             SELECT $1, 4711, 'user' || n FROM generate_series(1, 2500) n",
         "INSERT INTO options (tenant, category, key, value) VALUES ($1, 'c', 'k', 'v')",
+        // One that is somebody's content, and one that is still being uploaded.
+        "INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at) \
+            VALUES ($1, 1, 1, 'x', 'x/y', 1, now()), ($1, 2, NULL, NULL, NULL, NULL, now())",
+        "INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ($1, 1, 0, 'x'), ($1, 2, 0, 'x')",
+        "INSERT INTO measurement_series (tenant, source, fragment, series) VALUES ($1, 1, 'f', 's')",
     ] {
         server.database().execute(statement, &[&tenant]).await;
     }

@@ -1,0 +1,63 @@
+//! Which managed objects a caller reaches: the rule of [`model::access`](platform_actors::model::access), asked at the edge
+//! (I-05, I-06, U-12).
+
+use platform_actors::Error;
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::id::ManagedObjectId;
+use platform_actors::model::managed_object::ManagedObject;
+use platform_actors::model::reference::WantedReferences;
+use platform_actors::model::role;
+use platform_actors::naming::naming;
+use platform_actors::store;
+use platform_actors::store::access::Source;
+
+use super::Caller;
+use crate::http::error::{ApiError, Result};
+use crate::server::Edge;
+
+impl Caller {
+    /// Lets a caller through whom a role allows it, ownership, or a device permission on the object itself.
+    ///
+    /// # Errors
+    /// `Forbidden`; `NotFound` for an unknown object when no role grants all.
+    pub async fn reaches(&self, edge: &Edge, id: ManagedObjectId, authority: &Authority) -> Result<()> {
+        let by = (authority, &*self.user, Ownership::Counts);
+        let database = edge.platform.database();
+        Ok(store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
+    }
+
+    /// Whether the caller may see an object that was read: one of the above, or because it is global (I-05).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn may_see(&self, edge: &Edge, object: &ManagedObject) -> Result<bool> {
+        let Some(id) = object.id else { return Ok(true) };
+        if object.fragments.get(&naming().fragment("Global")).is_some() {
+            return Ok(true);
+        }
+        let authority = self.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
+        match self.reaches(edge, id, &authority).await {
+            Ok(()) => Ok(true),
+            Err(ApiError::Platform(Error::Forbidden | Error::NotFound { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// An object that the caller may see.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown object, `Forbidden` for one the caller may not see (E-04).
+    pub async fn sees(
+        &self,
+        edge: &Edge,
+        id: ManagedObjectId,
+        wanted: WantedReferences,
+    ) -> Result<ManagedObject> {
+        let database = edge.platform.database();
+        let object = store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
+        match self.may_see(edge, &object).await? {
+            true => Ok(object),
+            false => Err(ApiError::forbidden()),
+        }
+    }
+}
