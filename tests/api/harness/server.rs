@@ -104,6 +104,9 @@ impl TestServer {
 /// A held poll gets its head with the first space, so this often a test learns that its poll is held.
 const KEEP_ALIVE: Duration = Duration::from_millis(50);
 
+/// Sessions outlive what a test does between two connects, on a busy machine too.
+const SESSION_INTERVAL: Duration = Duration::from_secs(120);
+
 /// The settings of tests: any free port, one thread of each kind, few connections, spaces soon.
 fn settings(database: &TestDatabase) -> Settings {
     let mut settings = Settings {
@@ -119,6 +122,7 @@ fn settings(database: &TestDatabase) -> Settings {
     };
     settings.store.data_dir = database.data_dir().into();
     settings.limits.keep_alive = KEEP_ALIVE;
+    settings.limits.session_interval = SESSION_INTERVAL;
     settings
 }
 
