@@ -9,6 +9,7 @@ pub mod audit_record;
 pub mod body;
 pub mod fragments;
 pub mod id;
+pub mod inventory_query;
 pub mod links;
 pub mod managed_object;
 pub mod origin;
