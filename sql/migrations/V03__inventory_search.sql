@@ -6,37 +6,31 @@
 -- beyond ASCII is a letter, and Latin, Greek and Cyrillic capitals have small ones. Words are cut and their number
 -- is bounded, so that no text can be too large for the index.
 CREATE FUNCTION search_words(of_text text) RETURNS text[]
-    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-DECLARE
-    lowered text := lower(left(of_text, 16384) COLLATE "C");
-BEGIN
-    IF octet_length(lowered) <> char_length(lowered) THEN
-        lowered := translate(
-            lowered,
-            'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ',
-            'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюя');
-    END IF;
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN ARRAY(
         SELECT DISTINCT left(word, 64)
-        FROM regexp_split_to_table(lowered, '[^0-9a-z\u0080-\U0010FFFF]+') AS word
+        FROM regexp_split_to_table(
+            CASE
+                WHEN octet_length(of_text) = char_length(of_text) THEN lower(left(of_text, 16384) COLLATE "C")
+                ELSE translate(
+                    lower(left(of_text, 16384) COLLATE "C"),
+                    'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ',
+                    'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюя')
+            END,
+            '[^0-9a-z\u0080-\U0010FFFF]+') AS word
         WHERE word <> ''
         LIMIT 1000
     );
-END
-$$;
 
 -- The words an object is found by: those of its type, name and owner and of its top-level texts.
 CREATE FUNCTION object_words(type text, name text, owner text, fragments jsonb) RETURNS tsvector
-    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN array_to_tsvector(search_words(concat_ws(
         ' ', type, name, owner,
         (SELECT string_agg(left(member.value #>> '{}', 4096), ' ')
         FROM jsonb_each(fragments) AS member
         WHERE jsonb_typeof(member.value) = 'string')
     )));
-END
-$$;
 
 -- What finds the objects that have, for each word of a text, a word that starts with it. Null without any word.
 CREATE FUNCTION search_prefixes(of_text text) RETURNS tsquery

@@ -16,6 +16,11 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
+    /// How many members of the whole collection one request looks at for a caller who sees only part of it (P-07).
+    pub fn scan_budget(&self) -> u32 {
+        10 * self.size.max(100)
+    }
+
     /// The page of a collection that can have no members.
     pub fn empty<T>(&self) -> Page<T> {
         let count = match self.total {
@@ -69,8 +74,12 @@ impl std::fmt::Display for Position {
 pub enum Count {
     /// Nobody asked.
     Omitted,
-    /// Not told, because the caller sees only part of them (P-07).
-    Withheld,
+    /// Not told, because the caller sees only part of them (P-07). `currentPage` then counts the members of the whole
+    /// collection, and the next page starts this many further on.
+    Withheld {
+        /// Members of the whole collection that were looked at for this page.
+        scanned: u32,
+    },
     /// This many.
     Of(i64),
 }

@@ -7,11 +7,9 @@ use tokio_postgres::{Row, Statement};
 
 use super::Database;
 use super::alarms::fragments;
-use super::filter::{Filtered, Order, page_of};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::{ManagedObject, ManagedObjectFilter, ManagedObjectPatch};
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::managed_object::{ManagedObject, ManagedObjectPatch};
 use crate::model::timestamp::Timestamp;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/managed_objects/insert.sql");
@@ -20,7 +18,7 @@ pub(crate) const DELETE: &str = include_str!("../../../sql/queries/managed_objec
 const FIND: &str = include_str!("../../../sql/queries/managed_objects/find.sql");
 
 /// The columns of a managed object, in the order [`from_row`] reads them.
-const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
+pub(super) const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
 
 /// A change of a managed object, merged with what is stored by the statement itself.
 #[derive(Debug, Clone)]
@@ -113,63 +111,7 @@ pub async fn get_managed_object(
     from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)
 }
 
-/// A page of managed objects by ascending id, or, with `ids`, in the order of that list (I-07).
-///
-/// # Errors
-/// `Timeout`, `Unavailable` or `Database`.
-pub async fn list_managed_objects(
-    database: &Database,
-    tenant: &TenantId,
-    filter: &ManagedObjectFilter,
-    page: &PageRequest,
-) -> Result<Page<ManagedObject>> {
-    let client = database.reader().await?;
-    let mut filtered = filtered(tenant, filter);
-    let count = match page.total {
-        _ if filter.visible_to.is_some() => Count::Withheld,
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(&filtered.count()).await?;
-            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
-        }
-        TotalPages::Omitted => Count::Omitted,
-    };
-    // Rows of a list of ids come in the order of the list: its place stands in for the id.
-    let order = if filter.ids.is_some() { Order::Id("wanted.place") } else { Order::Id("o.id") };
-    let columns = match filter.ids.is_some() {
-        true => format!("{COLUMNS}, wanted.place"),
-        false => format!("{COLUMNS}, o.id"),
-    };
-    let statement = client.prepare_cached(&filtered.page(&columns, order, page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
-    let page = page_of(rows, page, |row| Position::of_id(row.get(7)));
-    let members = page.members.iter().map(from_row).collect::<Result<Vec<_>>>()?;
-    Ok(Page { members, next: page.next, count })
-}
-
-fn filtered(tenant: &TenantId, filter: &ManagedObjectFilter) -> Filtered {
-    // The ids are the second parameter, for the tenant is always the first.
-    let from = match filter.ids.is_some() {
-        true => {
-            "unnest($2::bigint[]) WITH ORDINALITY AS wanted (id, place) JOIN managed_objects o ON o.id = wanted.id"
-        }
-        false => "managed_objects o",
-    };
-    let mut filtered = Filtered::new(from, "o.tenant", tenant.as_str());
-    filtered.and_some(
-        "o.id = ANY($)",
-        filter.ids.as_ref().map(|ids| ids.iter().map(|id| id.0).collect::<Vec<i64>>()),
-    );
-    filtered.and_some("o.type = $", filter.type_.clone());
-    filtered.and_some("o.fragment_names @> ARRAY[$::text]", filter.fragment_type.clone());
-    let global = format!(
-        "(o.owner = $ OR o.fragment_names @> ARRAY['{}'])",
-        crate::naming::naming().fragment("Global").replace('\'', "''")
-    );
-    filtered.and_some(&global, filter.visible_to.clone());
-    filtered
-}
-
-fn from_row(row: &Row) -> Result<ManagedObject> {
+pub(super) fn from_row(row: &Row) -> Result<ManagedObject> {
     Ok(ManagedObject {
         id: Some(ManagedObjectId(row.get(0))),
         type_: row.get(1),
