@@ -49,7 +49,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let page = match filter(&query)? {
         Some(filter) => {
             let database = edge.platform.database();
-            store::alarm_collection::list_alarms(database, &caller.tenant, &filter, &authority, &request).await?
+            store::alarm_collection::list_alarms(database, &caller.tenant, &filter, &authority, &request)
+                .await?
         }
         None => request.empty(),
     };

@@ -56,14 +56,9 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let request = page_request(&query)?;
     let filter = filter(&query)?;
     let (database, by) = (edge.platform.database(), (&authority, &*caller.user));
-    let page = store::inventory_collection::list_managed_objects(
-        database,
-        &caller.tenant,
-        &filter,
-        by,
-        &request,
-    )
-    .await?;
+    let page =
+        store::inventory_collection::list_managed_objects(database, &caller.tenant, &filter, by, &request)
+            .await?;
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 

@@ -2,11 +2,11 @@
 
 use tokio_postgres::Row;
 
+use super::Database;
 use super::filter::{Filtered, page_of};
 use super::inventory_query as query;
 use super::managed_objects::{COLUMNS, from_row};
 use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
-use super::Database;
 use crate::error::Result;
 use crate::model::access::{Authority, Grants};
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -127,7 +127,8 @@ impl List<'_> {
                 Window { skipped, ..Window::first(rows, wanted + i64::from(skipped == 0)) }
             }
         };
-        let Stretch { mut rows, end } = window.stretch(self.window(&walk, &conditions, window, filtered).await?);
+        let Stretch { mut rows, end } =
+            window.stretch(self.window(&walk, &conditions, window, filtered).await?);
         let is_full = rows.len() as i64 >= wanted;
         if is_full || way.is_short() {
             rows.truncate(wanted as usize);
@@ -181,10 +182,9 @@ impl List<'_> {
             (filtered.parameter(i64::from(self.page.size) + 1), filtered.parameter(skipped));
         let found = match self.conditions(None, &mut Filtered::new("", "o.tenant", "")) {
             None => format!("managed_objects o WHERE {}", filtered.conditions()),
-            Some(_) => format!(
-                "(SELECT o.* FROM managed_objects o WHERE {} OFFSET 0) o",
-                filtered.conditions()
-            ),
+            Some(_) => {
+                format!("(SELECT o.* FROM managed_objects o WHERE {} OFFSET 0) o", filtered.conditions())
+            }
         };
         let statement = format!(
             "SELECT o.*, o.id AS position FROM (SELECT sorted.id, row_number() OVER () AS place FROM ( \
@@ -227,9 +227,8 @@ impl List<'_> {
         // A row comparison goes straight to the position in the index, and the planner has no other index to prefer.
         let mut along = |column: &str, value: &Option<String>| {
             let value = filtered.parameter(value.clone().unwrap_or_default());
-            walk.bounds = format!(
-                "o.tenant = $1 AND ({column}, o.id) > ({value}, {after}) AND {column} <= {value}"
-            );
+            walk.bounds =
+                format!("o.tenant = $1 AND ({column}, o.id) > ({value}, {after}) AND {column} <= {value}");
             walk.sort = format!("{column}, o.id");
         };
         match way {
@@ -270,7 +269,9 @@ impl List<'_> {
         };
         let plain = filter.query.is_none();
         let ids = || filter.ids.iter().flatten().map(|id| id.0).collect::<Vec<i64>>();
-        add(filter.ids.is_some(), Some(Way::Ids), &mut || format!("o.id = ANY({})", filtered.parameter(ids())));
+        add(filter.ids.is_some(), Some(Way::Ids), &mut || {
+            format!("o.id = ANY({})", filtered.parameter(ids()))
+        });
         for (kind, child) in parents_of(filter) {
             let Some(child) = child else { continue };
             add(true, Some(Way::Parents(kind, child)), &mut || {

@@ -4,3 +4,6 @@ mod lifecycle;
 mod list;
 mod notifications;
 mod ownership;
+mod query;
+mod query_model;
+mod visibility;

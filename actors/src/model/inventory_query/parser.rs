@@ -341,7 +341,9 @@ impl<'a> Parser<'a> {
         let found: String = self.text[at..].chars().take(30).collect();
         let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
         let place = self.text[..at].chars().count() + 1;
-        Error::Invalid(format!("Invalid value of 'query' at character {place}: expected {what}, found {found}"))
+        Error::Invalid(format!(
+            "Invalid value of 'query' at character {place}: expected {what}, found {found}"
+        ))
     }
 
     fn refused(&self, at: usize, allowed: &str) -> Error {

@@ -132,7 +132,9 @@ fn length_depth_and_numbers_of_things_are_bounded() {
     assert!(refused(&format!("{} eq 1", vec!["a"; 17].join("."))).contains("16 names"));
     assert!(refused(&format!("a eq '{}'", "*a".repeat(17))).contains("16 wildcards"));
     assert!(refused(&format!("$orderby={}", vec!["a"; 9].join(","))).contains("8 paths"));
-    assert!(matches!(condition(&vec!["has(a)"; 200].join(" or ")), Condition::Any(parts) if parts.len() == 200));
+    assert!(
+        matches!(condition(&vec!["has(a)"; 200].join(" or ")), Condition::Any(parts) if parts.len() == 200)
+    );
 }
 
 proptest! {
