@@ -1,44 +1,43 @@
 -- What the collection of managed objects is searched by (I-07, I-08): words of texts, values inside fragments, names,
 -- timestamps inside fragments.
 
--- The words of a text, in lower case. Not by the database's locale: an index must not change with a system's C
--- library, and the private PostgreSQL runs in the C locale, which knows no letters but those of ASCII. Here everything
--- beyond ASCII is a letter, and Latin, Greek and Cyrillic capitals have small ones. Words are cut and their number
--- is bounded, so that no text can be too large for the index.
-CREATE FUNCTION search_words(of_text text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN ARRAY(
-        SELECT DISTINCT left(word, 64)
-        FROM regexp_split_to_table(
-            CASE
-                WHEN octet_length(of_text) = char_length(of_text) THEN lower(left(of_text, 16384) COLLATE "C")
-                ELSE translate(
-                    lower(left(of_text, 16384) COLLATE "C"),
-                    'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ',
-                    'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюя')
-            END,
-            '[^0-9a-z\u0080-\U0010FFFF]+') AS word
-        WHERE word <> ''
-        LIMIT 1000
-    );
-
--- The words an object is found by: those of its type, name and owner and of its top-level texts.
+-- The words an object is found by: those of its type, name and owner and of its top-level texts, in lower case.
+--
+-- Not by the database's locale: an index must not change with a system's C library, and the private PostgreSQL runs in the C
+-- locale, which knows no letters but those of ASCII. Here everything beyond ASCII is a letter, and Latin, Greek and
+-- Cyrillic capitals have small ones. Words are cut and their number is bounded, so that no text can be too large for the
+-- index. It calls nothing of ours by name: a restore of a dump runs it without a search path.
 CREATE FUNCTION object_words(type text, name text, owner text, fragments jsonb) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN array_to_tsvector(search_words(concat_ws(
-        ' ', type, name, owner,
-        (SELECT string_agg(left(member.value #>> '{}', 4096), ' ')
-        FROM jsonb_each(fragments) AS member
-        WHERE jsonb_typeof(member.value) = 'string')
-    )));
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    texts text;
+    words text[];
+BEGIN
+    SELECT string_agg(left(member.value #>> '{}', 4096), ' ') INTO texts
+    FROM jsonb_each(fragments) AS member
+    WHERE jsonb_typeof(member.value) = 'string';
+    texts := lower(left(concat_ws(' ', type, name, owner, texts), 16384) COLLATE "C");
+    IF octet_length(texts) <> char_length(texts) THEN
+        texts := translate(
+            texts,
+            'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ',
+            'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюя');
+    END IF;
+    words := array_remove(regexp_split_to_array(texts, '[^0-9a-z\u0080-\U0010FFFF]+'), '');
+    IF char_length(texts) > 64 THEN
+        words := ARRAY(SELECT left(word, 64) FROM unnest(words[1:1000]) AS word);
+    END IF;
+    RETURN array_to_tsvector(words);
+END
+$$;
 
 -- What finds the objects that have, for each word of a text, a word that starts with it. Null without any word.
 CREATE FUNCTION search_prefixes(of_text text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    -- Quotes are safe: a word holds none.
+    -- A word holds no quote.
     RETURN (
-        SELECT string_agg('''' || replace(word, '''', '''''') || ''':*', ' & ')::tsquery
-        FROM unnest(search_words(of_text)) AS word
+        SELECT string_agg('''' || word || ''':*', ' & ')::tsquery
+        FROM unnest(tsvector_to_array(object_words(of_text, NULL, NULL, '{}'))) AS word
     );
 
 -- The instant a JSON text tells, in the form every timestamp has; null where it tells none, never an error.

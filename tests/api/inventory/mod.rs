@@ -4,6 +4,7 @@ mod lifecycle;
 mod list;
 mod notifications;
 mod ownership;
+mod plans;
 mod query;
 mod query_model;
 mod visibility;
