@@ -17,6 +17,10 @@ use crate::naming::naming;
 
 /// Most rows a window grows to for a large page.
 const LARGEST_WINDOW: i64 = 20_000;
+/// Most rows of a second window: about what finding a hundred rows by an index costs.
+const SECOND_WINDOW: i64 = 8000;
+/// Words of a text that are compared for their rarity.
+const MOST_WORDS: usize = 8;
 /// Rows of a walk that is short by its nature.
 const ALL: i64 = 1 << 40;
 
@@ -39,7 +43,7 @@ pub async fn list_managed_objects(
         return list.limited(grants, user).await;
     }
     let count = match page.total {
-        TotalPages::Counted => list.matching().counted(&client).await?,
+        TotalPages::Counted => list.matching().await?.counted(&client).await?,
         TotalPages::Omitted => Count::Omitted,
     };
     let order = filter.query.as_ref().map(|query| query.order.as_slice()).unwrap_or_default();
@@ -112,54 +116,62 @@ impl List<'_> {
     async fn by_id(&self) -> Result<Vec<Row>> {
         let way = Way::of(self.filter);
         let (skipped, wanted) = (self.skipped(), i64::from(self.page.size) + 1);
-        let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
-        let walk = self.walk(way, self.page.after.map(|after| after.id), &mut filtered);
-        let conditions = self.conditions(Some(way), &mut filtered);
-        let Some(conditions) = conditions else {
-            let window = Window { offset: skipped, rows: wanted, skipped: 0, limit: wanted };
-            return Ok(window.stretch(self.window(&walk, "true", window, filtered).await?).rows);
-        };
-        let window = match way.is_short() {
-            true => Window { offset: 0, rows: ALL, skipped, limit: wanted },
-            false => {
+        let all_match = self.conditions(Some(way), &mut Filtered::new("", "o.tenant", "")).is_none();
+        let after = self.page.after.map(|after| after.id);
+        let window = match (all_match, way.is_short()) {
+            (true, _) => Window { offset: skipped, rows: wanted, skipped: 0, limit: wanted },
+            (false, true) => Window { offset: 0, rows: ALL, skipped, limit: wanted },
+            (false, false) if skipped == 0 => return self.windows(way, after, wanted).await,
+            (false, false) => {
                 let rows = (10 * (wanted + skipped)).clamp(WINDOW, LARGEST_WINDOW);
-                // The last row of the window is one more when it does not match.
-                Window { skipped, ..Window::first(rows, wanted + i64::from(skipped == 0)) }
+                let found =
+                    self.window(way, after, Window { offset: 0, rows, skipped, limit: wanted }).await?;
+                // Whether the window was the whole collection is not told, so what is not full is asked for again.
+                return match found.rows.len() as i64 {
+                    full if full == wanted => Ok(found.rows),
+                    _ => self.indexed(after, skipped, wanted).await,
+                };
             }
         };
-        let Stretch { mut rows, end } =
-            window.stretch(self.window(&walk, &conditions, window, filtered).await?);
-        let is_full = rows.len() as i64 >= wanted;
-        if is_full || way.is_short() {
-            rows.truncate(wanted as usize);
-            return Ok(rows);
-        }
-        match end {
-            Some(end) => {
-                let more = self.indexed(Some(position(&end).id), 0, wanted - rows.len() as i64).await?;
-                rows.extend(more);
-                Ok(rows)
-            }
-            None if skipped == 0 => Ok(rows),
-            None => self.indexed(self.page.after.map(|after| after.id), skipped, wanted).await,
-        }
+        Ok(self.window(way, after, window).await?.rows)
     }
 
-    async fn window(
-        &self,
-        walk: &Walk,
-        conditions: &str,
-        window: Window,
-        mut filtered: Filtered,
-    ) -> Result<Vec<Row>> {
-        let statement = walk.window(conditions, window, &mut filtered);
-        self.rows(&statement, &filtered).await
+    /// What matches much is found in the first window; what matches enough that a second one should suffice is looked for
+    /// there, for rows in order are cheaper than rows all over the table; what is rare is found by indexes.
+    async fn windows(&self, way: Way, after: Option<i64>, wanted: i64) -> Result<Vec<Row>> {
+        let (mut after, mut rows) = (after, Vec::new());
+        let mut size = (10 * wanted).clamp(WINDOW, LARGEST_WINDOW);
+        for attempt in 1..=2 {
+            let missing = wanted - rows.len() as i64;
+            // The last row of the window is one more when it does not match.
+            let found = self.window(way, after, Window::first(size, missing + 1)).await?;
+            rows.extend(found.rows);
+            let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else { break };
+            after = Some(position(&end).id);
+            let missing = wanted - rows.len() as i64;
+            let expected = size * missing / (rows.len() as i64).max(1) * 3 / 2 + WINDOW / 4;
+            if rows.is_empty() || expected > SECOND_WINDOW || attempt == 2 {
+                rows.extend(self.indexed(after, 0, missing).await?);
+                break;
+            }
+            size = expected;
+        }
+        rows.truncate(wanted as usize);
+        Ok(rows)
+    }
+
+    async fn window(&self, way: Way, after: Option<i64>, window: Window) -> Result<Stretch> {
+        let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
+        let walk = self.walk(way, after, &mut filtered);
+        let conditions = self.conditions(Some(way), &mut filtered).unwrap_or_else(|| "true".into());
+        let statement = walk.window(&conditions, window, &mut filtered);
+        Ok(window.stretch(self.rows(&statement, &filtered).await?))
     }
 
     /// What matches behind an id, found by indexes: the planner learns nothing of the page, so it cannot hope to find
     /// it early on a walk.
     async fn indexed(&self, after: Option<i64>, skipped: i64, limit: i64) -> Result<Vec<Row>> {
-        let mut filtered = self.matching();
+        let mut filtered = self.matching().await?;
         filtered.and_some("o.id > $", after);
         let (limit, skipped) = (filtered.parameter(limit), filtered.parameter(skipped));
         let statement = format!(
@@ -172,10 +184,31 @@ impl List<'_> {
         self.rows(&statement, &filtered).await
     }
 
+    /// Of the words of the text the one that the planner thinks fewest objects have. The index collects all objects
+    /// of each word it is asked for; asked for `pump 123` as it stands it would collect every pump.
+    async fn rarest_word(&self) -> Result<Option<String>> {
+        let Some(text) = self.filter.text.as_ref().filter(|_| self.filter.query.is_none()) else {
+            return Ok(None);
+        };
+        let words = "SELECT unnest(tsvector_to_array(object_words($1, NULL, NULL, '{}')))";
+        let mut rarest = None;
+        for row in self.client.query(words, &[text]).await?.iter().take(MOST_WORDS) {
+            let word: String = row.get(0);
+            let explain =
+                "EXPLAIN (FORMAT JSON) SELECT FROM managed_objects o WHERE o.words @@ search_prefixes($1)";
+            let plan: serde_json::Value = self.client.query_one(explain, &[&word]).await?.get(0);
+            let rows = plan[0]["Plan"]["Plan Rows"].as_f64().unwrap_or_default();
+            if rarest.as_ref().is_none_or(|(fewest, _)| rows < *fewest) {
+                rarest = Some((rows, word));
+            }
+        }
+        Ok(rarest.map(|(_, word)| word))
+    }
+
     /// A page in the order of the query. Found first and sorted then, unless everything matches: then an index may have
     /// the order.
     async fn sorted(&self, keys: &[SortKey]) -> Result<Vec<Row>> {
-        let mut filtered = self.matching();
+        let mut filtered = self.matching().await?;
         let sort = query::order(keys, &mut filtered);
         let skipped = i64::from(self.page.current - 1) * i64::from(self.page.size);
         let (limit, skipped) =
@@ -292,7 +325,8 @@ impl List<'_> {
             format!("o.fragment_names @> ARRAY[{}::text]", filtered.parameter(filter.fragment_type.clone()))
         });
         add(plain && filter.text.is_some(), None, &mut || {
-            format!("o.words @@ search_prefixes({})", filtered.parameter(filter.text.clone()))
+            // A test of every row; the index is asked for one word, see `rarest_word`.
+            format!("(o.words @@ search_prefixes({})) IS TRUE", filtered.parameter(filter.text.clone()))
         });
         if let Some(condition) = filter.query.as_ref().and_then(|query| query.condition.as_ref()) {
             add(true, None, &mut || query::clause(condition, filtered));
@@ -300,13 +334,16 @@ impl List<'_> {
         (!conditions.is_empty()).then(|| conditions.join(" AND "))
     }
 
-    /// All filters, without a page.
-    fn matching(&self) -> Filtered {
+    /// All filters, without a page, in the form that indexes serve.
+    async fn matching(&self) -> Result<Filtered> {
         let mut filtered = Filtered::new("managed_objects o", "o.tenant", self.tenant.as_str());
         if let Some(conditions) = self.conditions(None, &mut filtered) {
             filtered.and_clause(&conditions);
         }
-        filtered
+        if let Some(word) = self.rarest_word().await? {
+            filtered.and("o.words @@ search_prefixes($)", word);
+        }
+        Ok(filtered)
     }
 
     /// Matching objects before the page, when the place where the page before ended is not known.
