@@ -118,11 +118,15 @@ impl List<'_> {
         let (skipped, wanted) = (self.skipped(), i64::from(self.page.size) + 1);
         let all_match = self.conditions(Some(way), &mut Filtered::new("", "o.tenant", "")).is_none();
         let after = self.page.after.map(|after| after.id);
-        let window = match (all_match, way.is_short()) {
-            (true, _) => Window { offset: skipped, rows: wanted, skipped: 0, limit: wanted },
-            (false, true) => Window { offset: 0, rows: ALL, skipped, limit: wanted },
-            (false, false) if skipped == 0 => return self.windows(way, after, wanted).await,
-            (false, false) => {
+        if all_match {
+            let (after, offset) = self.skip(way, skipped).await?;
+            let window = Window { offset, rows: wanted, skipped: 0, limit: wanted };
+            return Ok(self.window(way, after, window).await?.rows);
+        }
+        let window = match way.is_short() {
+            true => Window { offset: 0, rows: ALL, skipped, limit: wanted },
+            false if skipped == 0 => return self.windows(way, after, wanted).await,
+            false => {
                 let rows = (10 * (wanted + skipped)).clamp(WINDOW, LARGEST_WINDOW);
                 let found =
                     self.window(way, after, Window { offset: 0, rows, skipped, limit: wanted }).await?;
@@ -134,6 +138,23 @@ impl List<'_> {
             }
         };
         Ok(self.window(way, after, window).await?.rows)
+    }
+
+    /// Leaves rows out at the start of a walk: gives where it starts, and how many are still to be left out. On a long walk the
+    /// place is looked up in the index alone.
+    async fn skip(&self, way: Way, rows: i64) -> Result<(Option<i64>, i64)> {
+        let after = self.page.after.map(|after| after.id);
+        if rows == 0 || way.is_short() {
+            return Ok((after, rows));
+        }
+        let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
+        let Walk { from, bounds, sort, .. } = self.walk(way, after, &mut filtered);
+        let last = filtered.parameter(rows - 1);
+        let statement =
+            format!("SELECT o.id FROM {from} WHERE {bounds} ORDER BY {sort} LIMIT 1 OFFSET {last}");
+        let found = self.rows(&statement, &filtered).await?;
+        // Behind the end of the collection there is nothing to walk.
+        Ok((Some(found.first().map_or(i64::MAX, |row| row.get(0))), 0))
     }
 
     /// What matches much is found in the first window; what matches enough that a second one should suffice is looked for
@@ -230,8 +251,10 @@ impl List<'_> {
     /// The page of a caller without the role.
     async fn limited(&self, grants: &Grants, user: &str) -> Result<Page<ManagedObject>> {
         let way = Way::of(self.filter);
+        let offset = if self.page.after.is_some() { 0 } else { i64::from(self.page.current) - 1 };
+        let (after, offset) = self.skip(way, offset).await?;
         let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
-        let walk = self.walk(way, self.page.after.map(|after| after.id), &mut filtered);
+        let walk = self.walk(way, after, &mut filtered);
         let conditions = self.conditions(Some(way), &mut filtered).unwrap_or_else(|| "true".into());
         let global = filtered.parameter(naming().fragment("Global"));
         let sight = Sight {
@@ -241,7 +264,6 @@ impl List<'_> {
             public: format!("o.fragment_names @> ARRAY[{global}::text]"),
             holds_fragment: "o.fragment_names && reach.fragments",
         };
-        let offset = if self.page.after.is_some() { 0 } else { i64::from(self.page.current) - 1 };
         let window = Window { offset, rows: self.page.scan_budget().into(), skipped: 0, limit: ALL };
         let statement = walk.limited_window(&conditions, window, &sight, &mut filtered);
         limited_page(self.page, window, self.rows(&statement, &filtered).await?, position, from_row)
