@@ -129,9 +129,9 @@ fn length_depth_and_numbers_of_things_are_bounded() {
     assert!(refused(&"not ".repeat(100)).contains("levels"));
     assert!(refused(&"(".repeat(8000)).contains("levels"));
     assert!(refused(&vec!["has(a)"; 201].join(" or ")).contains("200 conditions"));
-    assert!(refused(&format!("{} eq 1", vec!["a"; 17].join("."))).contains("16 names"));
+    assert!(refused(&format!("{} eq 1", ["a"; 17].join("."))).contains("16 names"));
     assert!(refused(&format!("a eq '{}'", "*a".repeat(17))).contains("16 wildcards"));
-    assert!(refused(&format!("$orderby={}", vec!["a"; 9].join(","))).contains("8 paths"));
+    assert!(refused(&format!("$orderby={}", ["a"; 9].join(","))).contains("8 paths"));
     assert!(
         matches!(condition(&vec!["has(a)"; 200].join(" or ")), Condition::Any(parts) if parts.len() == 200)
     );
