@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use super::Database;
 use super::alarms::from_row;
 use super::filter::{Filtered, page_of};
-use super::walk::{Sight, WINDOW, Walk, Window, limited_page};
+use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
 use crate::error::{Error, Result};
 use crate::model::access::{Authority, Grants};
 use crate::model::alarm::{Alarm, AlarmFilter, TimeOrder};
@@ -19,12 +19,12 @@ use crate::model::timestamp::Timestamp;
 const COLUMNS: &str = "a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count, \
     a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, \
     (SELECT o.name FROM managed_objects o WHERE o.tenant = a.tenant AND o.id = a.source) AS name, a.time AS position";
+/// Where an alarm stands in the collection.
+const PLACES: &str = "a.id, a.time AS position";
 /// A window that brought too little is followed by one so many times as large.
 const GROWTH: i64 = 8;
 /// Rows of the largest window.
 const LARGEST_WINDOW: i64 = 128_000;
-/// Limit of a window whose rows are all wanted.
-const ALL: i64 = 1 << 40;
 
 /// A page of alarms, newest first unless reverted (P-06). Who lacks the role sees those that device permissions name: the
 /// source by its lineage, and a fragment of the alarm (P-07).
@@ -62,58 +62,77 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// The rows of a page and one more. No index knows status, severity or type: the collection is walked by time, in
-    /// windows that grow, until the page is full.
+    /// The rows of a page and one more.
     async fn by_time(&self, deadline: Instant) -> Result<Vec<Row>> {
         let wanted = i64::from(self.page.size) + 1;
-        let mut skipped = match self.page.after {
+        let skipped = match self.page.after {
             Some(_) => 0,
             None => i64::from(self.page.current - 1) * i64::from(self.page.size),
         };
-        let (mut after, mut size, mut found) = (self.page.after, WINDOW, Vec::new());
-        loop {
-            let mut filtered = Filtered::new("", "a.tenant", self.tenant.as_str());
-            let walk = self.walk(after, &mut filtered);
-            let window = match self.conditions(&mut filtered) {
-                // Every row matches: those of the pages before need not be looked at.
-                None => Window { offset: skipped, rows: wanted, skipped: 0, limit: ALL },
-                Some(conditions) => {
-                    let window = Window::first(size, skipped.saturating_add(wanted) + 1);
-                    let stretch = self.stretch(&walk, &conditions, window, filtered).await?;
-                    let before = skipped.min(stretch.rows.len() as i64);
-                    skipped -= before;
-                    found.extend(stretch.rows.into_iter().skip(before as usize));
-                    let Some(end) = stretch.end.filter(|_| (found.len() as i64) < wanted) else {
-                        found.truncate(wanted as usize);
-                        return Ok(found);
-                    };
-                    if Instant::now() > deadline {
-                        return Err(Error::Timeout);
-                    }
-                    after = Some(position(&end));
-                    size = (size * GROWTH).min(LARGEST_WINDOW);
-                    continue;
-                }
-            };
-            return Ok(self.stretch(&walk, "true", window, filtered).await?.rows);
+        if self.conditions(&mut Filtered::new("", "a.tenant", "")).is_none() {
+            // Every row matches: those of the pages before need not be looked at.
+            let window = Window { offset: skipped, rows: wanted, skipped: 0, limit: wanted };
+            return Ok(self.window(COLUMNS, self.page.after, window).await?.rows);
+        }
+        match self.skip(skipped, deadline).await? {
+            Some(after) => self.matching_rows(after, wanted, deadline).await,
+            None => Ok(Vec::new()),
         }
     }
 
-    async fn stretch(
+    /// Leaves matching rows out: gives where to go on, `None` behind the end. Only places are read, for there may be a
+    /// great many.
+    async fn skip(&self, mut skipped: i64, deadline: Instant) -> Result<Option<Option<Position>>> {
+        let (mut after, mut size) = (self.page.after, WINDOW);
+        while skipped > 0 {
+            let found = self.window(PLACES, after, Window::first(size, skipped.saturating_add(1))).await?;
+            let rows = found.rows.len() as i64;
+            after = match (rows >= skipped, found.end) {
+                (true, _) => found.rows.get(skipped as usize - 1).map(position),
+                (false, Some(end)) => Some(position(&end)),
+                (false, None) => return Ok(None),
+            };
+            skipped -= rows;
+            size = grown(size, deadline)?;
+        }
+        Ok(Some(after))
+    }
+
+    /// The first rows that match behind a position. No index knows status, severity or type: the collection is walked by
+    /// time, in windows that grow, until there are enough.
+    async fn matching_rows(
         &self,
-        walk: &Walk,
-        conditions: &str,
-        window: Window,
-        mut filtered: Filtered,
-    ) -> Result<super::walk::Stretch> {
-        let statement = walk.window(conditions, window, &mut filtered);
+        mut after: Option<Position>,
+        wanted: i64,
+        deadline: Instant,
+    ) -> Result<Vec<Row>> {
+        let (mut rows, mut size) = (Vec::new(), WINDOW);
+        loop {
+            let missing = wanted - rows.len() as i64;
+            // The last row of the window is one more when it does not match.
+            let found = self.window(COLUMNS, after, Window::first(size, missing + 1)).await?;
+            rows.extend(found.rows);
+            let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else {
+                rows.truncate(wanted as usize);
+                return Ok(rows);
+            };
+            after = Some(position(&end));
+            size = grown(size, deadline)?;
+        }
+    }
+
+    async fn window(&self, columns: &str, after: Option<Position>, window: Window) -> Result<Stretch> {
+        let mut filtered = Filtered::new("", "a.tenant", self.tenant.as_str());
+        let walk = self.walk(columns, after, &mut filtered);
+        let conditions = self.conditions(&mut filtered).unwrap_or_else(|| "true".into());
+        let statement = walk.window(&conditions, window, &mut filtered);
         Ok(window.stretch(self.client.query(&statement, &filtered.parameters()).await?))
     }
 
     /// The page of a caller without the role.
     async fn limited(&self, grants: &Grants) -> Result<Page<Alarm>> {
         let mut filtered = Filtered::new("", "a.tenant", self.tenant.as_str());
-        let walk = self.walk(self.page.after, &mut filtered);
+        let walk = self.walk(COLUMNS, self.page.after, &mut filtered);
         let conditions = self.conditions(&mut filtered).unwrap_or_else(|| "true".into());
         let sight = Sight {
             source: "a.source",
@@ -124,14 +143,14 @@ impl List<'_> {
                 WHERE a.fragments -> held.name IS NOT NULL)",
         };
         let offset = if self.page.after.is_some() { 0 } else { i64::from(self.page.current) - 1 };
-        let window = Window { offset, rows: self.page.scan_budget().into(), skipped: 0, limit: ALL };
+        let window = Window::limited(offset, self.page);
         let statement = walk.limited_window(&conditions, window, &sight, &mut filtered);
         let rows = self.client.query(&statement, &filtered.parameters()).await?;
         limited_page(self.page, window, rows, position, from_row)
     }
 
     /// The way through the alarms, or through those of the source, from behind a position.
-    fn walk(&self, after: Option<Position>, filtered: &mut Filtered) -> Walk {
+    fn walk(&self, columns: &str, after: Option<Position>, filtered: &mut Filtered) -> Walk {
         let (than, direction) = match self.filter.order {
             TimeOrder::NewestFirst => ('<', " DESC"),
             TimeOrder::OldestFirst => ('>', ""),
@@ -161,7 +180,7 @@ impl List<'_> {
             alias: "a",
             bounds,
             sort: format!("{sort}a.time{direction}, a.id{direction}"),
-            columns: COLUMNS.into(),
+            columns: columns.into(),
         }
     }
 
@@ -192,6 +211,14 @@ impl List<'_> {
             filtered.and_clause(&conditions);
         }
         filtered
+    }
+}
+
+/// The next window; all windows of a request together have the time of one statement.
+fn grown(size: i64, deadline: Instant) -> Result<i64> {
+    match Instant::now() > deadline {
+        true => Err(Error::Timeout),
+        false => Ok((size * GROWTH).min(LARGEST_WINDOW)),
     }
 }
 

@@ -264,7 +264,7 @@ impl List<'_> {
             public: format!("o.fragment_names @> ARRAY[{global}::text]"),
             holds_fragment: "o.fragment_names && reach.fragments",
         };
-        let window = Window { offset, rows: self.page.scan_budget().into(), skipped: 0, limit: ALL };
+        let window = Window::limited(offset, self.page);
         let statement = walk.limited_window(&conditions, window, &sight, &mut filtered);
         limited_page(self.page, window, self.rows(&statement, &filtered).await?, position, from_row)
     }

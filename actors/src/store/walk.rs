@@ -76,7 +76,7 @@ impl Walk {
         )
     }
 
-    /// The same for a caller who sees only part of the rows; all rows that match are given, with what is `seen`.
+    /// The same for a caller who sees only part of the rows.
     ///
     /// The lineages of all sources are looked up together, each link and each owner by its key: `OFFSET 0` keeps the planner
     /// from joining whole tables because a recursion might find anything.
@@ -98,6 +98,7 @@ impl Walk {
         });
         let devices = filtered.parameter(sight.grants.devices());
         let fragments = filtered.parameter(sight.grants.fragments());
+        let (end, limit) = (filtered.parameter(window.end()), filtered.parameter(window.limit));
         let Self { alias, columns, .. } = self;
         let Sight { source, public, holds_fragment, .. } = sight;
         format!(
@@ -117,10 +118,11 @@ impl Walk {
                 SELECT source, bool_or(fragment IS NULL) AS whole, \
                     array_agg(fragment) FILTER (WHERE fragment IS NOT NULL) AS fragments \
                 FROM reaching GROUP BY source) \
-             SELECT {columns}, {alias}.place, \
-                ({alias}.matched AND ({public} OR reach.whole OR {holds_fragment})) IS TRUE AS seen \
-             FROM walked {alias} LEFT JOIN reach ON reach.source = {source} \
-             ORDER BY {alias}.place"
+             SELECT {columns}, {alias}.place, {alias}.seen FROM ( \
+                SELECT {alias}.*, ({alias}.matched AND ({public} OR reach.whole OR {holds_fragment})) IS TRUE AS seen \
+                FROM walked {alias} LEFT JOIN reach ON reach.source = {source}) {alias} \
+             WHERE {alias}.seen OR {alias}.place = {end} \
+             ORDER BY {alias}.place LIMIT {limit}"
         )
     }
 
@@ -142,6 +144,12 @@ impl Walk {
 }
 
 impl Window {
+    /// The rows that are looked at for a caller who sees only part of them: of those seen a page and one more, and the last
+    /// row of the window.
+    pub(super) fn limited(offset: i64, page: &PageRequest) -> Self {
+        Self { offset, rows: page.scan_budget().into(), skipped: 0, limit: i64::from(page.size) + 2 }
+    }
+
     /// Rows from the start of the walk, until as many match as are wanted.
     pub(super) fn first(rows: i64, limit: i64) -> Self {
         Self { offset: 0, rows, skipped: 0, limit }
