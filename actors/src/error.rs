@@ -96,7 +96,10 @@ pub enum Error {
     #[error("Access is denied: {0}")]
     Refused(&'static str),
     /// A query ran into its time limit.
-    #[error("the query was stopped by its time limit; narrow it by source or time range")]
+    #[error(
+        "the query was stopped by its time limit; narrow it by source, type or time range, and reach a distant page by \
+             following the links 'next' instead of 'currentPage' alone"
+    )]
     Timeout,
     /// A change lost against others that were made at the same time; worth trying again.
     #[error("changed by somebody else at the same moment, try again")]

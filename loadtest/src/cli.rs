@@ -70,6 +70,10 @@ pub(crate) enum Scenario {
     Alarms(Alarms),
     /// Polls held and nothing happening
     Hold(Hold),
+    /// Reads of a large inventory, one after the other; filled by `inventory-fill`
+    Inventory(Inventory),
+    /// Fills a database with a large inventory, by SQL
+    InventoryFill(InventoryFill),
 }
 
 /// Settings of `fleet`.
@@ -151,6 +155,51 @@ pub(crate) struct Hold {
     /// Seconds of nothing happening, over which the CPU is measured
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
+}
+
+/// The shape of the inventory that `inventory-fill` makes and `inventory` reads.
+#[derive(Debug, Clone, Copy, Args, Serialize)]
+pub(crate) struct Shape {
+    /// Managed objects
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+    pub(crate) objects: u32,
+    /// How many of them are devices, evenly spread
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) devices: u32,
+}
+
+/// Settings of `inventory`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Inventory {
+    /// As the database was filled
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) shape: Shape,
+    /// Requests of each kind
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) requests: u32,
+    /// Page reached through the links `next`
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) page: u32,
+    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    #[arg(long, default_value_t = 50)]
+    pub(crate) limit: u32,
+}
+
+/// Settings of `inventory-fill`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct InventoryFill {
+    /// Database of the server, `postgres://…` or `key=value …`; the server must have started on it once
+    #[arg(long, env = "LOADTEST_DATABASE_URL", hide_env_values = true)]
+    #[serde(skip)]
+    pub(crate) database_url: String,
+    /// Tenant whose inventory is filled
+    #[arg(long, default_value = "main")]
+    pub(crate) tenant: String,
+    /// What is made
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) shape: Shape,
 }
 
 #[cfg(test)]

@@ -40,6 +40,9 @@ pub(crate) enum Error {
     /// The WebSocket failed.
     #[error("WebSocket: {0}")]
     WebSocket(#[from] Box<tokio_tungstenite::tungstenite::Error>),
+    /// The database that was to be filled refused.
+    #[error("database: {0}")]
+    Database(#[from] tokio_postgres::Error),
     /// An answer did not come within the time every step is given.
     #[error("no answer to {0} in time")]
     Timeout(&'static str),

@@ -13,6 +13,7 @@ mod cli;
 mod connection;
 mod devices;
 mod error;
+mod inventory;
 mod ledger;
 mod long_polling;
 mod mark;

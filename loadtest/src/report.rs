@@ -43,6 +43,9 @@ pub(crate) struct Report {
     /// The verdict over the deliveries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ledger: Option<Audit>,
+    /// Reads by kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reads: Vec<Reads>,
     /// Devices that could not be removed afterwards.
     pub(crate) devices_left: usize,
 }
@@ -65,6 +68,18 @@ pub(crate) struct Posts {
     per_second: f64,
     by_status: BTreeMap<String, u64>,
     latency: Latency,
+}
+
+/// Reads of one kind; latency runs from the request to the whole answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Reads {
+    /// What was asked for.
+    pub(crate) kind: &'static str,
+    /// Answers by status; empty where the server does not have this request.
+    pub(crate) by_status: BTreeMap<u16, u64>,
+    /// Bytes of the last body.
+    pub(crate) bytes: usize,
+    pub(crate) latency: Latency,
 }
 
 /// Notifications; latency runs from the due time of the post to the delivery.
@@ -112,6 +127,13 @@ impl Latency {
             p999_ms: at(0.999),
             max_ms: histogram.max() as f64 / 1000.0,
         }
+    }
+}
+
+impl Latency {
+    /// Whether 99 of 100 took no longer.
+    pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
+        self.p99_ms <= f64::from(milliseconds)
     }
 }
 
@@ -205,6 +227,7 @@ impl Report {
             rows.push(("deliveries/s", format!("{:.0}", deliveries.per_second)));
             rows.push(("post-to-delivery latency", deliveries.latency.row()));
         }
+        rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
         rows.extend(self.memory.iter().flat_map(Memory::rows));
         rows.extend(self.cpu.iter().map(Cpu::row));
         rows.extend(self.clients.iter().map(|clients| ("clients", clients.row())));
@@ -224,6 +247,15 @@ impl Latency {
             "p50 {:.2}  p90 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
             self.p50_ms, self.p90_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
         )
+    }
+}
+
+impl Reads {
+    fn row(&self) -> String {
+        match self.by_status.is_empty() {
+            true => "not offered by this server".to_owned(),
+            false => format!("{}  {:?}, {} bytes", self.latency.row(), self.by_status, self.bytes),
+        }
     }
 }
 

@@ -4,6 +4,8 @@ mod alarms;
 mod fanout;
 mod fleet;
 mod hold;
+mod inventory;
+mod inventory_fill;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +35,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
         cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
+        cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
+        cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
     }
 }
 
@@ -121,6 +125,7 @@ impl Bench {
             cpu: None,
             clients: None,
             ledger: None,
+            reads: Vec::new(),
             devices_left: 0,
         }
     }

@@ -143,6 +143,17 @@ impl Target {
         .into_bytes()
     }
 
+    /// A complete GET request; `path` may be a whole link.
+    pub(crate) fn get(&self, path: &str) -> Vec<u8> {
+        let base = format!("http://{}", self.authority);
+        let path = path.strip_prefix(&base).unwrap_or(path);
+        format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\r\n",
+            self.authority, self.authorization
+        )
+        .into_bytes()
+    }
+
     /// A complete DELETE request.
     pub(crate) fn delete(&self, path: &str) -> Vec<u8> {
         format!(

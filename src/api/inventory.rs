@@ -1,12 +1,14 @@
 //! `/inventory/managedObjects` (document 2, Inventory; rulings I-01 to I-16).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{DeleteManagedObject, NewObject, UpdateManagedObject};
-use platform_actors::model::access::Api;
+use platform_actors::model::access::{Api, Permission};
 use platform_actors::model::id::ManagedObjectId;
+use platform_actors::model::inventory_query::InventoryQuery;
 use platform_actors::model::managed_object::{
     Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
 };
@@ -43,30 +45,57 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
 }
 
-/// `GET /inventory/managedObjects`: a page of objects by ascending id; without ROLE_INVENTORY_READ only those the
-/// caller owns and those that are global (I-05).
+/// `GET /inventory/managedObjects`: a page of objects by ascending id, filtered by I-07 and I-08; without
+/// ROLE_INVENTORY_READ only what the caller owns, what device permissions name and what is global (I-05, P-07).
 ///
 /// # Errors
-/// 422 for a wrong parameter, 413 when the query takes too long.
+/// 422 for a wrong parameter or query, 413 when it takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let media_type = wire.accepted("managedObjectCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
-    let filter = ManagedObjectFilter {
-        type_: query.get("type").map(ToOwned::to_owned),
-        fragment_type: query.get("fragmentType").map(ToOwned::to_owned),
-        // Ids that are none name nothing: they are dropped like unknown ones (I-07).
-        ids: query.get("ids").map(|_| {
-            query.list("ids").into_iter().filter_map(|id| ManagedObjectId::parse(id).ok()).collect()
-        }),
-        visible_to: (!caller.roles.has(role::INVENTORY_READ)).then(|| caller.user.to_string()),
-    };
-    let database = edge.platform.database();
+    let filter = filter(&query)?;
+    let (database, by) = (edge.platform.database(), (&authority, &*caller.user));
     let mut page =
-        store::managed_objects::list_managed_objects(database, &caller.tenant, &filter, &request).await?;
+        store::inventory_collection::list_managed_objects(database, &caller.tenant, &filter, by, &request)
+            .await?;
     let wanted = wanted_references(&query)?;
     store::links::add_references(database, &caller.tenant, &mut page.members, wanted).await?;
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
+}
+
+/// Reads the filters of I-07.
+fn filter(query: &Query) -> Result<ManagedObjectFilter> {
+    let text = |name: &str| query.get(name).map(ToOwned::to_owned);
+    let mut filter = ManagedObjectFilter {
+        type_: text("type"),
+        fragment_type: text("fragmentType"),
+        // Every word starts with nothing.
+        text: text("text").filter(|text| !text.is_empty()),
+        owner: text("owner"),
+        query: query.get("query").map(InventoryQuery::parse).transpose()?,
+        ..ManagedObjectFilter::default()
+    };
+    if query.get("ids").is_some() {
+        // Ids that are none name nothing: they are dropped like unknown ones (I-07). An object is given once.
+        let ids = query.list("ids").into_iter().filter_map(|id| ManagedObjectId::parse(id).ok());
+        let mut known = HashSet::new();
+        filter.ids = Some(ids.filter(|id| known.insert(*id)).collect());
+    }
+    for (name, child) in [
+        ("childDeviceId", &mut filter.child_device),
+        ("childAssetId", &mut filter.child_asset),
+        ("childAdditionId", &mut filter.child_addition),
+    ] {
+        match query.get(name).map(ManagedObjectId::parse) {
+            Some(Ok(id)) => *child = Some(id),
+            // What is no id has no parents.
+            Some(Err(_)) => filter.ids = Some(Vec::new()),
+            None => {}
+        }
+    }
+    Ok(filter)
 }
 
 /// `GET /inventory/managedObjects/<id>`.

@@ -13,7 +13,7 @@ use futures_util::{Stream, stream};
 use platform_actors::Error;
 use platform_actors::device::{DeleteManagedObject, NewObject, ReplaceBinary, UpdateManagedObject};
 use platform_actors::limits::Limits;
-use platform_actors::model::access::Api;
+use platform_actors::model::access::{Api, Permission};
 use platform_actors::model::alarm::missing;
 use platform_actors::model::binary::{self, Binary};
 use platform_actors::model::body::Body;
@@ -80,12 +80,16 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let request = page_request(&query)?;
     let filter = ManagedObjectFilter {
         fragment_type: Some(naming().fragment("IsBinary")),
-        visible_to: (!caller.roles.has(role::INVENTORY_READ)).then(|| caller.user.to_string()),
         ..ManagedObjectFilter::default()
     };
     let database = edge.platform.database();
-    let page =
-        store::managed_objects::list_managed_objects(database, &caller.tenant, &filter, &request).await?;
+    let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
+    let by = (&authority, &*caller.user);
+    let mut page =
+        store::inventory_collection::list_managed_objects(database, &caller.tenant, &filter, by, &request)
+            .await?;
+    let wanted = WantedReferences::default();
+    store::links::add_references(database, &caller.tenant, &mut page.members, wanted).await?;
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 

@@ -84,16 +84,21 @@ where
         map.serialize_entry(self.name, &members)?;
         let total_pages = match self.page.count {
             Count::Omitted => None,
-            Count::Withheld => Some(None),
+            Count::Withheld { .. } => Some(None),
             Count::Of(count) => Some(Some((count.max(0) as u64).div_ceil(self.request.size.into()))),
         };
         let statistics = Statistics { total_pages, page_size: self.request.size, current_page: current };
         map.serialize_entry("statistics", &statistics)?;
+        // For a caller who sees only part of the collection `currentPage` is an offset into the whole (P-07).
+        let (back, forth) = match self.page.count {
+            Count::Withheld { scanned } => (self.request.scan_budget(), scanned),
+            _ => (1, 1),
+        };
         if current > 1 {
-            map.serialize_entry("prev", &self.link(current - 1, None))?;
+            map.serialize_entry("prev", &self.link(current.saturating_sub(back).max(1), None))?;
         }
         if let Some(next) = &self.page.next {
-            map.serialize_entry("next", &self.link(current + 1, Some(next)))?;
+            map.serialize_entry("next", &self.link(current.saturating_add(forth), Some(next)))?;
         }
         map.end()
     }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::model::body::{Body, MAX_SHORT_TEXT, text};
 use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
+use crate::model::inventory_query::InventoryQuery;
 use crate::model::links::Linked;
 use crate::model::reference::References;
 use crate::model::timestamp::Timestamp;
@@ -185,7 +186,7 @@ impl Cascade {
     }
 }
 
-/// Query parameters of the inventory collection. Absent ones do not filter.
+/// Query parameters of the inventory collection (I-07). Absent ones do not filter; all that are given must hold.
 #[derive(Debug, Clone, Default)]
 pub struct ManagedObjectFilter {
     /// Exact type.
@@ -194,6 +195,16 @@ pub struct ManagedObjectFilter {
     pub fragment_type: Option<String>,
     /// These objects, in this order; unknown ids are left out (I-07).
     pub ids: Option<Vec<ManagedObjectId>>,
-    /// Only what this user owns, and what is global: for callers without ROLE_INVENTORY_READ (I-05).
-    pub visible_to: Option<String>,
+    /// Each word of this text starts some word of the object's texts, in any case.
+    pub text: Option<String>,
+    /// The user whose objects they are.
+    pub owner: Option<String>,
+    /// Parents of this child device.
+    pub child_device: Option<ManagedObjectId>,
+    /// Parents of this child asset.
+    pub child_asset: Option<ManagedObjectId>,
+    /// Parents of this child addition.
+    pub child_addition: Option<ManagedObjectId>,
+    /// A query; makes type, fragment type and text ignored (I-07).
+    pub query: Option<InventoryQuery>,
 }

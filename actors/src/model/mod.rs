@@ -12,6 +12,7 @@ pub mod external_id;
 pub mod fragments;
 pub mod group;
 pub mod id;
+pub mod inventory_query;
 pub mod links;
 pub mod managed_object;
 pub mod origin;

@@ -19,6 +19,11 @@ pub struct PageRequest {
 }
 
 impl PageRequest {
+    /// How many members of the whole collection one request looks at for a caller who sees only part of it (P-07).
+    pub fn scan_budget(&self) -> u32 {
+        10 * self.size.max(100)
+    }
+
     /// The page of a collection that can have no members.
     pub fn empty<T>(&self) -> Page<T> {
         let count = match self.total {
@@ -124,8 +129,12 @@ impl fmt::Display for After {
 pub enum Count {
     /// Nobody asked.
     Omitted,
-    /// Not told, because the caller sees only part of them (P-07).
-    Withheld,
+    /// Not told, because the caller sees only part of them (P-07). `currentPage` then counts the members of the whole
+    /// collection, and the next page starts this many further on.
+    Withheld {
+        /// Members of the whole collection that were looked at for this page.
+        scanned: u32,
+    },
     /// This many.
     Of(i64),
 }
@@ -141,8 +150,16 @@ pub struct Page<T> {
     pub count: Count,
 }
 
-/// Where a page begins in a collection that is sorted by name.
+/// Where a page begins.
 impl PageRequest {
+    /// The place behind which the page begins, in a collection that is sorted by time and id, or by id alone.
+    pub fn position(&self) -> Option<Position> {
+        match self.after {
+            Some(After::Position(position)) => Some(position),
+            _ => None,
+        }
+    }
+
     /// The name behind which the page begins, in a collection that is sorted by name.
     pub fn after_name(&self) -> Option<&str> {
         match &self.after {

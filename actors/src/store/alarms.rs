@@ -6,25 +6,18 @@ use std::sync::Arc;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
-use super::filter::{Filtered, Order, page_of};
-use super::{Database, filter};
+use super::Database;
 use crate::error::{Error, Noun, Result};
-use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity, TimeOrder};
+use crate::model::alarm::{Alarm, AlarmStatus, Severity};
 use crate::model::audit_record::NewAuditRecord;
 use crate::model::fragments::Fragments;
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use crate::model::timestamp::Timestamp;
 
 pub(crate) const RAISE: &str = include_str!("../../../sql/queries/alarms/raise.sql");
 pub(crate) const COUNT_REPETITION: &str = include_str!("../../../sql/queries/alarms/count_repetition.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/alarms/update.sql");
 const FIND: &str = include_str!("../../../sql/queries/alarms/find.sql");
-
-/// The columns of an alarm, in the order [`from_row`] reads them.
-const COLUMNS: &str = "a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count, \
-    a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, o.name";
-const FROM: &str = "alarms a JOIN managed_objects o ON o.tenant = a.tenant AND o.id = a.source";
 
 /// An alarm as a PUT leaves it, with the record that tells of it.
 #[derive(Debug, Clone)]
@@ -174,53 +167,6 @@ pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> R
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Alarm, id))?)
 }
 
-/// A page of alarms, newest first unless reverted (P-06).
-///
-/// # Errors
-/// `Timeout`, `Unavailable` or `Database`.
-pub async fn list_alarms(
-    database: &Database,
-    tenant: &TenantId,
-    filter: &AlarmFilter,
-    page: &PageRequest,
-) -> Result<Page<Alarm>> {
-    let client = database.reader().await?;
-    let mut filtered = filtered(tenant, filter);
-    let count = match page.total {
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(&filtered.count()).await?;
-            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
-        }
-        TotalPages::Omitted => Count::Omitted,
-    };
-    let order = match filter.order {
-        TimeOrder::NewestFirst => Order::NewestFirst("a.time", "a.id"),
-        TimeOrder::OldestFirst => Order::OldestFirst("a.time", "a.id"),
-    };
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, order, page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
-    let alarms = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
-    Ok(Page { count, ..page_of(alarms, page, position) })
-}
-
-fn filtered(tenant: &TenantId, filter: &AlarmFilter) -> filter::Filtered {
-    let words = |words: Vec<&str>| {
-        (!words.is_empty()).then(|| words.into_iter().map(ToOwned::to_owned).collect::<Vec<String>>())
-    };
-    let mut filtered = Filtered::new(FROM, "a.tenant", tenant.as_str());
-    filtered.and_some("a.source = $", filter.source.map(|id| id.0));
-    filtered.and_some("a.status = ANY($)", words(filter.statuses.iter().map(|s| s.as_str()).collect()));
-    filtered.and_some("a.severity = ANY($)", words(filter.severities.iter().map(|s| s.as_str()).collect()));
-    filtered.and_some("a.type = ANY($)", words(filter.types.iter().map(|s| &**s).collect()));
-    filtered.and_some("a.time >= $", filter.date_from.map(Timestamp::instant));
-    filtered.and_some("a.time <= $", filter.date_to.map(Timestamp::instant));
-    filtered
-}
-
-fn position(alarm: &Alarm) -> Position {
-    Position { time: alarm.time.instant(), id: alarm.id.map_or(0, |id| id.0) }
-}
-
 fn by_id(rows: Vec<Row>) -> Result<HashMap<i64, Alarm>> {
     if rows.is_empty() {
         return Ok(HashMap::new());
@@ -228,7 +174,8 @@ fn by_id(rows: Vec<Row>) -> Result<HashMap<i64, Alarm>> {
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
 }
 
-fn from_row(row: &Row) -> Result<Alarm> {
+/// Reads the columns of `find.sql`, in its order.
+pub(super) fn from_row(row: &Row) -> Result<Alarm> {
     Ok(Alarm {
         id: Some(AlarmId(row.get(0))),
         source: ManagedObjectId(row.get(1)),

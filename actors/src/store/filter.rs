@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use tokio_postgres::types::ToSql;
 
+use crate::error::Result;
 use crate::limits::EXACT_COUNT;
 use crate::model::page::{After, Count, Page, PageRequest};
 
@@ -49,6 +50,22 @@ impl Filtered {
         let _ = write!(self.conditions, " AND {condition}");
     }
 
+    /// Adds a parameter and gives its number with the dollar sign, for a clause that is put together elsewhere.
+    pub(super) fn parameter(&mut self, value: impl ToSql + Sync + Send + 'static) -> String {
+        self.parameters.push(Box::new(value));
+        format!("${}", self.parameters.len())
+    }
+
+    /// Adds a condition whose parameters were added by [`Filtered::parameter`].
+    pub(super) fn and_clause(&mut self, clause: &str) {
+        let _ = write!(self.conditions, " AND {clause}");
+    }
+
+    /// The conditions so far.
+    pub(super) fn conditions(&self) -> &str {
+        &self.conditions
+    }
+
     /// Adds a condition when the filter is set.
     pub(super) fn and_some<T: ToSql + Sync + Send + 'static>(&mut self, condition: &str, value: Option<T>) {
         if let Some(value) = value {
@@ -63,6 +80,21 @@ impl Filtered {
             "SELECT count(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {limit}) matching",
             self.from, self.conditions
         )
+    }
+
+    /// How many rows match: counted up to a million, estimated by the planner beyond (P-03).
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`.
+    pub(super) async fn counted(&self, client: &tokio_postgres::Client) -> Result<Count> {
+        let counted: i64 = client.query_one(&self.count(), &self.parameters()).await?.get(0);
+        if counted <= EXACT_COUNT {
+            return Ok(Count::Of(counted));
+        }
+        let explain = format!("EXPLAIN (FORMAT JSON) SELECT 1 FROM {} WHERE {}", self.from, self.conditions);
+        let plan: serde_json::Value = client.query_one(&explain, &self.parameters()).await?.get(0);
+        let estimate = plan[0]["Plan"]["Plan Rows"].as_f64().unwrap_or_default();
+        Ok(Count::Of((estimate as i64).max(EXACT_COUNT + 1)))
     }
 
     /// The statement that reads a page, and one row more to know whether there is a next page.

@@ -6,12 +6,10 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::filter::{Filtered, Order, page_of};
 use super::{Database, links, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectFilter, ManagedObjectPatch};
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use crate::model::reference::{References, WantedReferences};
 use crate::model::timestamp::Timestamp;
 use crate::naming::naming;
@@ -189,62 +187,6 @@ pub async fn list_series(
     let statement = client.prepare_cached(LIST_SERIES).await?;
     let rows = client.query(&statement, &[&tenant.as_str(), &source.0]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
-}
-
-/// A page of managed objects by ascending id, or, with `ids`, in the order of that list (I-07).
-///
-/// # Errors
-/// `Timeout`, `Unavailable` or `Database`.
-pub async fn list_managed_objects(
-    database: &Database,
-    tenant: &TenantId,
-    filter: &ManagedObjectFilter,
-    page: &PageRequest,
-) -> Result<Page<ManagedObject>> {
-    let client = database.reader().await?;
-    let mut filtered = filtered(tenant, filter);
-    let count = match page.total {
-        _ if filter.visible_to.is_some() => Count::Withheld,
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(&filtered.count()).await?;
-            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
-        }
-        TotalPages::Omitted => Count::Omitted,
-    };
-    // Rows of a list of ids come in the order of the list: its place stands in for the id.
-    let order = if filter.ids.is_some() { Order::Id("wanted.place") } else { Order::Id("o.id") };
-    let columns = match filter.ids.is_some() {
-        true => format!("{COLUMNS}, wanted.place"),
-        false => format!("{COLUMNS}, o.id"),
-    };
-    let statement = client.prepare_cached(&filtered.page(&columns, order, page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
-    let page = page_of(rows, page, |row| Position::of_id(row.get(7)));
-    let members = page.members.iter().map(from_row).collect::<Result<Vec<_>>>()?;
-    Ok(Page { members, next: page.next, count })
-}
-
-fn filtered(tenant: &TenantId, filter: &ManagedObjectFilter) -> Filtered {
-    // The ids are the second parameter, for the tenant is always the first.
-    let from = match filter.ids.is_some() {
-        true => {
-            "unnest($2::bigint[]) WITH ORDINALITY AS wanted (id, place) JOIN managed_objects o ON o.id = wanted.id"
-        }
-        false => "managed_objects o",
-    };
-    let mut filtered = Filtered::new(from, "o.tenant", tenant.as_str());
-    filtered.and_some(
-        "o.id = ANY($)",
-        filter.ids.as_ref().map(|ids| ids.iter().map(|id| id.0).collect::<Vec<i64>>()),
-    );
-    filtered.and_some("o.type = $", filter.type_.clone());
-    filtered.and_some("o.fragment_names @> ARRAY[$::text]", filter.fragment_type.clone());
-    let global = format!(
-        "(o.owner = $ OR o.fragment_names @> ARRAY['{}'])",
-        naming().fragment("Global").replace('\'', "''")
-    );
-    filtered.and_some(&global, filter.visible_to.clone());
-    filtered
 }
 
 pub(super) fn from_row(row: &Row) -> Result<ManagedObject> {

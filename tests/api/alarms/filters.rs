@@ -152,3 +152,36 @@ async fn collection_has_the_documents_members() {
     );
     assert!(page["self"].as_str().unwrap().starts_with(&format!("{}/alarm/alarms?", server.base())));
 }
+
+#[tokio::test]
+async fn few_alarms_among_many_are_found_on_every_page() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device: i64 = admin.create_device("pump").await.parse().unwrap();
+    let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, \
+            first_time, first_offset, created_at, fragments) \
+        SELECT 'main', n, $1, CASE n % 5000 WHEN 0 THEN 'rare' ELSE 'often' END, now() - make_interval(secs => n), \
+            0, 'x', 'CLEARED', 'MAJOR', 1, now(), 0, now(), '{}' FROM generate_series(1, 20001) n";
+    server.database().execute(statement, &[&device]).await;
+
+    for (order, expected) in
+        [("", ["5000", "10000", "15000", "20000"]), ("&revert=true", ["20000", "15000", "10000", "5000"])]
+    {
+        for filter in [
+            "type=rare",
+            &format!("type=rare&source={device}"),
+            "type=rare&resolved=true&dateFrom=2020-01-01",
+        ] {
+            let mut seen = Vec::new();
+            let mut link = Some(format!("/alarm/alarms?pageSize=3&{filter}{order}"));
+            while let Some(page) = link {
+                let page = admin.read(&page).await;
+                seen.extend(crate::harness::ids(&page, "alarms"));
+                link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
+            }
+            assert_eq!(seen, expected, "{filter}{order}");
+            let numbered = format!("/alarm/alarms?pageSize=2&currentPage=2&{filter}{order}");
+            assert_eq!(crate::harness::ids(&admin.read(&numbered).await, "alarms"), expected[2..]);
+        }
+    }
+}

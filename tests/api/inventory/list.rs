@@ -105,3 +105,173 @@ async fn empty_list_of_ids_finds_nothing() {
     assert!(names(&admin, "ids=").await.is_empty());
     assert!(names(&admin, "ids=pump").await.is_empty());
 }
+
+#[tokio::test]
+async fn text_finds_prefixes_of_words_in_top_level_texts_in_any_case() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    for body in [
+        json!({"name": "Boiler house", "type": "acme_Pump"}),
+        json!({"name": "b", "note": "next to the BOILER"}),
+        json!({"name": "c", "nested": {"note": "boiler"}, "count": 5, "list": ["boiler"]}),
+        json!({"name": "d", "note": "Überdruck, größer als 5"}),
+        json!({"name": "it's 100% \"odd\" \\ {x} :* & | !"}),
+    ] {
+        admin.create(OBJECTS, &body).await;
+    }
+
+    for (text, expected) in [
+        ("boil", vec!["Boiler house", "b"]),
+        ("BOIL", vec!["Boiler house", "b"]),
+        ("oiler", vec![]),
+        ("boiler%20ho", vec!["Boiler house"]),
+        ("house-boiler", vec!["Boiler house"]),
+        ("pump", vec!["Boiler house"]),
+        ("%C3%BCBERD", vec!["d"]),
+        // Capitals beyond ASCII have their small letters too.
+        ("gr%C3%96%C3%9FER", vec!["d"]),
+        ("GR%C3%B6%C3%9FER", vec!["d"]),
+        ("admi", vec!["Boiler house", "b", "c", "d", "it's 100% \"odd\" \\ {x} :* & | !"]),
+        ("%22odd%22", vec!["it's 100% \"odd\" \\ {x} :* & | !"]),
+        ("%3A*%20%26%20%7C%20!", vec![]),
+        ("'", vec![]),
+    ] {
+        assert_eq!(names(&admin, &format!("text={text}")).await, expected, "{text}");
+    }
+    assert_eq!(names(&admin, "text=&type=acme_Pump").await, ["Boiler house"], "no text is no filter");
+}
+
+#[tokio::test]
+async fn text_follows_changes_and_any_text_can_be_stored() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let words: String = (0..20_000).map(|n| format!("word{n} ")).collect();
+    let object = admin
+        .create(
+            OBJECTS,
+            &json!({"name": "a", "words": words, "long": "x".repeat(1 << 20), "odd": "\u{1}\u{10FFFF}'"}),
+        )
+        .await;
+
+    assert_eq!(names(&admin, "text=word7").await, ["a"]);
+    admin.put(object["self"].as_str().unwrap(), &json!({"words": "Other", "name": "renamed"})).await;
+
+    assert!(names(&admin, "text=word7").await.is_empty());
+    assert_eq!(names(&admin, "text=oth").await, ["renamed"]);
+    assert_eq!(names(&admin, &format!("text={}", "x".repeat(100))).await, ["renamed"]);
+}
+
+#[tokio::test]
+async fn owner_filters_exactly_and_together_with_others() {
+    let server = TestServer::start().await;
+    let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
+    joe.create(OBJECTS, &json!({"name": "a", "type": "pump"})).await;
+    joe.create(OBJECTS, &json!({"name": "b"})).await;
+    let admin = server.admin();
+    admin.create(OBJECTS, &json!({"name": "c", "type": "pump"})).await;
+
+    assert_eq!(names(&admin, "owner=joe").await, ["a", "b"]);
+    assert_eq!(names(&admin, "owner=joe&type=pump").await, ["a"]);
+    assert!(names(&admin, "owner=Joe").await.is_empty());
+}
+
+#[tokio::test]
+async fn parents_of_a_child_are_told_by_the_kind_of_link() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut made = Vec::new();
+    for name in ["gateway", "hall", "manual", "child"] {
+        made.push(admin.create_device(name).await);
+    }
+    let child: i64 = made[3].parse().unwrap();
+    for (kind, parent) in [("childDevices", 0), ("childAssets", 1), ("childAdditions", 2), ("childAssets", 0)]
+    {
+        let parent: i64 = made[parent].parse().unwrap();
+        let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
+        server.database().execute(statement, &[&kind, &parent, &child]).await;
+    }
+
+    assert_eq!(names(&admin, &format!("childDeviceId={child}")).await, ["gateway"]);
+    assert_eq!(names(&admin, &format!("childAssetId={child}")).await, ["gateway", "hall"]);
+    assert_eq!(names(&admin, &format!("childAdditionId={child}")).await, ["manual"]);
+    assert_eq!(names(&admin, &format!("childAssetId={child}&childDeviceId={child}")).await, ["gateway"]);
+    assert_eq!(names(&admin, &format!("childAssetId={child}&text=hal")).await, ["hall"]);
+    assert!(names(&admin, &format!("childDeviceId={}", made[0])).await.is_empty());
+    for id in ["4711", "x", ""] {
+        assert!(names(&admin, &format!("childDeviceId={id}")).await.is_empty(), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn repeated_ids_are_given_once() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (a, b) = (admin.create_device("a").await, admin.create_device("b").await);
+
+    let found = admin.read(&format!("{OBJECTS}?ids={b},{a},{b}&withTotalPages=true&pageSize=1")).await;
+
+    assert_eq!((ids(&found, "managedObjects"), &found["statistics"]["totalPages"]), (vec![b], &json!(2)));
+}
+
+/// Puts 6000 objects named by their number into the database; every 1500th is rare.
+async fn fill(server: &TestServer) {
+    let statement = "INSERT INTO managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments) \
+        SELECT 'main', n, 'type ' || n % 2, 'n' || n, 'admin', now(), now(), \
+            CASE WHEN n % 1500 = 0 THEN '{\"plat_Rare\": {\"a\": 1}}'::jsonb ELSE '{\"plat_Often\": {}}' END \
+        FROM generate_series(1, 6000) n";
+    server.database().execute(statement, &[]).await;
+}
+
+#[tokio::test]
+async fn few_among_many_are_found_by_every_filter_on_every_page() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    fill(&server).await;
+
+    for filter in [
+        "fragmentType=plat_Rare",
+        "fragmentType=plat_Rare&type=type%200",
+        "fragmentType=plat_Rare&owner=admin",
+        "query=has(plat_Rare)",
+        "query=plat_Rare.a%20eq%201",
+        "query=plat_Often%20eq%20null",
+        "query=not%20has(plat_Often)%20or%20has(plat_None)",
+        "query=id%20eq%201500%20or%20id%20eq%203000%20or%20name%20eq%20'n4500'%20or%20name%20eq%20'n6000*'",
+    ] {
+        for size in [1, 3, 4, 2000] {
+            let mut seen = Vec::new();
+            let mut link = Some(format!("{OBJECTS}?pageSize={size}&withTotalPages=true&{filter}"));
+            while let Some(page) = link {
+                let page = admin.read(&page).await;
+                assert_eq!(page["statistics"]["totalPages"], 4_u32.div_ceil(size), "{filter} {size}");
+                seen.extend(ids(&page, "managedObjects"));
+                link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
+            }
+            assert_eq!(seen, ["1500", "3000", "4500", "6000"], "{filter} {size}");
+        }
+        let page = admin.read(&format!("{OBJECTS}?pageSize=2&currentPage=2&{filter}")).await;
+        assert_eq!(ids(&page, "managedObjects"), ["4500", "6000"], "{filter}");
+        assert!(page.get("next").is_none());
+    }
+}
+
+#[tokio::test]
+async fn many_among_many_are_paged_by_number_and_by_link() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    fill(&server).await;
+
+    for (filter, expected) in [
+        ("", ["2001", "2002"]),
+        ("&type=type%201", ["4001", "4003"]),
+        ("&fragmentType=plat_Often", ["2002", "2003"]),
+        ("&owner=admin&text=n", ["2001", "2002"]),
+        ("&query=$orderby=id", ["2001", "2002"]),
+    ] {
+        let page = admin.read(&format!("{OBJECTS}?pageSize=2000&currentPage=1{filter}")).await;
+        let next = admin.read(page["next"].as_str().unwrap()).await;
+        let numbered = admin.read(&format!("{OBJECTS}?pageSize=2&currentPage=1001{filter}")).await;
+        assert_eq!(ids(&next, "managedObjects")[..2], expected, "{filter}");
+        assert_eq!(ids(&numbered, "managedObjects"), expected, "{filter}");
+    }
+}

@@ -7,4 +7,8 @@ mod list;
 mod notifications;
 mod ownership;
 mod permissions;
+mod plans;
+mod query;
+mod query_model;
 mod references;
+mod visibility;

@@ -1,0 +1,223 @@
+//! The query language of the inventory as SQL (I-08): conditions on `managed_objects o`, values as parameters only.
+//!
+//! What is asked of a fragment goes through `jsonpath` in its lax mode, which looks into arrays by itself and takes
+//! values of different types for unequal; equality is found by an index then. What else is asked of a fragment names
+//! the fragment, which has an index too.
+
+use super::filter::Filtered;
+use crate::model::inventory_query::{
+    Condition, Direction, FragmentPath, Operator, Path, SortKey, TextMember, TimeMember, Value,
+};
+
+/// A condition as SQL: true, or else false or null; `not` takes both for false. The tenant must be parameter 1.
+pub(super) fn clause(condition: &Condition, filtered: &mut Filtered) -> String {
+    match condition {
+        Condition::All(parts) => joined(parts, " AND ", filtered),
+        Condition::Any(parts) => joined(parts, " OR ", filtered),
+        Condition::Not(inner) => not(&clause(inner, filtered)),
+        Condition::Compare(path, Operator::NotEqual, value) => {
+            not(&comparison(path, Operator::Equal, value, filtered))
+        }
+        Condition::Compare(path, operator, value) => comparison(path, *operator, value, filtered),
+        Condition::Has(path) => exists(path, filtered),
+        Condition::InGroup(None) => "false".into(),
+        Condition::InGroup(Some(group)) => {
+            let group = filtered.parameter(group.0);
+            format!(
+                "EXISTS (SELECT FROM links l WHERE l.tenant = $1 AND l.kind = 'childAssets' AND l.parent = {group} \
+                    AND l.child = o.id)"
+            )
+        }
+    }
+}
+
+/// What a result is sorted by, as the list behind `ORDER BY`.
+pub(super) fn order(keys: &[SortKey], filtered: &mut Filtered) -> String {
+    let mut sort = String::new();
+    for SortKey { path, direction } in keys {
+        let direction = match direction {
+            Direction::Ascending => "ASC",
+            Direction::Descending => "DESC",
+        };
+        let columns = match path {
+            Path::Id => vec!["o.id".into()],
+            Path::Text(member) => vec![text_column(*member).into()],
+            Path::Time(member) => vec![time_column(*member).into()],
+            Path::Instant(path) => vec![format!("instant_of({})", first(path, filtered))],
+            Path::Fragment(path) => {
+                let value = first(path, filtered);
+                let typed = |type_: &str, column: &str| {
+                    format!("(CASE jsonb_typeof({value}) WHEN '{type_}' THEN {column} END)")
+                };
+                vec![
+                    typed("number", &format!("({value})::numeric")),
+                    format!("{} COLLATE \"C\"", typed("string", &format!("{value} #>> '{{}}'"))),
+                ]
+            }
+        };
+        for column in columns {
+            sort.push_str(&format!("{column} {direction}, "));
+        }
+    }
+    sort + "o.id"
+}
+
+fn joined(parts: &[Condition], by: &str, filtered: &mut Filtered) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| clause(part, filtered)).collect();
+    format!("({})", parts.join(by))
+}
+
+fn not(clause: &str) -> String {
+    format!("(({clause}) IS NOT TRUE)")
+}
+
+fn comparison(path: &Path, operator: Operator, value: &Value, filtered: &mut Filtered) -> String {
+    let sign = sign(operator);
+    match (path, value) {
+        (Path::Fragment(path), _) => fragment(path, operator, value, filtered),
+        (Path::Instant(path), Value::Null) if operator == Operator::Equal => {
+            not(&instants(path, "IS NOT NULL", filtered))
+        }
+        (Path::Instant(path), Value::Instant(instant)) => {
+            let instant = filtered.parameter(instant.instant());
+            instants(path, &format!("{sign} {instant}"), filtered)
+        }
+        (Path::Time(member), Value::Instant(instant)) => {
+            format!("{} {sign} {}", time_column(*member), filtered.parameter(instant.instant()))
+        }
+        (Path::Id, Value::Text(digits) | Value::Number(digits)) => match digits.parse::<i64>() {
+            Ok(id) => format!("o.id {sign} {}", filtered.parameter(id)),
+            Err(_) => "false".into(),
+        },
+        (Path::Id, Value::Pattern(pieces)) => {
+            format!("o.id::text LIKE {}", filtered.parameter(like(pieces)))
+        }
+        // Equality does not depend on the collation, and these have an index in the database's own.
+        (Path::Text(member @ (TextMember::Type | TextMember::Owner)), Value::Text(text))
+            if operator == Operator::Equal =>
+        {
+            let column = if *member == TextMember::Type { "o.type" } else { "o.owner" };
+            format!("{column} = {}", filtered.parameter(text.clone()))
+        }
+        (Path::Text(member), Value::Text(text)) => {
+            format!("{} {sign} {}", text_column(*member), filtered.parameter(text.clone()))
+        }
+        (Path::Text(member), Value::Pattern(pieces)) => {
+            format!("{} LIKE {}", text_column(*member), filtered.parameter(like(pieces)))
+        }
+        (Path::Text(member), Value::Null) if operator == Operator::Equal => {
+            format!("{} IS NULL", text_column(*member))
+        }
+        // Of another type, or without an order.
+        _ => "false".into(),
+    }
+}
+
+fn fragment(path: &FragmentPath, operator: Operator, value: &Value, filtered: &mut Filtered) -> String {
+    let sign = if operator == Operator::Equal { "==" } else { sign(operator) };
+    let predicate = match value {
+        Value::Text(text) => format!("@ {sign} {}", quoted(text)),
+        Value::Number(number) => format!("@ {sign} {number}"),
+        Value::Pattern(pieces) => match pieces.as_slice() {
+            [start, end] if end.is_empty() => format!("@ starts with {}", quoted(start)),
+            _ => format!("@ like_regex {} flag \"s\"", quoted(&regular_expression(pieces))),
+        },
+        Value::Boolean(boolean) if operator == Operator::Equal => format!("@ == {boolean}"),
+        Value::Null if operator == Operator::Equal => {
+            let absent = not(&exists(path, filtered));
+            let null = filtered.parameter(format!("{} ? (@ == null)", accessors(path)));
+            return format!("({absent} OR o.fragments @? {null}::text::jsonpath)");
+        }
+        _ => return "false".into(),
+    };
+    let found = filtered.parameter(format!("{} ? ({predicate})", accessors(path)));
+    let found = format!("o.fragments @? {found}::text::jsonpath");
+    match (operator, value) {
+        // The index finds paths with equal values; of everything else at least the name of the fragment.
+        (Operator::Equal, Value::Text(_) | Value::Number(_) | Value::Boolean(_)) => found,
+        _ => format!("({} AND {found})", has_fragment(path, filtered)),
+    }
+}
+
+fn exists(path: &FragmentPath, filtered: &mut Filtered) -> String {
+    let fragment = has_fragment(path, filtered);
+    if path.segments().len() == 1 {
+        return fragment;
+    }
+    let inside = filtered.parameter(accessors(path));
+    format!("({fragment} AND o.fragments @? {inside}::text::jsonpath)")
+}
+
+fn has_fragment(path: &FragmentPath, filtered: &mut Filtered) -> String {
+    format!("o.fragment_names @> ARRAY[{}::text]", filtered.parameter(path.fragment().to_owned()))
+}
+
+/// Whether any instant at a path fulfils a condition.
+fn instants(path: &FragmentPath, condition: &str, filtered: &mut Filtered) -> String {
+    let fragment = has_fragment(path, filtered);
+    // As often as a comparison looks into arrays.
+    let path = filtered.parameter(format!("{}[*][*]", accessors(path)));
+    format!(
+        "({fragment} AND EXISTS (SELECT FROM jsonb_path_query(o.fragments, {path}::text::jsonpath) AS at (value) \
+            WHERE instant_of(at.value) {condition}))"
+    )
+}
+
+/// The first value at a path.
+fn first(path: &FragmentPath, filtered: &mut Filtered) -> String {
+    let path = filtered.parameter(accessors(path));
+    format!("jsonb_path_query_first(o.fragments, {path}::text::jsonpath)")
+}
+
+/// `$."a"."b"`
+fn accessors(path: &FragmentPath) -> String {
+    path.segments().iter().fold("$".to_owned(), |path, name| path + "." + &quoted(name))
+}
+
+/// A text as `jsonpath` writes it, which is as JSON does.
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a string is valid JSON")
+}
+
+/// The pieces between wildcards as a pattern of LIKE.
+fn like(pieces: &[String]) -> String {
+    let escaped = |piece: &String| piece.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    pieces.iter().map(escaped).collect::<Vec<_>>().join("%")
+}
+
+/// The pieces between wildcards as a regular expression in which nothing else has a meaning.
+fn regular_expression(pieces: &[String]) -> String {
+    let escaped = |piece: &String| {
+        piece.chars().fold(String::new(), |text, c| match c.is_ascii_punctuation() {
+            true => text + "\\" + c.encode_utf8(&mut [0; 4]),
+            false => text + c.encode_utf8(&mut [0; 4]),
+        })
+    };
+    format!("^{}$", pieces.iter().map(escaped).collect::<Vec<_>>().join(".*"))
+}
+
+fn text_column(member: TextMember) -> &'static str {
+    match member {
+        TextMember::Type => "o.type COLLATE \"C\"",
+        TextMember::Name => "o.name COLLATE \"C\"",
+        TextMember::Owner => "o.owner COLLATE \"C\"",
+    }
+}
+
+fn time_column(member: TimeMember) -> &'static str {
+    match member {
+        TimeMember::CreationTime => "o.created_at",
+        TimeMember::LastUpdated => "o.updated_at",
+    }
+}
+
+fn sign(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Equal => "=",
+        Operator::NotEqual => "<>",
+        Operator::Greater => ">",
+        Operator::GreaterOrEqual => ">=",
+        Operator::Less => "<",
+        Operator::LessOrEqual => "<=",
+    }
+}

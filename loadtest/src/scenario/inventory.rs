@@ -1,0 +1,181 @@
+//! `inventory`: how long reads of a large inventory take, one after the other on one connection.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde::Deserialize;
+
+use super::Bench;
+use crate::cli::Inventory;
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::inventory::{ASSET_TYPES, MODELS, OWNERS, SERIAL, id, serial, type_and_name};
+use crate::progress::Progress;
+use crate::report::{Latency, Reads, Report};
+use crate::run::latency_histogram;
+
+const OBJECTS: &str = "/inventory/managedObjects";
+/// Requests of each kind before those that are measured.
+const WARMUP: u32 = 5;
+/// A number without a factor in common with those the properties follow from: it leads to objects all over the place.
+const STRIDE: u64 = 7_368_787;
+
+/// Makes the path of the request for an object's number.
+type Path = Box<dyn Fn(u32) -> String>;
+
+/// Runs the scenario.
+pub(super) async fn run(bench: &Bench, settings: &Inventory) -> Result<Report, Error> {
+    let window = bench.open_window();
+    let mut connection = bench.target.connect().await?;
+    let mut reads = Vec::new();
+    for (kind, path) in kinds(settings) {
+        reads.push(read(bench, &mut connection, settings, kind, &path).await?);
+    }
+    reads.push(follow(bench, &mut connection, settings).await?);
+    let (seconds, cpu) = bench.close_window(&window);
+    let is_clean = |reads: &Reads| {
+        reads.by_status.keys().all(|status| *status == 200) && reads.latency.is_within(settings.limit)
+    };
+    let clean = reads.iter().all(is_clean);
+    Ok(Report { seconds, clean, reads, cpu: Some(cpu), ..bench.report("inventory", settings) })
+}
+
+/// What is asked for.
+fn kinds(settings: &Inventory) -> Vec<(&'static str, Path)> {
+    let shape = settings.shape;
+    let list = |parameters: String| format!("{OBJECTS}?{parameters}");
+    let query = move |text: String| list(format!("query={}", encoded(&text)));
+    let name = move |n: u32| encoded(&type_and_name(shape.kind(n), n).1);
+    let rx = |n: u32| n % MODELS;
+    vec![
+        ("one object", Box::new(|n| format!("{OBJECTS}/{}", id(n))) as Path),
+        (
+            "external id",
+            Box::new(move |n| format!("/identity/externalIds/{SERIAL}/{}", serial(shape.device_from(n)))),
+        ),
+        ("first page", Box::new(move |_| OBJECTS.into())),
+        ("first page of 100", Box::new(move |_| list("pageSize=100".into()))),
+        ("type", Box::new(move |n| list(format!("type=acme_Asset{}", n % ASSET_TYPES)))),
+        ("type, page of 100", Box::new(move |_| list("type=acme_Motor&pageSize=100".into()))),
+        ("fragment, dense", Box::new(move |_| list("fragmentType=plat_IsDevice".into()))),
+        ("fragment, dense, 100", Box::new(move |_| list("fragmentType=plat_IsDevice&pageSize=100".into()))),
+        ("fragment, rare", Box::new(move |_| list("fragmentType=plat_Rare".into()))),
+        ("fragment, none", Box::new(move |_| list("fragmentType=plat_None".into()))),
+        ("owner", Box::new(move |n| list(format!("owner=operator{}", n % OWNERS)))),
+        (
+            "owner and fragment",
+            Box::new(move |n| {
+                list(format!("owner=operator{}&fragmentType=plat_IsDevice&pageSize=100", n % OWNERS))
+            }),
+        ),
+        ("text, one object", Box::new(move |n| list(format!("text={}", name(n))))),
+        ("text, dense", Box::new(move |_| list("text=pum".into()))),
+        (
+            "query devices pump 1*",
+            Box::new(move |_| query("has(plat_IsDevice) and name eq 'pump 1*'".into())),
+        ),
+        (
+            "query devices pump 123*",
+            Box::new(move |_| query("has(plat_IsDevice) and name eq 'pump 123*'".into())),
+        ),
+        ("query model", Box::new(move |n| query(format!("plat_Hardware.model eq 'RX{}'", rx(n))))),
+        (
+            "query model, 100",
+            Box::new(move |n| query(format!("plat_Hardware.model eq 'RX{}'", rx(n))) + "&pageSize=100"),
+        ),
+        (
+            "query serial number",
+            Box::new(move |n| {
+                query(format!("plat_Hardware.serialNumber eq '{}'", serial(shape.device_from(n))))
+            }),
+        ),
+        ("query name", Box::new(move |n| query(format!("name eq '{}'", type_and_name(shape.kind(n), n).1)))),
+        (
+            "query group",
+            Box::new(move |n| query(format!("bygroupid({})", id(crate::cli::Shape::group_of(n))))),
+        ),
+        (
+            "parents of a device",
+            Box::new(move |n| list(format!("childAssetId={}", id(shape.device_from(n))))),
+        ),
+        (
+            "ids, 50",
+            Box::new(move |n| {
+                let ids: Vec<String> =
+                    (0..50).map(|k| id((n + k * 997) % shape.objects).to_string()).collect();
+                list(format!("pageSize=50&ids={}", ids.join(",")))
+            }),
+        ),
+    ]
+}
+
+/// Asks many times, for objects all over the inventory.
+async fn read(
+    bench: &Bench,
+    connection: &mut Connection,
+    settings: &Inventory,
+    kind: &'static str,
+    path: &Path,
+) -> Result<Reads, Error> {
+    let progress = Progress::count(kind, settings.requests as usize);
+    let mut latency = latency_histogram();
+    let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
+    for request in 0..WARMUP + settings.requests {
+        let n = (u64::from(request) * STRIDE % u64::from(settings.shape.objects)) as u32;
+        let request_text = bench.target.get(&path(n));
+        let sent = Instant::now();
+        let response = connection.call(kind, &request_text).await?;
+        let taken = sent.elapsed();
+        if matches!(response.status, 404 | 405) && request == 0 {
+            break;
+        }
+        bytes = response.body.len();
+        if request >= WARMUP {
+            latency.saturating_record(taken.as_micros() as u64);
+            *by_status.entry(response.status).or_default() += 1;
+            progress.advance();
+        }
+    }
+    Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
+}
+
+/// Follows the links `next` to a distant page; the last of them are measured.
+async fn follow(bench: &Bench, connection: &mut Connection, settings: &Inventory) -> Result<Reads, Error> {
+    #[derive(Deserialize)]
+    struct Page {
+        next: Option<String>,
+    }
+    let kind = "page far behind, by next";
+    let progress = Progress::count("following next", settings.page as usize);
+    let mut latency = latency_histogram();
+    let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
+    let mut link = Some(OBJECTS.to_owned());
+    for page in 1..=settings.page {
+        let Some(path) = link else { break };
+        let request = bench.target.get(&path);
+        let sent = Instant::now();
+        let response = connection.call(kind, &request).await?;
+        let taken = sent.elapsed();
+        bytes = response.body.len();
+        if page + settings.requests > settings.page {
+            latency.saturating_record(taken.as_micros() as u64);
+            *by_status.entry(response.status).or_default() += 1;
+        }
+        let page: Page = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+        link = page.next;
+        progress.advance();
+    }
+    Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
+}
+
+/// Percent-encodes what may stand in a query.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => encoded.push(byte as char),
+            _ => encoded += &format!("%{byte:02X}"),
+        }
+    }
+    encoded
+}

@@ -1,0 +1,247 @@
+//! How PostgreSQL runs the statements behind every list: never by reading a large table from end to end (P-03, P-07, I-07).
+//!
+//! `auto_explain` writes the plan of each statement, as it was run, into the log of PostgreSQL.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
+
+/// Tables that grow with a fleet.
+const LARGE: [&str; 6] = ["managed_objects", "alarms", "links", "external_ids", "audit_records", "users"];
+/// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
+const ROWS: f64 = 20_001.0;
+/// The same where no index knows the filters, and windows grow.
+const ALARMS: f64 = 128_001.0;
+/// What the test asks for last.
+const MARKER: &str = "SELECT 'the last of the plans'";
+
+/// 100 000 objects, a tenth of them devices in groups of a hundred, and what belongs to them. Without triggers, for
+/// what is put in is sound; the search indexes are built at the end, which is how they are built fastest.
+const FILL: &str = r#"DO $fill$
+BEGIN
+    PERFORM set_config('session_replication_role', 'replica', true);
+    DROP INDEX managed_objects_by_word, managed_objects_by_value, managed_objects_by_fragment, managed_objects_by_name;
+    INSERT INTO managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments)
+    SELECT 'main', 1000 + n,
+        CASE WHEN n % 1000 = 0 THEN 'plat_DeviceGroup' WHEN n % 10 = 9 THEN 'acme_Pump' ELSE 'acme_Asset' || n % 40 END,
+        CASE WHEN n % 1000 = 0 THEN 'group ' WHEN n % 10 = 9 THEN 'pump ' ELSE 'asset ' END || n,
+        CASE WHEN n % 5000 = 17 THEN 'owner' ELSE 'operator' || n / 7 % 100 END,
+        now(), now(),
+        CASE
+            WHEN n % 1000 = 0 THEN '{"plat_IsDeviceGroup": {}}'::jsonb
+            WHEN n % 10 = 9 THEN jsonb_build_object('plat_IsDevice', '{}'::jsonb, 'plat_Hardware',
+                jsonb_build_object('model', 'RX' || n / 10 % 50, 'serialNumber', 'sn-' || n, 'revision', n % 7),
+                'sold', '2024-03-01T00:00:00Z')
+            WHEN n % 20000 = 1 THEN '{"plat_Rare": {"a": 1}}'
+            ELSE jsonb_build_object('plat_IsAsset', '{}'::jsonb, 'acme_Description', 'Part ' || n % 1000)
+        END
+    FROM generate_series(0, 99999) n;
+    INSERT INTO links (tenant, kind, parent, child)
+    SELECT 'main', CASE n % 20 WHEN 9 THEN 'childAssets' ELSE 'childDevices' END, 1000 + n - n % 1000, 1000 + n
+    FROM generate_series(0, 99999) n WHERE n % 10 = 9
+    UNION ALL
+    SELECT 'main', 'childAdditions', 1000 + n - 1, 1000 + n FROM generate_series(1, 99999) n WHERE n % 10 = 5;
+    INSERT INTO external_ids (tenant, type, value, object, created_at)
+    SELECT 'main', 'acme_Serial', 'sn-' || n, 1000 + n, now() FROM generate_series(0, 99999) n;
+    INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count,
+        first_time, first_offset, created_at, fragments)
+    SELECT 'main', n, 1009 + n % 10000 * 10, CASE n % 20000 WHEN 1 THEN 'rare' ELSE 'type' || n % 47 END,
+        now() - make_interval(secs => n), 0, 'It drips', CASE WHEN n % 10 = 0 THEN 'ACTIVE' ELSE 'CLEARED' END,
+        CASE WHEN n % 100 = 0 THEN 'CRITICAL' ELSE 'MINOR' END, 1, now(), 0, now(), '{}'
+    FROM generate_series(1, 100000) n;
+    INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, changes, created_at)
+    SELECT 'main', n, 'Alarm', 'Alarm updated', now() - make_interval(secs => n), 'x', (n % 5000)::text,
+        'operator' || n % 100, 'minor', '[]', now()
+    FROM generate_series(1, 100000) n;
+    INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at, owner)
+    SELECT 'main', 'user' || n, NULL, true, '{}', now(), 'user' || n / 100 FROM generate_series(1, 20000) n;
+    CREATE INDEX managed_objects_by_word ON managed_objects USING gin (words);
+    CREATE INDEX managed_objects_by_value ON managed_objects USING gin (fragments jsonb_path_ops);
+    CREATE INDEX managed_objects_by_fragment ON managed_objects USING gin (fragment_names);
+    CREATE INDEX managed_objects_by_name ON managed_objects (tenant, name COLLATE "C", id);
+END
+$fill$"#;
+
+/// Every list; what this server does not have answers 404 and is passed over.
+const LISTS: [&str; 57] = [
+    "/inventory/managedObjects",
+    "/inventory/managedObjects?pageSize=2000",
+    "/inventory/managedObjects?currentPage=1000",
+    "/inventory/managedObjects?withTotalPages=true&pageSize=1",
+    "/inventory/managedObjects?type=acme_Pump",
+    "/inventory/managedObjects?type=plat_DeviceGroup&pageSize=100",
+    "/inventory/managedObjects?type=none",
+    "/inventory/managedObjects?type=acme_Pump&fragmentType=plat_Rare",
+    "/inventory/managedObjects?fragmentType=plat_IsDevice",
+    "/inventory/managedObjects?fragmentType=plat_IsDevice&pageSize=100&currentPage=3",
+    "/inventory/managedObjects?fragmentType=plat_IsDevice&pageSize=1&withTotalPages=true",
+    "/inventory/managedObjects?fragmentType=plat_Rare",
+    "/inventory/managedObjects?fragmentType=none",
+    "/inventory/managedObjects?owner=operator7",
+    "/inventory/managedObjects?owner=none",
+    "/inventory/managedObjects?owner=operator7&type=acme_Pump&fragmentType=plat_IsDevice&pageSize=100",
+    "/inventory/managedObjects?ids=1009,5009,99009",
+    "/inventory/managedObjects?text=pump",
+    "/inventory/managedObjects?text=pump%205009",
+    "/inventory/managedObjects?text=none",
+    "/inventory/managedObjects?text=part%20999&fragmentType=plat_IsAsset",
+    "/inventory/managedObjects?childAssetId=1009",
+    "/inventory/managedObjects?childDeviceId=1019&type=plat_DeviceGroup",
+    "/inventory/managedObjects?childAdditionId=1005",
+    "/inventory/managedObjects?query=has(plat_IsDevice)%20and%20name%20eq%20'pump%201*'",
+    "/inventory/managedObjects?query=has(plat_IsDevice)%20and%20name%20eq%20'pump%209999*'",
+    "/inventory/managedObjects?query=name%20eq%20'pump%209999'",
+    "/inventory/managedObjects?query=name%20eq%20'none'%20or%20type%20eq%20'none'%20or%20has(none)",
+    "/inventory/managedObjects?query=plat_Hardware.model%20eq%20'RX7'&pageSize=100",
+    "/inventory/managedObjects?query=plat_Hardware.serialNumber%20eq%20'sn-5009'",
+    "/inventory/managedObjects?query=plat_Hardware.revision%20gt%205%20and%20owner%20eq%20'operator7'",
+    "/inventory/managedObjects?query=plat_Rare.a%20ge%201",
+    "/inventory/managedObjects?query=plat_Rare.a%20eq%20'x*'",
+    "/inventory/managedObjects?query=has(plat_Rare.a)",
+    "/inventory/managedObjects?query=sold.date%20gt%20'2024-01-01'",
+    "/inventory/managedObjects?query=bygroupid(1000)",
+    "/inventory/managedObjects?query=bygroupid(1000)%20and%20has(plat_IsDevice)&pageSize=100",
+    "/inventory/managedObjects?query=id%20eq%201009",
+    "/inventory/managedObjects?query=not%20has(plat_IsDevice)",
+    "/inventory/managedObjects?query=$orderby=name",
+    "/inventory/managedObjects?query=$filter=type%20eq%20'plat_DeviceGroup'%20$orderby=name%20desc",
+    "/inventory/managedObjects/1000/childDevices",
+    "/inventory/managedObjects/1000/childAssets?pageSize=100",
+    "/inventory/managedObjects/1004/childAdditions",
+    "/identity/externalIds/acme_Serial/sn-5",
+    "/identity/globalIds/1005/externalIds",
+    "/alarm/alarms",
+    "/alarm/alarms?status=ACTIVE&severity=CRITICAL",
+    "/alarm/alarms?resolved=false&pageSize=100",
+    "/alarm/alarms?type=rare",
+    "/alarm/alarms?source=1009",
+    "/alarm/alarms?source=1009&type=none&revert=true",
+    "/alarm/alarms?dateFrom=2020-01-01&dateTo=2020-01-02",
+    "/audit/auditRecords?source=77",
+    "/audit/auditRecords?pageSize=100",
+    "/user/main/users",
+    "/user/main/users?owner=user7",
+];
+
+/// What a caller without the roles asks for.
+const LIMITED: [&str; 6] = [
+    "/inventory/managedObjects",
+    "/inventory/managedObjects?type=acme_Pump",
+    "/inventory/managedObjects?query=has(plat_IsDevice)",
+    "/inventory/managedObjects?text=pump&pageSize=100",
+    "/alarm/alarms",
+    "/alarm/alarms?status=ACTIVE&source=1009",
+];
+
+#[tokio::test]
+async fn no_list_reads_a_large_table_from_end_to_end() {
+    let database = TestDatabase::create().await;
+    database.execute(FILL, &[]).await;
+    // What a snapshot of somebody else may still need is not yet known as visible to all.
+    eventually("a table that is settled", async || {
+        database.execute("VACUUM (ANALYZE)", &[]).await;
+        let settled = "SELECT relallvisible = relpages FROM pg_class WHERE relname = 'managed_objects'";
+        database.query(settled, &[]).await[0].get::<_, bool>(0).then_some(())
+    })
+    .await;
+    database.insert_user("owner", &[]).await;
+    let permissions =
+        json!({"1000": ["ALARM:*:READ", "MANAGED_OBJECT:*:READ"], "3000": ["ALARM:plat_Relay:READ"]});
+    let grant = "UPDATE users SET device_permissions = $1::text::json WHERE name = 'owner'";
+    database.execute(grant, &[&permissions.to_string()]).await;
+    explain_everything(&database).await;
+    let logged = log(database.data_dir(), 0).len() as u64;
+    let server = TestServer::start_on(&database, |_| {}).await;
+
+    let (admin, guest) = (server.admin(), server.caller("owner", ADMIN_PASSWORD));
+    let mut asked = 0;
+    for (caller, lists) in [(&admin, LISTS.as_slice()), (&guest, LIMITED.as_slice())] {
+        for list in lists {
+            let answer = caller.get(list).await;
+            assert!([200, 404].contains(&answer.status), "{list}: {} {}", answer.status, answer.text);
+            if answer.status == 404 {
+                continue;
+            }
+            asked += 1;
+            if let Some(next) = answer.json().get("next") {
+                assert_eq!(caller.get(next.as_str().unwrap()).await.status, 200, "{next}");
+            }
+        }
+    }
+
+    let plans = plans(&database, logged).await;
+    assert!(plans.len() > asked, "each list is at least one statement: {} of {asked}", plans.len());
+    let faults: Vec<String> = plans.iter().flat_map(faults).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+/// Has the plan of every statement of new connections logged.
+async fn explain_everything(database: &TestDatabase) {
+    let name: String = database.query("SELECT current_database()::text", &[]).await[0].get(0);
+    for setting in [
+        "session_preload_libraries = 'auto_explain'",
+        "auto_explain.log_min_duration = 0",
+        "auto_explain.log_format = 'json'",
+        "auto_explain.log_analyze = on",
+        "auto_explain.log_timing = off",
+    ] {
+        database.execute(&format!("ALTER DATABASE {name} SET {setting}"), &[]).await;
+    }
+}
+
+/// The log of PostgreSQL from a byte on. It is of other tests too, but only this one has its plans logged.
+fn log(data_dir: &Path, from: u64) -> Vec<u8> {
+    let mut file = File::open(data_dir.join("postgres.log")).unwrap();
+    file.seek(SeekFrom::Start(from)).unwrap();
+    let mut log = Vec::new();
+    file.read_to_end(&mut log).unwrap();
+    log
+}
+
+/// The plans that were logged since, until that of the marker.
+async fn plans(database: &TestDatabase, from: u64) -> Vec<Value> {
+    database.query(MARKER, &[]).await;
+    eventually("the plans in the log", async || {
+        let log = String::from_utf8_lossy(&log(database.data_dir(), from)).into_owned();
+        let plans: Vec<Value> = log
+            .split("  plan:\n")
+            .skip(1)
+            .map(|rest| rest.lines().take_while(|line| line.starts_with('\t')).collect::<String>())
+            .filter_map(|plan| serde_json::from_str(&plan).ok())
+            .collect();
+        plans.iter().any(|plan: &Value| plan["Query Text"] == MARKER).then_some(plans)
+    })
+    .await
+}
+
+/// What is wrong with a plan.
+fn faults(logged: &Value) -> Vec<String> {
+    let statement = logged["Query Text"].as_str().unwrap_or_default();
+    if statement.starts_with("EXPLAIN") {
+        // Asks for a plan and runs nothing.
+        return Vec::new();
+    }
+    let counts = statement.starts_with("SELECT count(*)");
+    let most = if statement.contains("FROM alarms a") { ALARMS } else { ROWS };
+    let mut faults = Vec::new();
+    let mut nodes = vec![&logged["Plan"]];
+    while let Some(node) = nodes.pop() {
+        nodes.extend(node["Plans"].as_array().into_iter().flatten());
+        let table = node["Relation Name"].as_str().unwrap_or_default();
+        let number = |name: &str| node[name].as_f64().unwrap_or_default();
+        let looked_at =
+            ["Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"].map(number);
+        let rows = looked_at.iter().sum::<f64>() * number("Actual Loops");
+        let node_type = node["Node Type"].as_str().unwrap_or_default();
+        if LARGE.contains(&table) && node_type.contains("Seq Scan") {
+            faults.push(format!("{node_type} of {table} by\n{statement}"));
+        } else if rows > most && !counts {
+            faults.push(format!("{node_type} of {table} looks at {rows} rows by\n{statement}"));
+        }
+    }
+    faults
+}

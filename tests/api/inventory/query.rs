@@ -1,0 +1,256 @@
+//! The query language (I-08).
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+
+use super::query_model::{at, bodies, expressions, paths};
+use crate::harness::{Caller, TestServer, ids};
+
+const OBJECTS: &str = "/inventory/managedObjects";
+/// Conditions the differential test tries.
+const CASES: usize = 500;
+
+/// The address of the objects that match a query.
+fn address(query: &str) -> String {
+    let mut pairs = form_urlencoded::Serializer::new(String::new());
+    pairs.append_pair("pageSize", "2000").append_pair("query", query);
+    format!("{OBJECTS}?{}", pairs.finish())
+}
+
+/// Names of what a query finds, in order.
+async fn found(caller: &Caller, query: &str) -> Vec<String> {
+    let page = caller.read(&address(query)).await;
+    let name = |object: &Value| object["name"].as_str().unwrap_or("-").to_owned();
+    page["managedObjects"].as_array().unwrap().iter().map(name).collect()
+}
+
+/// A server with three devices, a group that holds the first two, and something that is neither.
+async fn plant() -> TestServer {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut made = Vec::new();
+    for body in [
+        json!({"name": "pump 1", "type": "acme_Pump", "plat_IsDevice": {}, "plat_Hardware":
+            {"model": "RX1", "revision": 3}, "tags": ["wet", "loud"], "sold": "2015-10-24T09:00:53+01:00"}),
+        json!({"name": "pump 12", "type": "acme_Pump", "plat_IsDevice": {}, "plat_Hardware":
+            {"model": "RX2", "revision": 10}, "tags": ["dry"], "sold": "2015-10-24T10:00:53+01:00"}),
+        json!({"name": "motor", "type": "acme_Motor", "plat_IsDevice": {}, "plat_Hardware":
+            {"model": "rx1", "revision": "3"}, "on": true, "sold": "never"}),
+        json!({"name": "group", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}}),
+        json!({"type": "plan"}),
+    ] {
+        made.push(admin.create(OBJECTS, &body).await["id"].as_str().unwrap().parse::<i64>().unwrap());
+    }
+    for child in [made[0], made[1]] {
+        link(&server, "childAssets", made[3], child).await;
+    }
+    server
+}
+
+async fn link(server: &TestServer, kind: &str, parent: i64, child: i64) {
+    let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
+    server.database().execute(statement, &[&kind, &parent, &child]).await;
+}
+
+#[tokio::test]
+async fn comparisons_are_strict_in_case_and_type() {
+    let server = plant().await;
+    let admin = server.admin();
+
+    for (query, expected) in [
+        ("name eq 'pump 1'", vec!["pump 1"]),
+        ("name eq 'Pump 1'", vec![]),
+        ("name eq 'pump*'", vec!["pump 1", "pump 12"]),
+        ("name eq '*1*'", vec!["pump 1", "pump 12"]),
+        ("name ne 'pump*'", vec!["motor", "group", "-"]),
+        ("name gt 'motor'", vec!["pump 1", "pump 12"]),
+        ("name eq null", vec!["-"]),
+        ("type eq 'plan'", vec!["-"]),
+        ("owner eq 'admin' and name eq 'group'", vec!["group"]),
+        ("plat_Hardware.model eq 'RX1'", vec!["pump 1"]),
+        ("plat_Hardware.model eq 'RX*'", vec!["pump 1", "pump 12"]),
+        ("plat_Hardware.revision eq 3", vec!["pump 1"]),
+        ("plat_Hardware.revision eq '3'", vec!["motor"]),
+        ("plat_Hardware.revision gt 3", vec!["pump 12"]),
+        ("on eq true", vec!["motor"]),
+        ("on ne true", vec!["pump 1", "pump 12", "group", "-"]),
+        ("on eq null and has(plat_IsDevice)", vec!["pump 1", "pump 12"]),
+    ] {
+        assert_eq!(found(&admin, query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn arrays_match_when_any_element_does() {
+    let server = plant().await;
+
+    assert_eq!(found(&server.admin(), "tags eq 'loud'").await, ["pump 1"]);
+    assert_eq!(found(&server.admin(), "tags eq '*r*'").await, ["pump 12"]);
+    assert_eq!(found(&server.admin(), "tags ne 'loud' and has(tags)").await, ["pump 12"]);
+}
+
+#[tokio::test]
+async fn has_looks_at_fragments_and_inside_them_and_never_at_standard_members() {
+    let server = plant().await;
+    let admin = server.admin();
+
+    assert_eq!(found(&admin, "has(plat_IsDevice)").await, ["pump 1", "pump 12", "motor"]);
+    assert_eq!(found(&admin, "has(plat_Hardware.model) and has(on)").await, ["motor"]);
+    assert_eq!(found(&admin, "not(has(plat_IsDevice))").await, ["group", "-"]);
+    assert_eq!(found(&admin, "has(name)").await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn group_gives_its_direct_child_assets() {
+    let server = plant().await;
+    let admin = server.admin();
+    let group = admin.read(&address("type eq 'plat_DeviceGroup'")).await;
+    let group = ids(&group, "managedObjects").remove(0);
+
+    assert_eq!(found(&admin, &format!("bygroupid({group})")).await, ["pump 1", "pump 12"]);
+    assert_eq!(found(&admin, &format!("not bygroupid({group}) and has(plat_IsDevice)")).await, ["motor"]);
+    assert_eq!(found(&admin, "bygroupid(4711)").await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn dates_compare_as_instants() {
+    let server = plant().await;
+    let admin = server.admin();
+
+    assert_eq!(found(&admin, "sold.date eq '2015-10-24T08:00:53Z'").await, ["pump 1"]);
+    assert_eq!(found(&admin, "sold.date gt '2015-10-24T10:00:52+02:00'").await, ["pump 1", "pump 12"]);
+    assert_eq!(found(&admin, "creationTime.date lt '2015-10-24T08:00:53Z'").await, Vec::<String>::new());
+    assert_eq!(found(&admin, "lastUpdated gt '2015-10-24' and has(on)").await, ["motor"]);
+}
+
+#[tokio::test]
+async fn filter_and_order_may_be_named() {
+    let server = plant().await;
+    let admin = server.admin();
+
+    let named = "$filter=has(plat_IsDevice) $orderby=name desc";
+    assert_eq!(found(&admin, named).await, ["pump 12", "pump 1", "motor"]);
+    assert_eq!(found(&admin, "$orderby=name").await, ["group", "motor", "pump 1", "pump 12", "-"]);
+    let by_two = "$filter=has(plat_IsDevice) $orderby=type desc,plat_Hardware.revision desc";
+    assert_eq!(found(&admin, by_two).await, ["pump 12", "pump 1", "motor"]);
+}
+
+#[tokio::test]
+async fn sorted_result_is_paged_in_its_order() {
+    let server = plant().await;
+    let admin = server.admin();
+
+    let mut seen = Vec::new();
+    let mut link = Some(format!("{OBJECTS}?pageSize=2&withTotalPages=true&query=$orderby=name"));
+    while let Some(page) = link {
+        let page = admin.read(&page).await;
+        assert_eq!(page["statistics"]["totalPages"], 3);
+        seen.extend(page["managedObjects"].as_array().unwrap().iter().map(|object| object["name"].clone()));
+        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
+    }
+
+    assert_eq!(json!(seen), json!(["group", "motor", "pump 1", "pump 12", null]));
+}
+
+#[tokio::test]
+async fn query_makes_type_fragment_type_and_text_ignored_but_not_the_owner() {
+    let server = plant().await;
+    let admin = server.admin();
+    let address = address("has(on)");
+
+    for ignored in ["type=none", "fragmentType=none", "text=none"] {
+        let page = admin.read(&format!("{address}&{ignored}")).await;
+        assert_eq!(ids(&page, "managedObjects").len(), 1, "{ignored}");
+    }
+    let page = admin.read(&format!("{address}&owner=nobody")).await;
+    assert_eq!(ids(&page, "managedObjects").len(), 0);
+}
+
+#[tokio::test]
+async fn wrong_query_is_422_and_names_place_and_expectation() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let answer = admin.get(&address("name eq pump")).await;
+    assert_eq!((answer.status, answer.error().as_str()), (422, "undefined/validationError"));
+    assert!(answer.message().contains("character 9"), "{}", answer.text);
+    for query in
+        ["", " ", "(", "name", "name eq 'a\0'", &"not ".repeat(1000), &"x".repeat(9000), "a eq 1e999"]
+    {
+        let answer = admin.get(&address(query)).await;
+        assert_eq!(answer.status, 422, "{query}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn any_condition_finds_what_a_plain_reading_of_it_finds() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut random = TestRunner::deterministic();
+    let mut objects = Vec::new();
+    for _ in 0..60 {
+        let body = bodies().new_tree(&mut random).unwrap().current();
+        objects.push(admin.create(OBJECTS, &body).await);
+    }
+    let id = |object: &Value| object["id"].as_str().unwrap().to_owned();
+    let group = id(&objects[0]);
+    let members: Vec<String> = objects[1..20].iter().map(id).collect();
+    for member in &members {
+        link(&server, "childAssets", group.parse().unwrap(), member.parse().unwrap()).await;
+    }
+
+    let expression = expressions();
+    let mut hits = 0;
+    for _ in 0..CASES {
+        let expr = expression.new_tree(&mut random).unwrap().current();
+        let text = expr.text(&group);
+        let answer = admin.get(&address(&text)).await;
+        assert_eq!(answer.status, 200, "{text}: {}", answer.text);
+        let expected: Vec<String> =
+            objects.iter().filter(|object| expr.holds(object, &members)).map(id).collect();
+        let given = ids(&answer.json(), "managedObjects");
+        let odd: Vec<&Value> = objects
+            .iter()
+            .filter(|object| expected.contains(&id(object)) != given.contains(&id(object)))
+            .collect();
+        assert_eq!(given, expected, "{text}\ndiffers in {odd:#?}");
+        hits += usize::from(!expected.is_empty() && expected.len() < objects.len());
+    }
+    assert!(hits > CASES / 4, "the test tells something: {hits} of {CASES} conditions split the objects");
+}
+
+#[tokio::test]
+async fn any_path_sorts_numbers_before_texts_before_the_rest() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut random = TestRunner::deterministic();
+    let mut objects = Vec::new();
+    for _ in 0..40 {
+        let body = bodies().new_tree(&mut random).unwrap().current();
+        objects.push(admin.create(OBJECTS, &body).await);
+    }
+
+    for _ in 0..60 {
+        let path = paths().new_tree(&mut random).unwrap().current();
+        if path.len() > 1 && path.last().unwrap() == "date" {
+            continue;
+        }
+        let key = |object: &Value| match at(object, &path).first() {
+            Some(Value::Number(number)) => (0, number.as_f64().unwrap(), String::new()),
+            Some(Value::String(text)) => (1, 0.0, text.clone()),
+            _ => (2, 0.0, String::new()),
+        };
+        for direction in ["asc", "desc"] {
+            let mut expected: Vec<&Value> = objects.iter().collect();
+            // A stable sort: ties stay by ascending id.
+            expected.sort_by(|a, b| {
+                let ascending = key(a).partial_cmp(&key(b)).unwrap();
+                if direction == "asc" { ascending } else { ascending.reverse() }
+            });
+            let expected: Vec<&str> = expected.iter().map(|object| object["id"].as_str().unwrap()).collect();
+            let page = admin.read(&address(&format!("$orderby={} {direction}", path.join(".")))).await;
+            assert_eq!(ids(&page, "managedObjects"), expected, "{path:?} {direction}");
+        }
+    }
+}
