@@ -117,7 +117,7 @@ impl List<'_> {
         let way = Way::of(self.filter);
         let (skipped, wanted) = (self.skipped(), i64::from(self.page.size) + 1);
         let all_match = self.conditions(Some(way), &mut Filtered::new("", "o.tenant", "")).is_none();
-        let after = self.page.position().map(|after| after.id);
+        let after = self.after();
         if all_match {
             let (after, offset) = self.skip(way, skipped).await?;
             let window = Window { offset, rows: wanted, skipped: 0, limit: wanted };
@@ -143,7 +143,7 @@ impl List<'_> {
     /// Leaves rows out at the start of a walk: gives where it starts, and how many are still to be left out. On a long walk the
     /// place is looked up in the index alone.
     async fn skip(&self, way: Way, rows: i64) -> Result<(Option<i64>, i64)> {
-        let after = self.page.position().map(|after| after.id);
+        let after = self.after();
         if rows == 0 || way.is_short() {
             return Ok((after, rows));
         }
@@ -366,6 +366,11 @@ impl List<'_> {
             filtered.and("o.words @@ search_prefixes($)", word);
         }
         Ok(filtered)
+    }
+
+    /// The id behind which the page starts.
+    fn after(&self) -> Option<i64> {
+        self.page.position().map(|after| after.id)
     }
 
     /// Matching objects before the page, when the place where the page before ended is not known.
