@@ -1,20 +1,31 @@
 -- Parents of some objects and the parents of those, by links of one kind; direct ones first (I-02). UNION drops what was
--- seen, so that a ring of additions ends.
-WITH RECURSIVE above (object, kind, parent) AS (
-    SELECT l.child, l.kind, l.parent
-    FROM links l
-    WHERE l.tenant = $1
-        AND l.child = ANY($2)
+-- seen, so that a ring of additions ends. Object by object, as for children.
+WITH RECURSIVE above (object, kind, parent, position) AS (
+    SELECT o.id, l.kind, l.parent, l.position
+    FROM unnest($2::bigint[]) AS o (id)
+    CROSS JOIN LATERAL (
+        SELECT l.kind, l.parent, l.position
+        FROM links l
+        WHERE l.tenant = $1
+            AND l.child = o.id
+        OFFSET 0
+    ) AS l
     UNION
-    SELECT above.object, above.kind, l.parent
+    SELECT above.object, above.kind, l.parent, NULL
     FROM above
-    JOIN links l ON l.tenant = $1 AND l.child = above.parent AND l.kind = above.kind
+    CROSS JOIN LATERAL (
+        SELECT l.parent
+        FROM links l
+        WHERE l.tenant = $1
+            AND l.child = above.parent
+            AND l.kind = above.kind
+        OFFSET 0
+    ) AS l
 )
-SELECT above.object, above.kind, above.parent, p.name
+SELECT
+    above.object, above.kind, above.parent,
+    (SELECT p.name FROM managed_objects p WHERE p.tenant = $1 AND p.id = above.parent)
 FROM above
-JOIN managed_objects p ON p.tenant = $1 AND p.id = above.parent
-LEFT JOIN links direct
-    ON direct.tenant = $1 AND direct.parent = above.parent
-    AND direct.kind = above.kind AND direct.child = above.object
 WHERE above.parent <> above.object
-ORDER BY direct.position NULLS LAST, above.parent
+GROUP BY above.object, above.kind, above.parent
+ORDER BY min(above.position) NULLS LAST, above.parent
