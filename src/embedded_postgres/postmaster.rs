@@ -179,6 +179,7 @@ impl Launch {
         for setting in COMMON.iter().chain(self.durability.settings()) {
             command.args(["-c", setting]);
         }
+        command.args(["-c", &format!("shared_buffers={}MB", shared_buffers(memory()))]);
         // Its own group: Ctrl-C reaches us alone, and we stop the database after the last write.
         command.process_group(0);
         command
@@ -252,15 +253,25 @@ pub(super) fn stop_child(child: &mut Child) {
 const TIED: [&str; 3] = ["--pdeathsig", "INT", "--"];
 
 /// Given on the command line, so that they hold whatever stands in `postgresql.conf`.
-const COMMON: [&str; 7] = [
+const COMMON: [&str; 6] = [
     "listen_addresses=",
     "unix_socket_permissions=0700",
-    "shared_buffers=128MB",
     "wal_compression=on",
     "log_destination=stderr",
     "logging_collector=off",
     "log_timezone=UTC",
 ];
+
+/// Mebibytes for pages that PostgreSQL keeps: an eighth of the memory, from 128 to 1024. The server lives beside it.
+fn shared_buffers(memory: Option<u64>) -> u64 {
+    memory.map_or(128, |kibibytes| (kibibytes / 1024 / 8).clamp(128, 1024))
+}
+
+/// Memory of this machine in kibibytes; `None` where the system does not tell it this way.
+fn memory() -> Option<u64> {
+    let table = fs::read_to_string("/proc/meminfo").ok()?;
+    table.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB")?.parse().ok())
+}
 
 impl Durability {
     fn settings(self) -> &'static [&'static str] {
@@ -290,6 +301,13 @@ mod tests {
         assert_eq!(PidFile::parse("4711\n/data/postgres\n").map(|file| file.ready), Some(false));
         assert_eq!(PidFile::parse(""), None);
         assert_eq!(PidFile::parse("-1\n"), None);
+    }
+
+    #[test]
+    fn memory_for_pages_is_an_eighth_within_bounds() {
+        let of = |gibibytes: u64| shared_buffers(Some(gibibytes << 20));
+        assert_eq!([of(1), of(4), of(64)], [128, 512, 1024]);
+        assert_eq!(shared_buffers(None), 128);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::error::{Error, Noun, Result};
 use crate::model::alarm::TimeOrder;
 use crate::model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
 use crate::model::id::{AuditRecordId, TenantId};
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::page::{Page, PageRequest, Position};
 use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/audit_records/insert.sql");
@@ -101,13 +101,7 @@ pub async fn list_audit_records(
 ) -> Result<Page<AuditRecord>> {
     let client = database.reader().await?;
     let mut filtered = filtered(tenant, filter);
-    let count = match page.total {
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(&filtered.count()).await?;
-            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
-        }
-        TotalPages::Omitted => Count::Omitted,
-    };
+    let count = filtered.total(&client, page.total).await?;
     let by_time = filter.date_from.is_some() || filter.date_to.is_some();
     let order = match (by_time, filter.order) {
         (false, TimeOrder::OldestFirst) => Order::Id("r.id"),

@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::error::Result;
 use crate::limits::EXACT_COUNT;
-use crate::model::page::{After, Count, Page, PageRequest};
+use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
 
 /// The part of a statement behind `FROM`, growing with each filter that is set.
 pub(super) struct Filtered {
@@ -80,6 +80,17 @@ impl Filtered {
             "SELECT count(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {limit}) matching",
             self.from, self.conditions
         )
+    }
+
+    /// How many rows match, when that is asked for.
+    ///
+    /// # Errors
+    /// As [`Filtered::counted`].
+    pub(super) async fn total(&self, client: &tokio_postgres::Client, total: TotalPages) -> Result<Count> {
+        match total {
+            TotalPages::Counted => self.counted(client).await,
+            TotalPages::Omitted => Ok(Count::Omitted),
+        }
     }
 
     /// How many rows match: counted up to a million, estimated by the planner beyond (P-03).

@@ -14,7 +14,7 @@ use crate::model::access::DevicePermissions;
 use crate::model::audit_record::AttributeChange;
 use crate::model::group::{ADMINS, Group, GroupId, GroupPatch, NewGroup, default_groups, is_protected};
 use crate::model::id::TenantId;
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::page::{Page, PageRequest, Position};
 use crate::model::role::{self, Role, RoleSet};
 use crate::model::user::Administration;
 
@@ -169,13 +169,7 @@ pub async fn list_groups(
     let of_user = "EXISTS (SELECT 1 FROM group_members m \
         WHERE m.tenant = g.tenant AND m.group_id = g.id AND m.user_name = $)";
     filtered.and_some(of_user, user.map(ToOwned::to_owned));
-    let count = match page.total {
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(&filtered.count()).await?;
-            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
-        }
-        TotalPages::Omitted => Count::Omitted,
-    };
+    let count = filtered.total(&client, page.total).await?;
     let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id("g.id"), page)).await?;
     let rows = client.query(&statement, &filtered.parameters()).await?;
     let groups = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;

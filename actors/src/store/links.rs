@@ -13,7 +13,7 @@ use super::{Database, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::page::{Page, PageRequest, Position};
 use crate::model::reference::{LinkKind, Reference, References, WantedReferences};
 
 const LIST_CHILDREN: &str = include_str!("../../../sql/queries/links/list_children.sql");
@@ -185,13 +185,7 @@ pub async fn list_children(
     let mut filtered = Filtered::new(from, "l.tenant", tenant.as_str());
     filtered.and("l.parent = $", of.parent.0);
     filtered.and("l.kind = $", of.kind.children());
-    let count = match request.total {
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(&filtered.count()).await?;
-            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
-        }
-        TotalPages::Omitted => Count::Omitted,
-    };
+    let count = filtered.total(&client, request.total).await?;
     let columns = format!("{COLUMNS}, l.position");
     let statement = client.prepare_cached(&filtered.page(&columns, Order::Id("l.position"), request)).await?;
     let rows = client.query(&statement, &filtered.parameters()).await?;

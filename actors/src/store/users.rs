@@ -12,7 +12,7 @@ use crate::error::{Error, Noun, Result};
 use crate::model::access::DevicePermissions;
 use crate::model::group::{Group, GroupId};
 use crate::model::id::TenantId;
-use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
+use crate::model::page::{After, Page, PageRequest};
 use crate::model::role::RoleSet;
 use crate::model::tenant::TenantStatus;
 use crate::model::timestamp::Timestamp;
@@ -146,13 +146,7 @@ async fn read_page(
     (columns, page): (&str, &PageRequest),
 ) -> Result<Page<User>> {
     let client = database.reader().await?;
-    let count = match page.total {
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(&filtered.count()).await?;
-            Count::Of(client.query_one(&statement, &filtered.parameters()).await?.get(0))
-        }
-        TotalPages::Omitted => Count::Omitted,
-    };
+    let count = filtered.total(&client, page.total).await?;
     let keys = filtered.page(key, Order::Name(name), page);
     let statement = format!(
         "WITH page (tenant, name) AS ({keys}) \
