@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read};
 
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role::{self, Role};
-use platform_actors::model::tenant::{NewTenant, parse_domain};
+use platform_actors::model::tenant::{MANAGEMENT, NewTenant, parse_domain};
 use platform_actors::model::user::{User, parse_password, parse_user_name};
 use platform_actors::store::{self, Database};
 use platform_actors::{Error, Result};
@@ -44,8 +44,8 @@ pub async fn first_start(
         (settings.admin_password.as_ref(), settings.bootstrap_password.as_ref());
     let mut users = Vec::new();
     for (tenant, user, rights, password) in [
-        ("management", "admin", Rights::Administrator, admin_password),
-        ("management", "devicebootstrap", Rights::Bootstrap, bootstrap_password),
+        (MANAGEMENT, "admin", Rights::Administrator, admin_password),
+        (MANAGEMENT, "devicebootstrap", Rights::Bootstrap, bootstrap_password),
         (&*settings.default_tenant, "admin", Rights::Administrator, admin_password),
     ] {
         let id = TenantId::parse(tenant)?;

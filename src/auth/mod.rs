@@ -1,6 +1,7 @@
 //! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-04).
 
 mod basic;
+mod caller;
 mod changes;
 mod domains;
 mod flights;
@@ -13,19 +14,12 @@ pub mod sealing;
 mod throttle;
 mod user_administration;
 
-use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::{Addr, SyncArbiter};
-use actix_web::http::header;
-use actix_web::{FromRequest, HttpRequest, dev};
-use futures_util::future::{Either, LocalBoxFuture};
 use platform_actors::limits::Limits;
-use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_actors::model::id::TenantId;
-use platform_actors::model::origin::Origin;
-use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::tenant::TenantStatus;
 use platform_actors::model::user::Account;
 use platform_actors::store::{self, Database};
@@ -41,137 +35,10 @@ use jwt::{PublicKeys, Token, is_bearer};
 use password::{ChosenPasswords, HashChosen, SecretKey, VerifyChosen};
 use throttle::{Attempt, Throttle};
 
+pub use caller::{AnyCaller, Caller, Identity};
 pub use throttle::Source;
 
 use crate::http::error::{ApiError, Result};
-use crate::http::{Wire, authority, client_address, edge};
-
-/// A user who proved to be one.
-#[derive(Debug, Clone)]
-pub struct Caller(Arc<Identity>);
-
-/// What is known of a caller.
-#[derive(Debug)]
-pub struct Identity {
-    /// Whose user it is.
-    pub tenant: TenantId,
-    /// The user's name.
-    pub user: Arc<str>,
-    /// What the user may do everywhere: roles held directly and by groups.
-    pub roles: RoleSet,
-    /// What the user may do to single devices, directly and by groups (U-12).
-    pub permissions: DevicePermissions,
-    /// Until when, for who came by a token.
-    expires: Option<Instant>,
-    /// What had changed when this was looked up; see [`Changes`].
-    seen: u64,
-}
-
-impl Identity {
-    fn by_token(&self) -> bool {
-        self.expires.is_some()
-    }
-
-    /// How long the token is still valid that this was proven with; `None` for a password.
-    pub fn remaining(&self) -> Option<Duration> {
-        self.expires.map(|until| until.saturating_duration_since(Instant::now()))
-    }
-}
-
-impl std::ops::Deref for Caller {
-    type Target = Identity;
-
-    fn deref(&self) -> &Identity {
-        &self.0
-    }
-}
-
-impl Caller {
-    /// Whether both are of one verification.
-    pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// # Errors
-    /// `Forbidden` without the role.
-    pub fn require(&self, role: &str) -> Result<()> {
-        match self.roles.has(role) {
-            true => Ok(()),
-            false => Err(ApiError::forbidden()),
-        }
-    }
-
-    /// By what right the caller reads or writes: by role everywhere, else what is the caller's own and what device
-    /// permissions name (I-06, U-12).
-    pub fn authority(&self, role: &str, api: Api, permission: Permission) -> Authority {
-        match self.roles.has(role) {
-            true => Authority::Role,
-            false => Authority::Limited(self.permissions.grants(api, permission)),
-        }
-    }
-
-    /// The bootstrap user has endpoints of its own and may do nothing else (N-09).
-    fn beyond_bootstrap(self) -> Result<Self> {
-        match self.roles.has(role::DEVICE_BOOTSTRAP) {
-            true => Err(ApiError::forbidden()),
-            false => Ok(self),
-        }
-    }
-
-    /// What travels with a write of this caller.
-    ///
-    /// # Errors
-    /// `Invalid` for an unknown processing mode.
-    pub fn origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
-        Ok(Origin {
-            user: self.user.clone(),
-            mode: wire.mode()?,
-            authority: self.authority(role, api, Permission::Admin),
-            links: wire.links(),
-        })
-    }
-}
-
-/// Authentication comes before everything else a request could be refused for (E-04).
-impl FromRequest for Caller {
-    type Error = ApiError;
-    type Future = Either<Ready<Result<Self>>, LocalBoxFuture<'static, Result<Self>>>;
-
-    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        let Some(header) = request.headers().get(header::AUTHORIZATION) else {
-            return Either::Left(ready(Err(ApiError::Unauthorized)));
-        };
-        let host = authority(request).unwrap_or_default();
-        if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
-            return Either::Left(ready(caller.beyond_bootstrap()));
-        }
-        let (request, header) = (request.clone(), header.clone());
-        Either::Right(Box::pin(async move {
-            let host = authority(&request).unwrap_or_default();
-            let source = Source::of(client_address(&request));
-            edge(&request).authenticator.authenticate(header.as_bytes(), host, source).await
-        }))
-    }
-}
-
-/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02).
-#[derive(Debug, Clone)]
-pub struct AnyCaller(pub Caller);
-
-impl FromRequest for AnyCaller {
-    type Error = ApiError;
-    type Future = LocalBoxFuture<'static, Result<Self>>;
-
-    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        let request = request.clone();
-        Box::pin(async move {
-            let header = request.headers().get(header::AUTHORIZATION).ok_or(ApiError::Unauthorized)?;
-            let host = authority(&request).unwrap_or_default();
-            let source = Source::of(client_address(&request));
-            edge(&request).authenticator.identify(header.as_bytes(), host, source).await.map(Self)
-        })
-    }
-}
 
 /// How long verified credentials are remembered; a change of the user drops them at once.
 const REMEMBERED: Duration = Duration::from_secs(300);
@@ -233,7 +100,7 @@ impl Authenticator {
     }
 
     /// The caller of an `Authorization` header that was verified a short while ago.
-    fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
+    pub(super) fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
         self.recall(&self.key(header, host))
     }
 
@@ -255,7 +122,7 @@ impl Authenticator {
 
     /// As [`Authenticator::authenticate`], for the bootstrap user too. Of many requests with one header, one verifies and
     /// the others wait for it.
-    async fn identify(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
+    pub(super) async fn identify(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         let key = self.key(header, host);
         loop {
             if let Some(caller) = self.recall(&key) {
@@ -437,13 +304,13 @@ impl Authenticator {
 fn admit(user: Account, status: TenantStatus, expires: Option<Instant>, seen: u64) -> Result<Caller> {
     match status {
         TenantStatus::Suspended => Err(ApiError::forbidden_because("the tenant is suspended")),
-        TenantStatus::Active => Ok(Caller(Arc::new(Identity {
+        TenantStatus::Active => Ok(Caller::from(Identity {
             tenant: user.tenant,
             user: user.name,
             roles: user.roles,
             permissions: user.permissions,
             expires,
             seen,
-        }))),
+        })),
     }
 }

@@ -2,6 +2,7 @@
 
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role;
+use platform_actors::model::tenant::MANAGEMENT;
 use platform_actors::model::user::{Administration, User, UserAuthority, parse_user_of_path};
 use platform_actors::store;
 use platform_actors::{Error, Noun};
@@ -9,9 +10,6 @@ use platform_actors::{Error, Noun};
 use super::Caller;
 use crate::http::error::{ApiError, Result};
 use crate::server::Edge;
-
-/// The tenant whose callers may name any tenant in a path.
-const MANAGEMENT: &str = "management";
 
 impl Caller {
     /// The tenant of a path with the right by which the caller reads its users: all, or own sub-users.

@@ -1,0 +1,150 @@
+//! A caller: what handlers know of who asks, and how it comes out of a request.
+
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix_web::http::header;
+use actix_web::{FromRequest, HttpRequest, dev};
+use futures_util::future::{Either, LocalBoxFuture};
+use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
+use platform_actors::model::id::TenantId;
+use platform_actors::model::origin::Origin;
+use platform_actors::model::role::{self, RoleSet};
+
+use super::throttle::Source;
+use crate::http::error::{ApiError, Result};
+use crate::http::{Wire, authority, client_address, edge};
+
+/// A user who proved to be one.
+#[derive(Debug, Clone)]
+pub struct Caller(Arc<Identity>);
+
+/// What is known of a caller.
+#[derive(Debug)]
+pub struct Identity {
+    /// Whose user it is.
+    pub tenant: TenantId,
+    /// The user's name.
+    pub user: Arc<str>,
+    /// What the user may do everywhere: roles held directly and by groups.
+    pub roles: RoleSet,
+    /// What the user may do to single devices, directly and by groups (U-12).
+    pub permissions: DevicePermissions,
+    /// Until when, for who came by a token.
+    pub(super) expires: Option<Instant>,
+    /// What had changed when this was looked up; see [`Changes`](super::changes::Changes).
+    pub(super) seen: u64,
+}
+
+impl Identity {
+    pub(super) fn by_token(&self) -> bool {
+        self.expires.is_some()
+    }
+
+    /// How long the token is still valid that this was proven with; `None` for a password.
+    pub fn remaining(&self) -> Option<Duration> {
+        self.expires.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+}
+
+impl From<Identity> for Caller {
+    fn from(identity: Identity) -> Self {
+        Self(Arc::new(identity))
+    }
+}
+
+impl std::ops::Deref for Caller {
+    type Target = Identity;
+
+    fn deref(&self) -> &Identity {
+        &self.0
+    }
+}
+
+impl Caller {
+    /// Whether both are of one verification.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// # Errors
+    /// `Forbidden` without the role.
+    pub fn require(&self, role: &str) -> Result<()> {
+        match self.roles.has(role) {
+            true => Ok(()),
+            false => Err(ApiError::forbidden()),
+        }
+    }
+
+    /// By what right the caller reads or writes: by role everywhere, else what is the caller's own and what device
+    /// permissions name (I-06, U-12).
+    pub fn authority(&self, role: &str, api: Api, permission: Permission) -> Authority {
+        match self.roles.has(role) {
+            true => Authority::Role,
+            false => Authority::Limited(self.permissions.grants(api, permission)),
+        }
+    }
+
+    /// The bootstrap user has endpoints of its own and may do nothing else (N-09).
+    pub(super) fn beyond_bootstrap(self) -> Result<Self> {
+        match self.roles.has(role::DEVICE_BOOTSTRAP) {
+            true => Err(ApiError::forbidden()),
+            false => Ok(self),
+        }
+    }
+
+    /// What travels with a write of this caller.
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown processing mode.
+    pub fn origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
+        Ok(Origin {
+            user: self.user.clone(),
+            mode: wire.mode()?,
+            authority: self.authority(role, api, Permission::Admin),
+            links: wire.links(),
+        })
+    }
+}
+
+/// Authentication comes before everything else a request could be refused for (E-04).
+impl FromRequest for Caller {
+    type Error = ApiError;
+    type Future = Either<Ready<Result<Self>>, LocalBoxFuture<'static, Result<Self>>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let Some(header) = request.headers().get(header::AUTHORIZATION) else {
+            return Either::Left(ready(Err(ApiError::Unauthorized)));
+        };
+        let host = authority(request).unwrap_or_default();
+        if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
+            return Either::Left(ready(caller.beyond_bootstrap()));
+        }
+        let (request, header) = (request.clone(), header.clone());
+        Either::Right(Box::pin(async move {
+            let host = authority(&request).unwrap_or_default();
+            let source = Source::of(client_address(&request));
+            edge(&request).authenticator.authenticate(header.as_bytes(), host, source).await
+        }))
+    }
+}
+
+/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02).
+#[derive(Debug, Clone)]
+pub struct AnyCaller(pub Caller);
+
+impl FromRequest for AnyCaller {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move {
+            let header = request.headers().get(header::AUTHORIZATION).ok_or(ApiError::Unauthorized)?;
+            let host = authority(&request).unwrap_or_default();
+            let source = Source::of(client_address(&request));
+            edge(&request).authenticator.identify(header.as_bytes(), host, source).await.map(Self)
+        })
+    }
+}
