@@ -6,12 +6,12 @@ use serde::Serialize;
 use tokio_postgres::types::{Json, ToSql};
 
 use super::users::read_user;
-use super::{Database, audit_records, group_members, groups, until_uncontended, watch};
+use super::{Database, audit_records, group_members, groups, until_uncontended, users, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::group::ADMINS;
 use crate::model::id::{AuditRecordId, TenantId};
-use crate::model::role::{Role, RoleSet};
+use crate::model::role::{self, Role, RoleSet};
 use crate::model::timestamp::Timestamp;
 use crate::model::user::{Administration, User, UserPatch};
 
@@ -125,6 +125,9 @@ pub async fn update_user(
         let mut user = before.clone();
         patch.apply(&mut user);
         check_change(administration, &before, &user)?;
+        if password_hash.is_some() {
+            check_take_over(&transaction, administration, name).await?;
+        }
         if before.enabled && !user.enabled {
             group_members::ensure_may_lose(&transaction, tenant, name).await?;
         }
@@ -155,6 +158,21 @@ fn check_change(administration: &Administration, before: &User, after: &User) ->
         true => Ok(()),
         false => authority.may_permit(&after.permissions),
     }
+}
+
+/// Who sets a password can come in as that user. So nobody does who could not have given that user its rights: an
+/// administrator may have raised a sub-user above its owner.
+async fn check_take_over(
+    client: &impl GenericClient,
+    administration: &Administration,
+    name: &str,
+) -> Result<()> {
+    let Some((account, _)) = users::find_account(client, &administration.tenant, name).await? else {
+        return Ok(());
+    };
+    let of_new_user = role::of_new_user();
+    administration.authority.may_give(account.roles.names().filter(|held| !of_new_user.has(held)))?;
+    administration.authority.may_permit(&account.permissions)
 }
 
 async fn update(client: &impl GenericClient, user: &User, password_hash: Option<&str>) -> Result<()> {

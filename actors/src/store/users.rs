@@ -44,6 +44,15 @@ pub async fn find_user(
     name: &str,
 ) -> Result<Option<(Account, TenantStatus)>> {
     let client = database.loader().await?;
+    find_account(&client, tenant, name).await
+}
+
+/// As [`find_user`], over a connection at hand or as part of the caller's transaction.
+pub(super) async fn find_account(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    name: &str,
+) -> Result<Option<(Account, TenantStatus)>> {
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
     let Some(row) = row else { return Ok(None) };

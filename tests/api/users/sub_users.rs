@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{USERS, create};
+use super::{USERS, assign, create};
 use crate::harness::{Caller, TestServer, ids};
 
 /// A user `boss` that may create sub-users, and has these roles besides.
@@ -148,4 +148,20 @@ async fn sub_users_of_a_deleted_user_go_up_to_its_owner() {
     assert_eq!(server.admin().delete(&format!("{USERS}/boss")).await.status, 204);
 
     assert!(server.admin().read(&format!("{USERS}/lowest")).await.get("owner").is_none());
+}
+
+#[tokio::test]
+async fn owner_does_not_set_the_password_of_a_sub_user_that_was_raised_above_it() {
+    let server = TestServer::start().await;
+    let boss = boss(&server, &[]).await;
+    create(&boss, "sub").await;
+    let path = format!("{USERS}/sub");
+    let set = async || boss.put(&path, &json!({"password": "secret-2"})).await.status;
+
+    let before = set().await;
+    assign(&server.admin(), "sub", "ROLE_TENANT_MANAGEMENT_ADMIN").await;
+    let after = set().await;
+    let name = boss.put(&path, &json!({"firstName": "Sub"})).await.status;
+
+    assert_eq!((before, after, name), (200, 403, 200));
 }
