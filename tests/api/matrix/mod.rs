@@ -2,6 +2,7 @@
 //! gets. A route that is not in it fails the test.
 
 mod fixture;
+mod hostile;
 mod row;
 
 use std::collections::BTreeSet;
