@@ -7,6 +7,7 @@ use platform_actors::device::{RaiseAlarm, UpdateAlarm};
 use platform_actors::model::access::{Api, Authority, Ownership, Permission};
 use platform_actors::model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, TimeOrder};
 use platform_actors::model::id::{AlarmId, ManagedObjectId};
+use platform_actors::model::reference::LinkKind;
 use platform_actors::model::role;
 use platform_actors::store;
 use platform_actors::{Error, Noun};
@@ -134,12 +135,7 @@ fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
             return Ok(None);
         }
     }
-    // Managed objects have no children yet, so the descendants of a source are the source itself.
-    for name in ["withSourceAssets", "withSourceDevices", "withAssets", "withDevices"] {
-        if query.flag(name)? == Some(true) && query.get("source").is_none() {
-            return Err(Error::Invalid(format!("Parameter '{name}' needs parameter 'source'")).into());
-        }
-    }
+    let with_descendants = with_descendants(query)?;
     let source = query.get("source").map(ManagedObjectId::parse).transpose();
     let severities = query.list("severity").into_iter().map(Severity::parse).collect::<Result<_, _>>()?;
     let order = match query.flag("revert")? {
@@ -150,5 +146,25 @@ fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
     let types = query.list("type").into_iter().map(ToOwned::to_owned).collect();
     // A source that is no id is no error of the caller: it has no alarms.
     let Ok(source) = source else { return Ok(None) };
-    Ok(Some(AlarmFilter { statuses, severities, types, source, date_from, date_to, order }))
+    Ok(Some(AlarmFilter { with_descendants, statuses, severities, types, source, date_from, date_to, order }))
+}
+
+/// Below which links the descendants of the source are meant too (A-01; the short names are those of a template, X-08).
+fn with_descendants(query: &Query) -> Result<Vec<LinkKind>> {
+    let mut kinds = Vec::new();
+    for (name, kind) in [
+        ("withSourceAssets", LinkKind::ChildAssets),
+        ("withAssets", LinkKind::ChildAssets),
+        ("withSourceDevices", LinkKind::ChildDevices),
+        ("withDevices", LinkKind::ChildDevices),
+    ] {
+        if query.flag(name)? != Some(true) {
+            continue;
+        }
+        if query.get("source").is_none() {
+            return Err(Error::Invalid(format!("Parameter '{name}' needs parameter 'source'")).into());
+        }
+        kinds.push(kind);
+    }
+    Ok(kinds)
 }

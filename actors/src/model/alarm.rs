@@ -10,6 +10,7 @@ use crate::model::body::{Body, MAX_SHORT_TEXT, text};
 use crate::model::fragments::Fragments;
 use crate::model::id::{AlarmId, ManagedObjectId};
 use crate::model::links::Linked;
+use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 
 /// Bytes of an alarm's text.
@@ -321,6 +322,8 @@ pub struct AlarmFilter {
     pub types: Vec<String>,
     /// Alarms of this device.
     pub source: Option<ManagedObjectId>,
+    /// And of everything below it by links of these kinds (A-01: `withSourceAssets`, `withSourceDevices`).
+    pub with_descendants: Vec<LinkKind>,
     /// `time` at or after.
     pub date_from: Option<Timestamp>,
     /// `time` before or at.

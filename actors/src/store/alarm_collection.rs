@@ -11,7 +11,7 @@ use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
 use crate::error::{Error, Result};
 use crate::model::access::{Authority, Grants};
 use crate::model::alarm::{Alarm, AlarmFilter, TimeOrder};
-use crate::model::id::TenantId;
+use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use crate::model::timestamp::Timestamp;
 
@@ -158,7 +158,7 @@ impl List<'_> {
         let mut bounds = String::from("a.tenant = $1");
         let (mut place, mut sort) = (vec!["a.time", "a.id"], String::new());
         let mut at = Vec::new();
-        if let Some(source) = self.filter.source {
+        if let Some(source) = self.lone_source() {
             // As a range, so that only the index of sources has the order.
             let source = filtered.parameter(source.0);
             bounds += &format!(" AND a.source >= {source} AND a.source <= {source}");
@@ -184,10 +184,20 @@ impl List<'_> {
         }
     }
 
+    /// The source, when its descendants are not meant too: then an index has its alarms in order.
+    fn lone_source(&self) -> Option<ManagedObjectId> {
+        self.filter.source.filter(|_| self.filter.with_descendants.is_empty())
+    }
+
     /// The filters that no index knows; `None` when there are none.
     fn conditions(&self, filtered: &mut Filtered) -> Option<String> {
         let filter = self.filter;
         let mut conditions = Vec::new();
+        if let Some(source) = filter.source.filter(|_| !filter.with_descendants.is_empty()) {
+            let kinds: Vec<&str> = filter.with_descendants.iter().map(|kind| kind.children()).collect();
+            let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
+            conditions.push(format!("a.source = ANY(ARRAY(SELECT descendants($1, {source}, {kinds})))"));
+        }
         for (column, words) in [
             ("status", filter.statuses.iter().map(|status| status.as_str()).collect::<Vec<_>>()),
             ("severity", filter.severities.iter().map(|severity| severity.as_str()).collect()),
@@ -204,7 +214,7 @@ impl List<'_> {
     /// All filters, without a page.
     fn matching(&self) -> Filtered {
         let mut filtered = Filtered::new("alarms a", "a.tenant", self.tenant.as_str());
-        filtered.and_some("a.source = $", self.filter.source.map(|id| id.0));
+        filtered.and_some("a.source = $", self.lone_source().map(|id| id.0));
         filtered.and_some("a.time >= $", self.filter.date_from.map(Timestamp::instant));
         filtered.and_some("a.time <= $", self.filter.date_to.map(Timestamp::instant));
         if let Some(conditions) = self.conditions(&mut filtered) {

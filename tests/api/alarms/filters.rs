@@ -97,6 +97,49 @@ async fn source_with_its_descendants_includes_the_source() {
 }
 
 #[tokio::test]
+async fn descendants_of_a_source_are_those_below_the_links_that_are_asked_for() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut ids = Vec::new();
+    for name in ["group", "gateway", "sensor", "note", "other"] {
+        ids.push(admin.create_device(name).await);
+        admin.raise_alarm(ids.last().unwrap(), name).await;
+    }
+    for (parent, block, child) in
+        [(0, "childAssets", 1), (1, "childDevices", 2), (0, "childAdditions", 3), (4, "childAssets", 1)]
+    {
+        let path = format!("/inventory/managedObjects/{}/{block}", ids[parent]);
+        admin.create(&path, &json!({"managedObject": {"id": ids[child]}})).await;
+    }
+
+    let found = async |source: usize, flags: &str| {
+        let mut next =
+            format!("/alarm/alarms?pageSize=2&revert=true&withTotalPages=true&source={}{flags}", ids[source]);
+        let mut found = Vec::new();
+        loop {
+            let page = admin.read(&next).await;
+            found.extend(member_texts(&page, "alarms", "type"));
+            match page["next"].as_str() {
+                Some(link) => next = link.to_owned(),
+                None => return (found, page["statistics"]["totalPages"].clone()),
+            }
+        }
+    };
+
+    let (assets, devices) = ("&withSourceAssets=true", "&withDevices=true");
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(found(0, "").await.0, names(&["group"]));
+    assert_eq!(found(0, assets).await.0, names(&["group", "gateway"]));
+    assert_eq!(found(0, devices).await.0, names(&["group"]));
+    assert_eq!(found(1, devices).await.0, names(&["gateway", "sensor"]));
+    assert_eq!(
+        found(0, &format!("{assets}{devices}")).await,
+        (names(&["group", "gateway", "sensor"]), json!(2))
+    );
+    assert_eq!(found(0, &format!("{assets}{devices}&type=sensor")).await.0, names(&["sensor"]));
+}
+
+#[tokio::test]
 async fn descendants_without_a_source_are_422() {
     let (_server, admin, ..) = populated().await;
 

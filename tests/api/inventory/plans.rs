@@ -67,7 +67,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 59] = [
+const LISTS: [&str; 60] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -121,6 +121,7 @@ const LISTS: [&str; 59] = [
     "/alarm/alarms?resolved=false&pageSize=100",
     "/alarm/alarms?type=rare",
     "/alarm/alarms?source=1009",
+    "/alarm/alarms?source=1000&withSourceAssets=true&withSourceDevices=true&pageSize=100",
     "/alarm/alarms?source=1009&type=none&revert=true",
     "/alarm/alarms?dateFrom=2020-01-01&dateTo=2020-01-02",
     "/audit/auditRecords?source=77",
