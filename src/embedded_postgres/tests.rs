@@ -129,10 +129,11 @@ fn orphan_of_a_crashed_server_is_stopped_and_replaced() {
 fn pid_file_whose_number_went_to_another_process_does_not_stop_a_start() {
     let directory = scratch();
     let mut postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
-    let launch = &postgres.launch;
-    let pid_file = fs::read_to_string(PidFile::path(&launch.cluster)).unwrap();
+    let pid_file = fs::read_to_string(PidFile::path(&postgres.launch.cluster)).unwrap();
     signal(server_of(directory.path()).unwrap(), Signal::QUIT);
-    wait_until("the end of the server", || server_of(directory.path()).is_none());
+    // Its PID file goes a moment before the process does.
+    wait_until("the end of the server", || postgres.child.as_mut().unwrap().try_wait().unwrap().is_some());
+    let launch = &postgres.launch;
     let mut sleeper =
         account::command(Path::new("/bin/sleep"), launch.account.as_ref()).arg("60").spawn().unwrap();
     let (_, rest) = pid_file.split_once('\n').unwrap();
