@@ -28,16 +28,16 @@ const DELETE: &str = include_str!("../../../sql/queries/tenants/delete.sql");
 const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_index.sql");
 
 /// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
-/// along. What is not named here goes with the tenant itself.
-const CONTENTS: [&str; 8] = [
-    include_str!("../../../sql/queries/tenants/delete_links.sql"),
-    include_str!("../../../sql/queries/tenants/delete_external_ids.sql"),
-    include_str!("../../../sql/queries/tenants/delete_alarms.sql"),
-    include_str!("../../../sql/queries/tenants/delete_binary_chunks.sql"),
-    include_str!("../../../sql/queries/tenants/delete_binaries.sql"),
-    include_str!("../../../sql/queries/tenants/delete_managed_objects.sql"),
-    include_str!("../../../sql/queries/tenants/delete_audit_records.sql"),
-    include_str!("../../../sql/queries/tenants/delete_users.sql"),
+/// along. Table, and the rest of its key. What is not named here goes with the tenant itself.
+const CONTENTS: [(&str, &str); 8] = [
+    ("links", "parent, kind, child"),
+    ("external_ids", "type, value"),
+    ("alarms", "id"),
+    ("binary_chunks", "binary_id, number"),
+    ("binaries", "id"),
+    ("managed_objects", "id"),
+    ("audit_records", "id"),
+    ("users", "name"),
 ];
 /// Rows that one transaction of a deletion takes.
 const CHUNK: i64 = 2000;
@@ -222,8 +222,8 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
         return Err(Error::Forbidden);
     }
     suspend(database, tenant).await?;
-    for statement in CONTENTS {
-        while delete_some(database, tenant, statement).await? == CHUNK as u64 {}
+    for contents in CONTENTS {
+        while delete_some(database, tenant, contents).await? == CHUNK as u64 {}
     }
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
@@ -246,20 +246,30 @@ async fn suspend(database: &Database, tenant: &TenantId) -> Result<()> {
 
 /// Deletes the next rows of a table and says how many those were. One transaction, on whatever connection is free: a
 /// deletion that takes long keeps none for itself.
-async fn delete_some(database: &Database, tenant: &TenantId, statement: &str) -> Result<u64> {
+async fn delete_some(database: &Database, tenant: &TenantId, contents: (&str, &str)) -> Result<u64> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(PLAN_BY_INDEX).await?;
-    let deleted = transaction.execute(statement, &[&tenant.as_str(), &Some(CHUNK)]).await?;
+    let statement = deletion(contents);
+    let deleted = transaction.execute(&statement, &[&tenant.as_str(), &Some(CHUNK)]).await?;
     transaction.commit().await?;
     Ok(deleted)
 }
 
 async fn delete_contents(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
-    for statement in CONTENTS {
-        client.execute(statement, &[&tenant.as_str(), &None::<i64>]).await?;
+    for contents in CONTENTS {
+        client.execute(&deletion(contents), &[&tenant.as_str(), &None::<i64>]).await?;
     }
     Ok(())
+}
+
+/// The statement that deletes some of what a tenant has; with a null for their number all of it. By place, not by key: so
+/// each part costs its own rows, however many there are. A row that moves meanwhile is met by the next part.
+fn deletion((table, key): (&str, &str)) -> String {
+    format!(
+        "DELETE FROM {table} WHERE tenant = $1 AND ctid = ANY(ARRAY(\
+         SELECT few.ctid FROM {table} few WHERE few.tenant = $1 ORDER BY {key} LIMIT $2::bigint))"
+    )
 }
 
 /// Every tenant's id and domain, for tenant resolution by host name.
