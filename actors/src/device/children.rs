@@ -7,7 +7,6 @@ use actix::prelude::*;
 use super::{Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, Publish};
-use crate::model::access::{Authority, Ownership};
 use crate::model::id::ManagedObjectId;
 use crate::model::managed_object::{ManagedObject, NewManagedObject};
 use crate::model::origin::Origin;
@@ -142,19 +141,6 @@ impl Device {
             true => self.tell_links(&origin).await,
             false => Err(Error::not_found(Noun::Link, child)),
         }
-    }
-
-    /// Whether the caller may write another object; of one that does not exist the statement will say so.
-    async fn may_write(&self, id: ManagedObjectId, origin: &Origin) -> Result<bool> {
-        if matches!(origin.authority, Authority::Role) {
-            return Ok(true);
-        }
-        let client = self.context.database.loader().await?;
-        let source = store::access::find_source(&client, &self.context.tenant, id).await?;
-        Ok(source.is_none_or(|source| {
-            let has_fragment = |name: &str| source.has_fragment(name);
-            origin.authority.permits(&origin.user, Ownership::Counts, &source.lineage, has_fragment)
-        }))
     }
 
     /// Tells that the references of this object changed.

@@ -7,7 +7,6 @@ use actix::prelude::*;
 use super::{Context, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, Publish};
-use crate::model::access::{Authority, Ownership};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
 use crate::model::origin::Origin;
@@ -88,9 +87,7 @@ pub(super) async fn create_by(
         if !matches!(written, Written::Stored) {
             // Its upload was swept away: an object without the content it tells of is none.
             let (database, tenant) = (&context.database, &context.tenant);
-            let anybody = async |_: &deadpool_postgres::Client, _| Ok(true);
-            store::managed_objects::delete_managed_object(database, tenant, id, Cascade::default(), anybody)
-                .await?;
+            store::managed_objects::delete_managed_objects(database, tenant, &[id]).await?;
             return Err(Error::unavailable("an upload has gone before it became an object's content"));
         }
     }
@@ -166,27 +163,19 @@ impl Device {
         if !origin.mode.stores() {
             return Ok(());
         }
-        let context = &self.context;
-        let may_delete = async |client: &deadpool_postgres::Client, id| {
-            if matches!(origin.authority, Authority::Role) {
-                return Ok(true);
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        let going = store::managed_objects::list_cascade(database, tenant, self.id, cascade).await?;
+        for id in going.iter().filter(|id| **id != self.id) {
+            if !self.may_write(*id, &origin).await? {
+                return Err(Error::Forbidden);
             }
-            let source = store::access::find_source(client, &context.tenant, id).await?;
-            Ok(source.is_none_or(|source| {
-                let has_fragment = |name: &str| source.has_fragment(name);
-                origin.authority.permits(&origin.user, Ownership::Counts, &source.lineage, has_fragment)
-            }))
-        };
+        }
 
-        let (database, tenant) = (&context.database, &context.tenant);
-        let gone =
-            store::managed_objects::delete_managed_object(database, tenant, self.id, cascade, may_delete)
-                .await;
+        let gone = store::managed_objects::delete_managed_objects(database, tenant, &going).await?;
 
-        let Ok(gone) = gone else {
-            self.gone = matches!(gone, Err(Error::NotFound { .. }));
-            return gone.map(drop);
-        };
+        if !gone.contains(&self.id) {
+            return Err(self.missing());
+        }
         self.gone = true;
         for id in gone.into_iter().rev().take(NOTIFIED_DELETIONS) {
             let event = Event::ManagedObjectDeleted(id);

@@ -22,7 +22,7 @@ pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, NotificationHub, Publish};
 use crate::limits::Limits;
-use crate::model::access::Ownership;
+use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::origin::Origin;
@@ -147,11 +147,20 @@ impl Device {
             self.gone = true;
             return Err(Error::not_found(Noun::ManagedObject, self.id));
         };
-        let has_fragment = |name: &str| has_fragment(&source, name);
-        match origin.authority.permits(&origin.user, Ownership::Counts, &source.lineage, has_fragment) {
+        match source.permits(origin.by(), has_fragment) {
             true => Ok(source),
             false => Err(Error::Forbidden),
         }
+    }
+
+    /// Whether the caller may write another object; of one that does not exist the statement will say so.
+    async fn may_write(&self, id: ManagedObjectId, origin: &Origin) -> Result<bool> {
+        if matches!(origin.authority, Authority::Role) {
+            return Ok(true);
+        }
+        let client = self.context.database.loader().await?;
+        let source = store::access::find_source(&client, &self.context.tenant, id).await?;
+        Ok(source.is_none_or(|source| source.permits(origin.by(), Source::has_fragment)))
     }
 
     fn publish(&self, event: Event, links: &Links) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::access::Authority;
+use crate::model::access::{Authority, Ownership};
 use crate::model::links::Links;
 
 /// The request behind a write.
@@ -17,6 +17,13 @@ pub struct Origin {
     pub authority: Authority,
     /// Address of the request; links in the answer and in notifications start with it.
     pub links: Links,
+}
+
+impl Origin {
+    /// By what right a write is made: what the rule of [`access`](crate::model::access) is asked with.
+    pub(crate) fn by(&self) -> (&Authority, &str, Ownership) {
+        (&self.authority, &self.user, Ownership::Counts)
+    }
 }
 
 /// The header `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-04).

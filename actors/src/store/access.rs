@@ -23,6 +23,15 @@ impl Source {
     pub fn has_fragment(&self, name: &str) -> bool {
         self.fragment_names.iter().any(|known| known == name)
     }
+
+    /// Whether a user may read or write something of this managed object; see [`authorize`].
+    pub(crate) fn permits(
+        &self,
+        (authority, user, ownership): (&Authority, &str, Ownership),
+        has_fragment: impl Fn(&Source, &str) -> bool,
+    ) -> bool {
+        authority.permits(user, ownership, &self.lineage, |name| has_fragment(self, name))
+    }
 }
 
 /// A managed object with its lineage; `None` when there is no such object.
@@ -51,16 +60,16 @@ pub async fn authorize(
     database: &Database,
     tenant: &TenantId,
     id: ManagedObjectId,
-    (authority, user, ownership): (&Authority, &str, Ownership),
+    by: (&Authority, &str, Ownership),
     has_fragment: impl Fn(&Source, &str) -> bool,
 ) -> Result<()> {
-    if matches!(authority, Authority::Role) {
+    if matches!(by.0, Authority::Role) {
         return Ok(());
     }
     let client = database.reader().await?;
     let source = find_source(&client, tenant, id).await?;
     let source = source.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?;
-    match authority.permits(user, ownership, &source.lineage, |name| has_fragment(&source, name)) {
+    match source.permits(by, has_fragment) {
         true => Ok(()),
         false => Err(Error::Forbidden),
     }

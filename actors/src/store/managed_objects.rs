@@ -89,26 +89,15 @@ pub(crate) async fn update_managed_objects(
 /// nothing that hangs in the air.
 const DELETED_AT_ONCE: usize = 1000;
 
-/// Deletes a managed object with what goes with it (I-10), and gives the ids, the deepest first. `may_delete` is asked
-/// for each before any is deleted. What is linked below it meanwhile stays.
+/// Deletes managed objects in this order, and gives those that were there. What is linked below them meanwhile stays.
 ///
 /// # Errors
-/// `NotFound` when there is no such object; `Forbidden`; `Contended`, `Unavailable` or `Database`.
-pub(crate) async fn delete_managed_object(
+/// `Contended`, `Unavailable` or `Database`.
+pub(crate) async fn delete_managed_objects(
     database: &Database,
     tenant: &TenantId,
-    id: ManagedObjectId,
-    cascade: Cascade,
-    may_delete: impl AsyncFn(&deadpool_postgres::Client, ManagedObjectId) -> Result<bool>,
+    going: &[ManagedObjectId],
 ) -> Result<Vec<ManagedObjectId>> {
-    let going = list_cascade(database, tenant, id, cascade).await?;
-    let client = database.loader().await?;
-    for object in &going {
-        if !may_delete(&client, *object).await? {
-            return Err(Error::Forbidden);
-        }
-    }
-    drop(client);
     let mut gone = Vec::with_capacity(going.len());
     for chunk in going.chunks(DELETED_AT_ONCE) {
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
@@ -118,13 +107,15 @@ pub(crate) async fn delete_managed_object(
             .collect();
         gone.extend(chunk.iter().filter(|id| deleted.contains(&id.0)));
     }
-    match gone.contains(&id) {
-        true => Ok(gone),
-        false => Err(Error::not_found(Noun::ManagedObject, id)),
-    }
+    Ok(gone)
 }
 
-async fn list_cascade(
+/// What goes with a managed object when it is deleted (I-10), the deepest first, itself last; nothing when there is no such
+/// object.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub(crate) async fn list_cascade(
     database: &Database,
     tenant: &TenantId,
     id: ManagedObjectId,
