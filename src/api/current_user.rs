@@ -54,10 +54,7 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     wire.check_content_type(&["currentUser", "user"])?;
     let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?.of_oneself();
     patch.check_name(&caller.user)?;
-    let hash = match patch.password.take() {
-        Some(password) => Some(edge.authenticator.hash_chosen(password).await?),
-        None => None,
-    };
+    let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
 
     let (database, change) = (edge.platform.database(), (&patch, hash.as_deref()));
     let user = store::user_changes::update_user(database, &administration, &caller.user, change).await?;

@@ -244,8 +244,8 @@ pub async fn platform(_: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let entry = ENTRIES.into_iter().find(|entry| entry.path == wire.path());
     let entry = entry.ok_or_else(|| ApiError::NoSuchPath(wire.path().to_owned()))?;
-    if !entry.roles.is_empty() && !entry.roles.iter().any(|role| caller.roles.has(role)) {
-        return Err(ApiError::forbidden());
+    if !entry.roles.is_empty() {
+        caller.require_any(entry.roles)?;
     }
     let media_type = wire.accepted(entry.media_type)?;
     Ok(answer(media_type, entry.shown(wire.links().base(), &edge)))

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
-use platform_actors::model::page::Page;
 use platform_actors::model::user::{UserReference, parse_member, parse_user_of_path};
 use platform_actors::store;
 
@@ -151,9 +150,7 @@ pub async fn list_users(
         store::groups::get_group(database, &tenant, id).await?;
     }
     let group = GroupPlace { tenant, id };
-    let reference = |user| UserReference { group: group.clone(), user };
-    let members = page.members.into_iter().map(reference).collect();
-    let page = Page { members, next: page.next, count: page.count };
+    let page = page.map(|user| UserReference { group: group.clone(), user });
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }
 
@@ -220,8 +217,6 @@ pub async fn list_of_user(
     let request = page_request(&query)?.counted();
     let database = edge.platform.database();
     let page = store::groups::list_groups(database, &user.tenant, Some(&user.name), &request).await?;
-    let reference = |group| GroupReference { user: user.name.clone(), group };
-    let members = page.members.into_iter().map(reference).collect();
-    let page = Page { members, next: page.next, count: page.count };
+    let page = page.map(|group| GroupReference { user: user.name.clone(), group });
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }

@@ -30,9 +30,7 @@ use crate::server::Edge;
 /// # Errors
 /// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 422 for a wrong body, 503 when it cannot be stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    if !caller.roles.has(role::INVENTORY_ADMIN) {
-        caller.require(role::INVENTORY_CREATE)?;
-    }
+    caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
     wire.check_content_type(&["managedObject"])?;

@@ -45,9 +45,7 @@ const MAX_SIZE_TEXT: usize = 64;
 /// # Errors 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a broken form, 413 for a file that is
 /// too large, as soon as that is known, 415 for no form, 422 for missing, doubled or wrong parts.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    if !caller.roles.has(role::INVENTORY_ADMIN) {
-        caller.require(role::INVENTORY_CREATE)?;
-    }
+    caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
     let limits = edge.limits();

@@ -40,14 +40,13 @@ pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>)
     let of = children(&path.0, &path.1)?;
     caller.sees(&edge, of.parent, WantedReferences::NONE).await?;
     let database = edge.platform.database();
-    let page = store::links::list_children(database, &caller.tenant, of, &request).await?;
-    let mut references = Vec::with_capacity(page.members.len());
-    for child in page.members {
+    let mut page = store::links::list_children(database, &caller.tenant, of, &request).await?;
+    for child in std::mem::take(&mut page.members) {
         if caller.may_see(&edge, &child).await? {
-            references.push(ManagedObjectReference { kind: of.kind, parent: of.parent, child });
+            page.members.push(child);
         }
     }
-    let page = platform_actors::model::page::Page { members: references, next: page.next, count: page.count };
+    let page = page.map(|child| ManagedObjectReference { kind: of.kind, parent: of.parent, child });
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }
 
@@ -154,9 +153,7 @@ impl Asked<'_> {
 
     async fn create(self, wire: &Wire, edge: &Edge, object: NewManagedObject) -> Result<HttpResponse> {
         let (caller, Children { parent, kind }) = (self.caller, self.of);
-        if !caller.roles.has(role::INVENTORY_ADMIN) {
-            caller.require(role::INVENTORY_CREATE)?;
-        }
+        caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
         let links = self.origin.links.clone();
         let message = CreateChild { kind, object: Arc::new(object), origin: self.origin };
         let child = edge.platform.tenant(&caller.tenant).ask_device(parent, message).await?;

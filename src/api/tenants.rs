@@ -38,7 +38,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, or in a tenant that may not have sub-tenants; 409 when id or
 /// domain is taken; 422 for a wrong body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    require_any(&caller, [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
+    caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
     let database = edge.platform.database();
     if !store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
@@ -50,10 +50,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let made = TenantId::numbered(edge.platform.next_id());
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
 
-    let password_hash = match password {
-        Some(password) => Some(edge.authenticator.hash_chosen(password).await?),
-        None => None,
-    };
+    let password_hash = edge.authenticator.hash_chosen(password).await?;
     let name = parse_user_name(tenant.admin_name.as_deref().unwrap_or_default())?;
     let mut admin = User::new(&tenant.id, name);
     admin.profile.email = tenant.members.admin_email.clone().flatten();
@@ -92,7 +89,7 @@ pub async fn update(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    require_any(&caller, [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
+    caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
     wire.mode()?;
     let media_type = wire.accepted("tenant")?;
     wire.check_content_type(&["tenant"])?;
@@ -103,9 +100,7 @@ pub async fn update(
         return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
     }
 
-    if let Some(password) = patch.admin_password.take() {
-        patch.admin_password = Some(edge.authenticator.hash_chosen(password).await?);
-    }
+    patch.admin_password = edge.authenticator.hash_chosen(patch.admin_password.take()).await?;
     let tenant = store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(tenant), &wire.links()))
 }
@@ -165,13 +160,4 @@ pub async fn list_login_options(wire: Wire) -> Result<HttpResponse> {
     let request = page_request(&query)?;
     let page = request.cut(vec![LoginOption::BASIC], |_| "basic");
     reply::page(&wire, media_type, "loginOptions", &page, (&request, &query))
-}
-
-/// # Errors
-/// `Forbidden` without any of the roles.
-fn require_any(caller: &Caller, roles: [&str; 2]) -> Result<()> {
-    match roles.iter().any(|role| caller.roles.has(role)) {
-        true => Ok(()),
-        false => Err(ApiError::forbidden()),
-    }
 }

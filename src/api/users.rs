@@ -85,10 +85,7 @@ pub async fn create(
     wire.check_content_type(&["user"])?;
     let new = NewUser::parse(body.json(edge.limits().body_bytes).await?)?;
     let user = new_user(&administration, &new)?;
-    let hash = match new.password {
-        Some(password) => Some(edge.authenticator.hash_chosen(password).await?),
-        None => None,
-    };
+    let hash = edge.authenticator.hash_chosen(new.password).await?;
 
     let user = store::user_changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;
 
@@ -142,10 +139,7 @@ pub async fn update(
     let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?;
     let name = parse_user_of_path(name)?;
     patch.check_name(&name)?;
-    let hash = match patch.password.take() {
-        Some(password) => Some(edge.authenticator.hash_chosen(password).await?),
-        None => None,
-    };
+    let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
 
     let change = (&patch, hash.as_deref());
     let user =

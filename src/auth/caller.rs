@@ -77,6 +77,15 @@ impl Caller {
         }
     }
 
+    /// # Errors
+    /// `Forbidden` without any of the roles.
+    pub fn require_any(&self, roles: &[&str]) -> Result<()> {
+        match roles.iter().any(|role| self.roles.has(role)) {
+            true => Ok(()),
+            false => Err(ApiError::forbidden()),
+        }
+    }
+
     /// By what right the caller reads or writes: by role everywhere, else what is the caller's own and what device
     /// permissions name (I-06, U-12).
     pub fn authority(&self, role: &str, api: Api, permission: Permission) -> Authority {

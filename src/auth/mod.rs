@@ -166,12 +166,13 @@ impl Authenticator {
         }
     }
 
-    /// Hashes a password that a person chose, on the threads of those (U-16).
+    /// Hashes a password that a person chose, if one is given, on the threads of those (U-16).
     ///
     /// # Errors
     /// `Unavailable` when the server is stopping.
-    pub async fn hash_chosen(&self, password: String) -> Result<String> {
-        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
+    pub async fn hash_chosen(&self, password: Option<String>) -> Result<Option<String>> {
+        let Some(password) = password else { return Ok(None) };
+        Ok(Some(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?))
     }
 
     /// Forgets whose password or rights changed. A tenant that changed may be found by another host, too.

@@ -5,7 +5,6 @@ use platform_actors::model::role;
 use platform_actors::model::tenant::MANAGEMENT;
 use platform_actors::model::user::{Administration, User, UserAuthority, parse_user_of_path};
 use platform_actors::store;
-use platform_actors::{Error, Noun};
 
 use super::Caller;
 use crate::http::error::{ApiError, Result};
@@ -97,8 +96,7 @@ impl Caller {
         if own {
             return Ok((self.tenant.clone(), authority));
         }
-        let short = || tenant.chars().take(64).collect::<String>();
-        let tenant = TenantId::parse(tenant).map_err(|_| Error::not_found(Noun::Tenant, short()))?;
+        let tenant = TenantId::known(tenant)?;
         store::users::ensure_tenant(edge.platform.database(), &tenant).await?;
         Ok((tenant, authority))
     }

@@ -150,6 +150,14 @@ pub struct Page<T> {
     pub count: Count,
 }
 
+impl<T> Page<T> {
+    /// The same page of what each member is shown as.
+    pub fn map<U>(self, shown: impl FnMut(T) -> U) -> Page<U> {
+        let members = self.members.into_iter().map(shown).collect();
+        Page { members, next: self.next, count: self.count }
+    }
+}
+
 /// Where a page begins.
 impl PageRequest {
     /// The place behind which the page begins, in a collection that is sorted by time and id, or by id alone.
