@@ -1,6 +1,7 @@
 //! `DELETE /tenant/tenants/<id>`.
 
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use super::{
     TENANTS, create_reseller, create_tenant, ids_seen_by, management, manager_with, rows_of,
@@ -102,27 +103,35 @@ async fn interrupted_deletion_is_continued_by_the_next() {
     }
 }
 
+/// The state of the tenant that is deleted; no row when it is gone.
+const STATUS: &str = "SELECT status FROM tenants WHERE id = 't7'";
+
+/// A deletion that has suspended a filled tenant and cannot go on, for somebody holds its objects: until that one rolls
+/// back.
+async fn held_deletion(server: &TestServer) -> (tokio_postgres::Client, JoinHandle<u16>) {
+    create_tenant(server, "t7").await;
+    fill(server, "t7").await;
+    let database = server.database();
+    let (holder, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let lock = "BEGIN; SELECT FROM managed_objects WHERE tenant = 't7' FOR UPDATE";
+    holder.batch_execute(lock).await.unwrap();
+    let management = management(server);
+    let deleting = tokio::spawn(async move { management.delete(T7).await.status });
+    eventually("the suspension", async || {
+        (database.query(STATUS, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
+    })
+    .await;
+    (holder, deleting)
+}
+
 #[tokio::test]
 async fn deletion_cuts_the_tenant_off_before_it_takes_anything_away() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
-    fill(&server, "t7").await;
-    let database = server.shared_database();
-    // Somebody holds an object, so that the deletion cannot go on.
-    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    let lock = "BEGIN; SELECT FROM managed_objects WHERE tenant = 't7' FOR UPDATE";
-    client.batch_execute(lock).await.unwrap();
-    let management = management(&server);
 
-    let deleting = tokio::spawn(async move { management.delete(T7).await.status });
+    let (holder, deleting) = held_deletion(&server).await;
 
-    let status = "SELECT status FROM tenants WHERE id = 't7'";
-    eventually("the suspension", async || {
-        (database.query(status, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
-    })
-    .await;
-    client.batch_execute("ROLLBACK").await.unwrap();
+    holder.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(soon("the end of the deletion", deleting).await.unwrap(), 204);
 }
 
@@ -192,24 +201,12 @@ async fn unknown_tenant_is_404() {
 #[tokio::test]
 async fn deletion_goes_on_when_its_client_stops_waiting() {
     let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
-    fill(&server, "t7").await;
-    let database = server.shared_database();
-    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    let lock = "BEGIN; SELECT FROM managed_objects WHERE tenant = 't7' FOR UPDATE";
-    client.batch_execute(lock).await.unwrap();
-    let management = management(&server);
-    let deleting = tokio::spawn(async move { management.delete(T7).await.status });
-    let status = "SELECT status FROM tenants WHERE id = 't7'";
-    eventually("the suspension", async || {
-        (database.query(status, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
-    })
-    .await;
+    let (holder, deleting) = held_deletion(&server).await;
 
     deleting.abort();
-    client.batch_execute("ROLLBACK").await.unwrap();
+    holder.batch_execute("ROLLBACK").await.unwrap();
 
-    eventually("the end of the tenant", async || database.query(status, &[]).await.is_empty().then_some(()))
+    let database = server.database();
+    eventually("the end of the tenant", async || database.query(STATUS, &[]).await.is_empty().then_some(()))
         .await;
 }
