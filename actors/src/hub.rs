@@ -11,9 +11,10 @@ use bytes::Bytes;
 
 use crate::bayeux::{Channel, Pattern, Resource};
 use crate::model::alarm::Alarm;
-use crate::model::id::ManagedObjectId;
+use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::links::{Links, encode};
 use crate::model::managed_object::ManagedObject;
+use crate::model::measurement::Measurement;
 use crate::session::{ClientId, Deliver, SessionActor};
 
 /// A notification as it goes over the wire: one Bayeux message, encoded once.
@@ -41,6 +42,10 @@ pub enum Event {
     AlarmCreated(Arc<Alarm>),
     /// A changed or repeated alarm.
     AlarmUpdated(Arc<Alarm>),
+    /// A new measurement.
+    MeasurementCreated(Arc<Measurement>),
+    /// A measurement is gone; only its id is told.
+    MeasurementDeleted(MeasurementId),
     /// A new managed object.
     ManagedObjectCreated(Arc<ManagedObject>),
     /// A changed managed object.
@@ -145,6 +150,7 @@ impl Event {
     fn resource(&self) -> Resource {
         match self {
             Self::AlarmCreated(_) | Self::AlarmUpdated(_) => Resource::Alarms,
+            Self::MeasurementCreated(_) | Self::MeasurementDeleted(_) => Resource::Measurements,
             Self::ManagedObjectCreated(_) | Self::ManagedObjectUpdated(_) | Self::ManagedObjectDeleted(_) => {
                 Resource::ManagedObjects
             }
@@ -155,6 +161,8 @@ impl Event {
         let (action, data) = match self {
             Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
             Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
+            Self::MeasurementCreated(measurement) => ("CREATE", encode(&**measurement, links)),
+            Self::MeasurementDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
             Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),
             Self::ManagedObjectUpdated(object) => ("UPDATE", encode(&**object, links)),
             Self::ManagedObjectDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),

@@ -1,5 +1,10 @@
 //! The lineage of a managed object: what the rule of [`model::access`](crate::model::access) looks at.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quick_cache::sync::Cache;
+
 use super::Database;
 use crate::error::{Error, Noun, Result};
 use crate::model::access::{Ancestor, Authority, Ownership};
@@ -49,6 +54,36 @@ pub(crate) async fn find_source(
         by_devices: row.get(2),
     });
     Ok(Some(Source { name: first.get(3), fragment_names: first.get(4), lineage: lineage.collect() }))
+}
+
+/// Managed objects that were asked for within the last seconds: for writes that store nothing, so that a change that is
+/// not seen at once does no harm.
+pub(crate) struct RecentSources(Cache<(TenantId, ManagedObjectId), (Instant, Arc<Source>)>);
+
+/// How long a managed object is remembered.
+const RECENT: Duration = Duration::from_secs(5);
+
+impl Default for RecentSources {
+    fn default() -> Self {
+        Self(Cache::new(100_000))
+    }
+}
+
+/// A managed object with its lineage as it was at most five seconds ago; `None` when there is no such object.
+pub(crate) async fn find_recent_source(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+) -> Result<Option<Arc<Source>>> {
+    let (recent, key) = (&database.recent_sources.0, (tenant.clone(), id));
+    if let Some((_, source)) = recent.get(&key).filter(|(at, _)| at.elapsed() < RECENT) {
+        return Ok(Some(source));
+    }
+    let found = find_source(&database.loader().await?, tenant, id).await?.map(Arc::new);
+    if let Some(source) = &found {
+        recent.insert(key, (Instant::now(), source.clone()));
+    }
+    Ok(found)
 }
 
 /// Lets a caller through who may read or write something of this managed object. `has_fragment` asks the thing that is
