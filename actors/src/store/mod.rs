@@ -19,6 +19,7 @@ pub mod managed_objects;
 mod migrations;
 pub mod options;
 pub mod tenants;
+mod time_walk;
 pub mod user_changes;
 pub mod users;
 mod walk;
