@@ -26,6 +26,10 @@ pub enum Noun {
     Binary,
     /// An alarm.
     Alarm,
+    /// An event.
+    Event,
+    /// The file of an event.
+    EventBinary,
     /// An audit record.
     AuditRecord,
     /// A group of users.
@@ -46,6 +50,8 @@ impl fmt::Display for Noun {
             Self::ExternalId => "external id",
             Self::Binary => "binary",
             Self::Alarm => "alarm",
+            Self::Event => "event",
+            Self::EventBinary => "binary",
             Self::AuditRecord => "audit record",
             Self::Group => "group",
             Self::Role => "role",

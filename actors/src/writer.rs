@@ -19,11 +19,13 @@ use tokio_postgres::Statement;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::model::alarm::Alarm;
+use crate::model::event::Event;
 use crate::model::id::{BinaryId, ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::store::Database;
 use crate::store::alarms::{self, AlarmUpdate, SentAlarm};
 use crate::store::binaries;
+use crate::store::events::{self, SentEvent, ShownSource};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 
 /// One write of one tenant.
@@ -34,6 +36,8 @@ pub(crate) enum Change {
     UpdateAlarm(TenantId, Box<AlarmUpdate>),
     InsertManagedObject(TenantId, Arc<ManagedObject>),
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
+    InsertEvent(TenantId, Arc<SentEvent>),
+    UpdateEvent(TenantId, Arc<Event>),
     /// An object, and the upload that becomes its content.
     InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
     /// A change, and the upload that becomes the content.
@@ -49,6 +53,8 @@ pub(crate) enum Written {
     Alarm(Box<Alarm>),
     /// The managed object as it stands now.
     ManagedObject(Box<ManagedObject>),
+    /// Stored as given; what is shown of its source.
+    EventOf(Box<ShownSource>),
     /// The premise did not hold: nothing was written, the sender's memory is stale.
     Stale,
 }
@@ -228,6 +234,8 @@ struct ByKind<'a> {
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
     new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
+    events: Vec<(&'a TenantId, &'a SentEvent)>,
+    event_updates: Vec<(&'a TenantId, &'a Event)>,
     uploads: Vec<(&'a TenantId, ManagedObjectId, BinaryId)>,
 }
 
@@ -241,6 +249,8 @@ impl<'a> ByKind<'a> {
                 Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
                 Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
+                Change::InsertEvent(tenant, event) => by.events.push((tenant, event)),
+                Change::UpdateEvent(tenant, event) => by.event_updates.push((tenant, event)),
                 Change::InsertBinary(tenant, object, binary) => {
                     by.new_objects.push((tenant, object));
                     by.uploads.extend(object.id.map(|id| (tenant, id, *binary)));
@@ -262,6 +272,8 @@ impl<'a> ByKind<'a> {
             !self.alarm_updates.is_empty(),
             !self.new_objects.is_empty(),
             !self.object_updates.is_empty(),
+            !self.events.is_empty(),
+            !self.event_updates.is_empty(),
             !self.uploads.is_empty(),
         ];
         used.into_iter().filter(|used| *used).count() == 1
@@ -278,7 +290,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, raised, counted, updated, objects, changed, attached, committed) = tokio::join!(
+    let (begun, raised, counted, updated, objects, changed, events, new_texts, attached, committed) = tokio::join!(
         biased;
         bracket("BEGIN"),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
@@ -286,6 +298,8 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
         managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
+        events::insert_events(client, &statements.insert_events, &by.events),
+        events::update_events(client, &statements.update_events, &by.event_updates),
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
@@ -293,6 +307,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
     objects?;
     let (mut changed, attached) = (changed?, attached?);
+    let (mut events, new_texts) = (events?, new_texts?);
     committed?;
 
     let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
@@ -300,12 +315,17 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
     let object = |found: Option<ManagedObject>| {
         found.map_or(Written::Stale, |object| Written::ManagedObject(Box::new(object)))
     };
+    let event = |found: Option<ShownSource>| {
+        found.map_or(Written::Stale, |source| Written::EventOf(Box::new(source)))
+    };
     let outcome = |change: &Change| match change {
         Change::RaiseAlarm(_, sent) => alarm(raised.remove(&alarms::key(&sent.alarm))),
         Change::CountRepetition(_, sent) => alarm(counted.remove(&alarms::key(&sent.alarm))),
         Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
         Change::InsertManagedObject(..) => Written::Stored,
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
+        Change::InsertEvent(_, sent) => event(sent.event.id.and_then(|id| events.remove(&id.0))),
+        Change::UpdateEvent(_, event) => stored(event.id.is_some_and(|id| new_texts.contains(&id.0))),
         Change::InsertBinary(.., binary) => stored(attached.contains(&binary.0)),
         Change::ReplaceBinary(_, update, binary) => {
             object(changed.remove(&update.id.0).filter(|_| attached.contains(&binary.0)))
@@ -321,6 +341,8 @@ struct Statements {
     update_alarms: Statement,
     insert_objects: Statement,
     update_objects: Statement,
+    insert_events: Statement,
+    update_events: Statement,
     delete_replaced_binaries: Statement,
     attach_uploads: Statement,
 }
@@ -333,6 +355,8 @@ impl Statements {
             update_alarms: client.prepare_cached(alarms::UPDATE).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
+            insert_events: client.prepare_cached(events::INSERT).await?,
+            update_events: client.prepare_cached(events::UPDATE).await?,
             delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,
             attach_uploads: client.prepare_cached(binaries::ATTACH).await?,
         })

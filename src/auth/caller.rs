@@ -115,6 +115,19 @@ impl Caller {
             links: wire.links(),
         })
     }
+
+    /// The same with a write of a measurement or an event, which know all four modes (M-02, M-03).
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown processing mode.
+    pub fn origin_of_data(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
+        Ok(Origin {
+            user: self.user.clone(),
+            mode: wire.data_mode()?,
+            authority: self.authority(role, api, Permission::Admin),
+            links: wire.links(),
+        })
+    }
 }
 
 /// Authentication comes before everything else a request could be refused for (E-04).

@@ -3,6 +3,7 @@
 pub mod body;
 pub mod cors;
 pub mod error;
+pub mod file;
 pub mod middleware;
 pub mod multipart;
 pub mod paging;
@@ -56,6 +57,14 @@ impl Wire {
     /// `Invalid` names the value and what is allowed.
     pub fn child_reference_mode(&self) -> Result<ProcessingMode> {
         Ok(self.given_mode()?.of_child_references()?)
+    }
+
+    /// The header `X-Platform-Processing-Mode` as it is, for measurements and events (M-01 to M-04).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn data_mode(&self) -> Result<ProcessingMode> {
+        self.given_mode()
     }
 
     fn given_mode(&self) -> Result<ProcessingMode> {

@@ -8,6 +8,8 @@ pub mod alarm_collection;
 pub mod alarms;
 pub mod audit_records;
 pub mod binaries;
+pub mod event_collection;
+pub mod events;
 pub mod external_ids;
 mod filter;
 pub mod group_members;
