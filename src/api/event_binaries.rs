@@ -11,7 +11,7 @@ use platform_actors::model::binary::{self, Binary};
 use platform_actors::model::body::Body;
 use platform_actors::model::event::Event;
 use platform_actors::model::event_binary::{Content, ContentRange, EventBinary, Placement};
-use platform_actors::model::id::EventId;
+use platform_actors::model::id::{EventId, ManagedObjectId};
 use platform_actors::model::origin::Origin;
 use platform_actors::model::role;
 use platform_actors::store::binaries::Upload;
@@ -60,19 +60,15 @@ pub async fn create(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let placement = match content_range(&wire)? {
-        Some(range) => Placement::Chunk(range),
-        None => Placement::New,
-    };
-    let target = Target::find(caller, &wire, &path, placement, &edge).await?;
-    match (placement, is_form(&wire)) {
-        (Placement::Chunk(range), false) => target.chunk(&wire, body, range).await,
-        (Placement::Chunk(_), true) => {
+    let target = Target::find(caller, &wire, &path, &edge).await?;
+    match (content_range(&wire)?, is_form(&wire)) {
+        (Some(range), false) => target.becomes(Placement::Chunk(range))?.chunk(&wire, body, range).await,
+        (Some(_), true) => {
             let allowed = "a raw body: chunks are no forms";
             Err(Error::invalid_value("Content-Type", "multipart/form-data", allowed).into())
         }
-        (_, false) => target.raw(&wire, body).await,
-        (_, true) => target.form(&wire, body).await,
+        (None, false) => target.becomes(Placement::New)?.raw(&wire, body).await,
+        (None, true) => target.becomes(Placement::New)?.form(&wire, body).await,
     }
 }
 
@@ -87,11 +83,11 @@ pub async fn update(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
+    let target = Target::find(caller, &wire, &path, &edge).await?;
     if content_range(&wire)?.is_some() {
         return Err(Error::invalid_value("Content-Range", "sent with PUT", "chunks by POST").into());
     }
-    let target = Target::find(caller, &wire, &path, Placement::Replacement, &edge).await?;
-    target.raw(&wire, body).await
+    target.becomes(Placement::Replacement)?.raw(&wire, body).await
 }
 
 /// `DELETE /event/events/<id>/binaries`: 204 when the file is gone, be it complete or not.
@@ -113,35 +109,47 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// An event that gets a file, as far as it may.
+/// An event of which the caller may write the file.
 struct Target<'e> {
     caller: Caller,
     edge: &'e Edge,
     event: Event,
+    id: EventId,
+    present: Option<Content>,
+    origin: Origin,
+    media_type: String,
+}
+
+impl<'e> Target<'e> {
+    async fn find(caller: Caller, wire: &Wire, path: &str, edge: &'e Edge) -> Result<Self> {
+        let origin = caller.origin_of_data(wire, role::EVENT_ADMIN, Api::Event)?;
+        let media_type = wire.accepted("event")?;
+        let (database, id) = (edge.platform.database(), EventId::parse(path)?);
+        let (event, present) = store::events::get_event_with_binary(database, &caller.tenant, id).await?;
+        authorize(&caller, edge, &event, (&origin.authority, Ownership::Counts)).await?;
+        Ok(Self { caller, edge, event, id, present, origin, media_type })
+    }
+
+    /// Refuses what cannot be placed before a byte of it is read; the device's actor looks again when all have come.
+    fn becomes(self, placement: Placement) -> Result<Receiver<'e>> {
+        placement.check(self.id, self.present.as_ref())?;
+        let Self { caller, edge, event, id, origin, media_type, .. } = self;
+        Ok(Receiver { caller, edge, source: event.source, id, placement, origin, media_type })
+    }
+}
+
+/// An event that gets a file.
+struct Receiver<'e> {
+    caller: Caller,
+    edge: &'e Edge,
+    source: ManagedObjectId,
     id: EventId,
     placement: Placement,
     origin: Origin,
     media_type: String,
 }
 
-impl<'e> Target<'e> {
-    /// Looks at the event before a byte of the file is read; the device's actor looks again when all have come.
-    async fn find(
-        caller: Caller,
-        wire: &Wire,
-        path: &str,
-        placement: Placement,
-        edge: &'e Edge,
-    ) -> Result<Self> {
-        let origin = caller.origin_of_data(wire, role::EVENT_ADMIN, Api::Event)?;
-        let media_type = wire.accepted("event")?;
-        let (database, id) = (edge.platform.database(), EventId::parse(path)?);
-        let (event, present) = store::events::get_event_with_binary(database, &caller.tenant, id).await?;
-        authorize(&caller, edge, &event, (&origin.authority, Ownership::Counts)).await?;
-        placement.check(id, present.as_ref())?;
-        Ok(Self { caller, edge, event, id, placement, origin, media_type })
-    }
-
+impl Receiver<'_> {
     async fn raw(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
         let limit = self.edge.limits().binary_bytes;
         let mut upload = self.receive(body, limit).await?;
@@ -251,7 +259,7 @@ impl<'e> Target<'e> {
         let message = PlaceEventBinary { event, upload: finished, placement, origin };
         let tenant = self.edge.platform.tenant(&self.caller.tenant);
 
-        let placed = tenant.ask_device(self.event.source, message).await.map_err(|e| gone(e, event))?;
+        let placed = tenant.ask_device(self.source, message).await.map_err(|e| gone(e, event))?;
 
         if stores {
             upload.keep();

@@ -21,7 +21,11 @@ pub(crate) const INSERT: &str = include_str!("../../../sql/queries/events/insert
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/events/update.sql");
 const FIND: &str = include_str!("../../../sql/queries/events/find.sql");
 const FIND_WITH_BINARY: &str = include_str!("../../../sql/queries/events/find_with_binary.sql");
+const DELETE_SOME: &str = include_str!("../../../sql/queries/events/delete_some.sql");
 const DELETE: &str = include_str!("../../../sql/queries/events/delete.sql");
+
+/// Events that go ahead of their source in one statement.
+const DELETED_AHEAD: i64 = 10_000;
 
 /// An event that was sent.
 #[derive(Debug, Clone)]
@@ -135,6 +139,22 @@ pub(crate) async fn delete_events(
     let statement = client.prepare_cached(DELETE).await?;
     let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
     Ok(rows.iter().map(|row| (EventId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
+}
+
+/// Events of sources that are about to be deleted, when there are too many to go with them in one statement. Each step is a
+/// transaction; what is left are fewer than [`DELETED_AHEAD`].
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+pub(super) async fn delete_ahead(database: &Database, tenant: &TenantId, sources: &[i64]) -> Result<()> {
+    loop {
+        let client = database.loader().await?;
+        let statement = client.prepare_cached(DELETE_SOME).await?;
+        let parameters: [&(dyn ToSql + Sync); 3] = [&tenant.as_str(), &sources, &DELETED_AHEAD];
+        if client.execute(&statement, &parameters).await? == 0 {
+            return Ok(());
+        }
+    }
 }
 
 /// Makes an upload the file of an event, or its next bytes, and lets the event tell of it. One transaction, in which the

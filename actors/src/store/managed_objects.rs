@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::{Database, links, until_uncontended};
+use super::{Database, events, links, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
@@ -101,6 +101,7 @@ pub(crate) async fn delete_managed_objects(
     let mut gone = Vec::with_capacity(going.len());
     for chunk in going.chunks(DELETED_AT_ONCE) {
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
+        until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
         let deleted: HashSet<i64> = until_uncontended(async || delete_chunk(database, tenant, &ids).await)
             .await?
             .into_iter()

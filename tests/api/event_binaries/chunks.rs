@@ -19,7 +19,8 @@ async fn chunks_become_a_file_with_the_last() {
     let partial = scene.admin.get(&scene.path).await;
     let last = chunk(&scene.admin, &scene.path, "bytes 400001-999999/1000000", &content[400_001..]).await;
 
-    let answer = |range: &str| json!({"self": link, "type": "text/plain", "range": range, "source": scene.device});
+    let answer =
+        |range: &str| json!({"self": link, "type": "text/plain", "range": range, "source": scene.device});
     assert_eq!((first.status, first.json()), (200, answer("0-399999/*")));
     assert_eq!(after_first, (Value::Null, json!({"range": "0-399999/*"})));
     assert_eq!((second.status, second.json()), (200, answer("0-400000/*")));
@@ -52,9 +53,24 @@ async fn only_chunk_may_be_the_last() {
 async fn wrong_ranges_are_422_and_change_nothing() {
     let scene = Scene::set().await;
 
-    for range in ["5-9/*", "1-5/*", "9-5/*", "0-4", "0-4/", "0-4/6", "0-4/4", "-4/5", "*/5", "a-b/c", "", "0-3/*", "0-5/*",
-        "0-99999999999999999999/*", "18446744073709551615-18446744073709551615/*", "pages 0-4/*"]
-    {
+    for range in [
+        "5-9/*",
+        "1-5/*",
+        "9-5/*",
+        "0-4",
+        "0-4/",
+        "0-4/6",
+        "0-4/4",
+        "-4/5",
+        "*/5",
+        "a-b/c",
+        "",
+        "0-3/*",
+        "0-5/*",
+        "0-99999999999999999999/*",
+        "18446744073709551615-18446744073709551615/*",
+        "pages 0-4/*",
+    ] {
         let answer = chunk(&scene.admin, &scene.path, range, "hello").await;
         assert_eq!(answer.status, 422, "{range}: {}", answer.text);
     }
@@ -99,8 +115,9 @@ async fn type_is_that_of_the_first_chunk() {
         request.header("Content-Range", range).body("hello").send().await.json()
     };
 
-    let types = [send("0-4/*", "text/a").await, send("5-9/*", "text/b").await, send("10-14/15", "text/c").await]
-        .map(|answer| answer["type"].clone());
+    let types =
+        [send("0-4/*", "text/a").await, send("5-9/*", "text/b").await, send("10-14/15", "text/c").await]
+            .map(|answer| answer["type"].clone());
 
     assert_eq!(types, ["text/a", "text/a", "text/a"]);
 }

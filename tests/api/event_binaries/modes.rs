@@ -6,7 +6,8 @@ use super::Scene;
 use crate::harness::Answer;
 
 async fn send(scene: &Scene, method: &str, mode: &str) -> Answer {
-    let request = scene.admin.request(method, &scene.path).accepting_json().header("Content-Type", "text/plain");
+    let request =
+        scene.admin.request(method, &scene.path).accepting_json().header("Content-Type", "text/plain");
     request.header("X-Platform-Processing-Mode", mode).body("hello").send().await
 }
 

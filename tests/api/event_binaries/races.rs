@@ -19,7 +19,9 @@ async fn of_two_files_at_once_one_is_stored_and_the_other_is_409() {
         let posts: Vec<_> = (0..6_u8)
             .map(|n| {
                 let (caller, path) = (callers[usize::from(n) % 2].clone(), scene.path.clone());
-                tokio::spawn(async move { send(&caller, "POST", &path, vec![b'a' + n; 300_000]).await.status })
+                tokio::spawn(
+                    async move { send(&caller, "POST", &path, vec![b'a' + n; 300_000]).await.status },
+                )
             })
             .collect();
         let mut stored = 0;
@@ -100,7 +102,10 @@ async fn file_and_text_that_change_at_once_are_both_changed() {
         let put = callers[1].put(&scene.event, &text).await.status;
         assert_eq!((post.await.unwrap(), put), (201, 200));
         let event = scene.admin.read(&scene.event).await;
-        assert_eq!((&event["text"], &event["plat_IsBinary"]["length"]), (&text["text"], &serde_json::json!(5)));
+        assert_eq!(
+            (&event["text"], &event["plat_IsBinary"]["length"]),
+            (&text["text"], &serde_json::json!(5))
+        );
         assert_eq!(scene.admin.delete(&scene.path).await.status, 204);
     }
 }
@@ -112,7 +117,8 @@ async fn upload_that_races_the_deletion_of_its_event_is_201_or_404_and_leaves_no
     for _ in 0..5 {
         let event = super::path_of(&scene.admin.create_event(&scene.device, "t").await);
         let (caller, path) = (callers[0].clone(), format!("{event}/binaries"));
-        let post = tokio::spawn(async move { send(&caller, "POST", &path, vec![b'x'; 300_000]).await.status });
+        let post =
+            tokio::spawn(async move { send(&caller, "POST", &path, vec![b'x'; 300_000]).await.status });
         assert_eq!(callers[1].delete(&event).await.status, 204);
         let status = post.await.unwrap();
         assert!([201, 404].contains(&status), "{status}");

@@ -7,8 +7,10 @@ use super::{Scene, assert_no_leftovers, bytes, download, send};
 #[tokio::test]
 async fn put_replaces_bytes_and_type_and_keeps_the_name() {
     let scene = Scene::set().await;
-    let form = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.log\"\r\n\r\nfirst\r\n--b--\r\n";
-    let request = scene.admin.request("POST", &scene.path).header("Content-Type", "multipart/form-data; boundary=b");
+    let form =
+        "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.log\"\r\n\r\nfirst\r\n--b--\r\n";
+    let request =
+        scene.admin.request("POST", &scene.path).header("Content-Type", "multipart/form-data; boundary=b");
     assert_eq!(request.body(form).send().await.status, 201);
 
     let answer = send(&scene.admin, "PUT", &scene.path, bytes(300_000)).await;

@@ -21,7 +21,8 @@ async fn role_ownership_and_permission_open_what_they_name() {
     let owner = scene.server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let own = owner.create_device("own").await;
     let owned = async || format!("{}/binaries", super::path_of(&scene.admin.create_event(&own, "t").await));
-    let foreign = async || format!("{}/binaries", super::path_of(&scene.admin.create_event(&scene.device, "t").await));
+    let foreign =
+        async || format!("{}/binaries", super::path_of(&scene.admin.create_event(&scene.device, "t").await));
     let own_file = owned().await;
     send(&scene.admin, "POST", &own_file, "hello").await;
 
@@ -42,6 +43,17 @@ async fn role_ownership_and_permission_open_what_they_name() {
     assert_eq!(may(&permitted, &own_file, &owned().await).await, (403, 403, 403));
     assert_eq!(owner.delete(&scene.path).await.status, 403);
     assert_eq!(owner.delete(&own_file).await.status, 204);
+}
+
+#[tokio::test]
+async fn rights_are_looked_at_before_what_is_sent() {
+    let scene = Scene::set().await;
+    let nobody = scene.server.user_with("nobody", &[]).await;
+
+    assert_eq!(chunk(&scene.server.stranger(), &scene.path, "nonsense", "x").await.status, 401);
+    assert_eq!(chunk(&nobody, &scene.path, "nonsense", "x").await.status, 403);
+    assert_eq!(chunk(&scene.admin, &scene.path, "nonsense", "x").await.status, 422);
+    assert_eq!(chunk(&scene.admin, "/event/events/4711/binaries", "0-0/1", "x").await.status, 404);
 }
 
 #[tokio::test]

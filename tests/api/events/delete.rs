@@ -21,6 +21,21 @@ async fn deleted_event_is_gone() {
 }
 
 #[tokio::test]
+async fn source_of_many_events_is_deleted_with_all_of_them() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (device, other) = (admin.create_device("door").await, admin.create_device("other").await);
+    admin.create_event(&other, "stays").await;
+    let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
+        SELECT 'main', n, $1, 'x', now(), 0, 'x', now(), '{}' FROM generate_series(1, 25001) n";
+    server.database().execute(statement, &[&device.parse::<i64>().unwrap()]).await;
+
+    assert_eq!(admin.delete(&format!("/inventory/managedObjects/{device}")).await.status, 204);
+
+    assert_eq!(server.database().count("events").await, 1);
+}
+
+#[tokio::test]
 async fn events_go_with_their_source_and_their_files_with_them() {
     let server = TestServer::start().await;
     let admin = server.admin();
