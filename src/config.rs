@@ -190,6 +190,16 @@ pub struct LimitSettings {
           value_parser = count(1_024..=1_073_741_824))]
     pub binary_bytes: usize,
 
+    /// Bytes of one chunk of an event's file that comes in chunks (V-07)
+    #[arg(long, env = "PLATFORM_BINARY_CHUNK_BYTES", value_name = "BYTES", default_value = "5242880",
+          value_parser = count(1_024..=1_073_741_824))]
+    pub binary_chunk_bytes: usize,
+
+    /// Seconds after which an event's file is given up of which no further chunk came
+    #[arg(long = "incomplete-upload-seconds", env = "PLATFORM_INCOMPLETE_UPLOAD_SECONDS", value_name = "SECONDS",
+          default_value = "604800", value_parser = seconds(60..=31_536_000))]
+    pub incomplete_upload: Duration,
+
     /// Bytes of one Bayeux request body or WebSocket message
     #[arg(long, env = "PLATFORM_BAYEUX_BYTES", value_name = "BYTES", default_value = "262144",
           value_parser = count(1_024..=16_777_216))]
@@ -310,6 +320,8 @@ impl Settings {
             sessions_per_user: limits.sessions_per_user,
             body_bytes: limits.body_bytes,
             binary_bytes: limits.binary_bytes,
+            binary_chunk_bytes: limits.binary_chunk_bytes,
+            incomplete_upload: limits.incomplete_upload,
             bayeux_bytes: limits.bayeux_bytes,
             socket_ping: limits.socket_ping,
             statement_timeout: limits.statement_timeout,

@@ -9,8 +9,10 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::web;
 use platform_actors::Platform;
+use platform_actors::abandoned_uploads;
 use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
+use platform_actors::model::links::Links;
 use platform_actors::store::{self, Connections, Database};
 
 use crate::administration::{self, FirstStart};
@@ -157,6 +159,9 @@ impl Server {
         let partitions =
             store::measurement_partitions::make_partitions_hourly(self.edge.platform.database().clone());
         let partitioning = actix_web::rt::spawn(partitions);
+        let links = Links::new(self.edge.fallback_base.clone());
+        let giving_up = abandoned_uploads::remove_hourly(self.edge.platform.clone(), links);
+        let giving_up = actix_web::rt::spawn(giving_up);
         let serving = actix_web::rt::spawn(self.http);
         stop.await;
         stop_gracefully(&self.edge, &handle, self.shutdown).await;
@@ -166,6 +171,7 @@ impl Server {
         upkeep.abort();
         sweeping.abort();
         partitioning.abort();
+        giving_up.abort();
         self.edge.platform.stop();
     }
 }

@@ -24,6 +24,7 @@
 //! - A crash means forget and reload: memory is a cache, PostgreSQL is the truth.
 //! - Every write carries its premise in SQL. When it no longer holds, the actor reloads and decides once more.
 
+pub mod abandoned_uploads;
 pub mod bayeux;
 pub mod device;
 pub mod error;

@@ -42,6 +42,10 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of one file: 50 MB (document 2, Limits; I-12, V-07).
     pub binary_bytes: usize,
+    /// Bytes of one chunk of a file that comes in chunks: 5 MB (document 2, Limits; V-07).
+    pub binary_chunk_bytes: usize,
+    /// A file of which no further chunk came for this long is given up, so that a device may go on after days offline.
+    pub incomplete_upload: Duration,
     /// Bytes of one Bayeux request body or WebSocket message.
     pub bayeux_bytes: usize,
     /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
@@ -86,6 +90,8 @@ impl Default for Limits {
             sessions_per_user: None,
             body_bytes: 16 << 20,
             binary_bytes: 50 << 20,
+            binary_chunk_bytes: 5 << 20,
+            incomplete_upload: Duration::from_secs(7 * 24 * 3600),
             bayeux_bytes: 256 << 10,
             socket_ping: Duration::from_secs(30),
             statement_timeout: Duration::from_secs(30),

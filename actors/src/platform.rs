@@ -12,9 +12,11 @@ use crate::device::{self, DeviceActor, NewMeasurements, NewObject};
 use crate::error::{Error, Result};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
-use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::event::{Event, EventFilter, NewEvent};
+use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
+use crate::model::origin::Origin;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
 use crate::store::Database;
@@ -250,6 +252,27 @@ impl Tenant {
     pub async fn create_measurements(&self, new: NewMeasurements) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
         device::measure(&self.contexts[place(first, self.contexts.len())], new).await
+    }
+
+    /// Creates an event; see [`device::create_event`].
+    ///
+    /// # Errors
+    /// `Invalid` when the source does not exist, `Forbidden`; `Unavailable` or `Database`: then nothing was published.
+    pub async fn create_event(&self, new: NewEvent, origin: &Origin) -> Result<Arc<Event>> {
+        // By way of the thread of its source, so that what is told of a source has one order.
+        let context = &self.contexts[place(new.source, self.contexts.len())];
+        device::create_event(context, EventId(self.ids.next()), new, origin).await
+    }
+
+    /// Deletes what a filter finds; see [`device::delete_events`].
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+    pub async fn delete_events(&self, filter: &EventFilter, origin: &Origin) -> Result<()> {
+        match self.contexts.first() {
+            Some(context) => device::delete_events(context, filter, origin).await,
+            None => Ok(()),
+        }
     }
 
     /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).

@@ -3,6 +3,7 @@
 pub mod body;
 pub mod cors;
 pub mod error;
+pub mod file;
 pub mod middleware;
 pub mod multipart;
 pub mod paging;

@@ -13,6 +13,8 @@ mod authentication;
 mod callers;
 mod conventions;
 mod entry;
+mod event_binaries;
+mod events;
 mod groups;
 mod harness;
 mod identity;

@@ -18,7 +18,7 @@ use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::writer::{Change, Written};
 
 /// Deletions that one request tells of (B-06).
-const NOTIFIED_DELETIONS: usize = 1000;
+pub(super) const NOTIFIED_DELETIONS: usize = 1000;
 
 /// A managed object to create.
 #[derive(Debug, Clone)]

@@ -5,6 +5,8 @@
 mod alarms;
 mod binary;
 mod children;
+mod event_binaries;
+mod events;
 mod managed_object;
 mod measurements;
 
@@ -17,6 +19,9 @@ pub use alarms::{RaiseAlarm, UpdateAlarm};
 pub use binary::ReplaceBinary;
 pub(crate) use binary::create_binary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
+pub use event_binaries::{PlaceEventBinary, RemoveEventBinary, Removed};
+pub use events::{DeleteEvent, UpdateEvent};
+pub(crate) use events::{create_event, delete_events};
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 pub use measurements::NewMeasurements;

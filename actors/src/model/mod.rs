@@ -8,6 +8,8 @@ pub mod alarm;
 pub mod audit_record;
 pub mod binary;
 pub mod body;
+pub mod event;
+pub mod event_binary;
 pub mod external_id;
 pub mod fragments;
 pub mod group;

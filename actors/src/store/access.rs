@@ -17,6 +17,8 @@ const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
 pub struct Source {
     /// Its name, shown in alarms.
     pub name: Option<String>,
+    /// Its type, shown in events.
+    pub type_: Option<String>,
     /// Names of its fragments.
     pub fragment_names: Vec<String>,
     /// Itself first, then everything above.
@@ -53,7 +55,8 @@ pub(crate) async fn find_source(
         owner: row.get(1),
         by_devices: row.get(2),
     });
-    Ok(Some(Source { name: first.get(3), fragment_names: first.get(4), lineage: lineage.collect() }))
+    let (name, type_, fragment_names) = (first.get(3), first.get(5), first.get(4));
+    Ok(Some(Source { name, type_, fragment_names, lineage: lineage.collect() }))
 }
 
 /// Managed objects that were asked for within the last seconds: for writes that store nothing, so that a change that is

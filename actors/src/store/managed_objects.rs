@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::{Database, links, measurements, until_uncontended};
+use super::{Database, events, links, measurements, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
@@ -103,6 +103,7 @@ pub(crate) async fn delete_managed_objects(
     for chunk in going.chunks(DELETED_AT_ONCE) {
         measurements::delete_of_sources(database, tenant, chunk).await?;
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
+        until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
         let deleted: HashSet<i64> = until_uncontended(async || delete_chunk(database, tenant, &ids).await)
             .await?
             .into_iter()
