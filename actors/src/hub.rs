@@ -1,7 +1,9 @@
 //! The notification hub of a tenant: from a published change to the sessions that wait for it.
 //!
-//! The hub never awaits, so everyone may send to it without a reply. A notification is encoded once, when the first
-//! listener is found, and shared by all of them.
+//! The hub's handlers never await, so everyone may send to it without a reply. A notification is encoded once, when the
+//! first listener is found, and shared by all of them.
+
+mod families;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +13,12 @@ use bytes::Bytes;
 
 use crate::bayeux::{Channel, Pattern, Resource};
 use crate::model::alarm::Alarm;
-use crate::model::id::ManagedObjectId;
+use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::links::{Links, encode};
 use crate::model::managed_object::ManagedObject;
-use crate::session::{ClientId, Deliver, SessionActor};
+use crate::session::{ClientId, Deliver, End, SessionActor};
+use crate::store::Database;
+use families::{Families, Lineage, Placed};
 
 /// A notification as it goes over the wire: one Bayeux message, encoded once.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ pub enum Event {
     AlarmCreated(Arc<Alarm>),
     /// A changed or repeated alarm.
     AlarmUpdated(Arc<Alarm>),
+    /// An alarm is gone; only its id is told.
+    AlarmDeleted(AlarmId),
     /// A new managed object.
     ManagedObjectCreated(Arc<ManagedObject>),
     /// A changed managed object.
@@ -77,13 +83,72 @@ pub(crate) struct Leave {
     pub(crate) patterns: Vec<Pattern>,
 }
 
+/// Links were added or taken off, so that objects belong to other families than before (B-19b). Sent after the commit.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct LinksChanged;
+
 type Listeners = HashMap<ClientId, Addr<SessionActor>>;
 
 /// Who listens to what, in one tenant.
-#[derive(Debug, Default)]
 pub struct NotificationHub {
     listeners: HashMap<Pattern, Listeners>,
+    families: Families,
     last_id: u64,
+}
+
+impl NotificationHub {
+    /// The hub of a tenant, without listeners.
+    pub(crate) fn new(tenant: TenantId, database: Database) -> Self {
+        Self { listeners: HashMap::new(), families: Families::new(tenant, database), last_id: 0 }
+    }
+
+    /// Hands a notification to everyone who listens to its channel, or to a family of its source.
+    fn deliver(&mut self, publish: &Publish, lineage: Option<&Lineage>) {
+        let channel = Channel { resource: publish.event.resource(), id: publish.source };
+        let families = lineage.into_iter().flat_map(|lineage| lineage.iter());
+        let families =
+            families.map(|id| Pattern::WithChildren(Channel { resource: channel.resource, id: *id }));
+        let patterns = [Pattern::Exact(channel), Pattern::All(channel.resource)].into_iter().chain(families);
+        let listeners: Vec<&Listeners> =
+            patterns.filter_map(|pattern| self.listeners.get(&pattern)).collect();
+        if listeners.is_empty() {
+            return;
+        }
+        self.last_id += 1;
+        let notification = Arc::new(publish.event.encode(channel, self.last_id, &publish.links));
+        for (at, listening) in listeners.iter().enumerate() {
+            for (client, session) in *listening {
+                // A session subscribed in several ways gets it once (B-02).
+                if !listeners[..at].iter().any(|earlier| earlier.contains_key(client)) {
+                    session.do_send(Deliver(notification.clone()));
+                }
+            }
+        }
+    }
+
+    /// Has the families of those looked up whose notifications wait.
+    fn look_up(&mut self, ctx: &mut Context<Self>) {
+        let Some(look_up) = self.families.next() else { return };
+        ctx.spawn(look_up.run().into_actor(self).map(|found, hub, ctx| {
+            match hub.families.found(found) {
+                Ok(ready) => ready.iter().for_each(|(publish, lineage)| hub.deliver(publish, Some(lineage))),
+                Err((error, publishes)) => {
+                    tracing::warn!(%error, "families cannot be looked up, sessions that listen to them end");
+                    hub.end_family_sessions();
+                    publishes.iter().for_each(|publish| hub.deliver(publish, None));
+                }
+            }
+            hub.look_up(ctx);
+        }));
+    }
+
+    /// Ends the sessions that listen to families: their clients handshake anew, there is never a silent gap.
+    fn end_family_sessions(&self) {
+        let families =
+            self.listeners.iter().filter(|(pattern, _)| matches!(pattern, Pattern::WithChildren(_)));
+        families.flat_map(|(_, listeners)| listeners.values()).for_each(|session| session.do_send(End));
+    }
 }
 
 impl Actor for NotificationHub {
@@ -93,26 +158,20 @@ impl Actor for NotificationHub {
 impl Handler<Publish> for NotificationHub {
     type Result = ();
 
-    fn handle(&mut self, publish: Publish, _: &mut Self::Context) {
+    fn handle(&mut self, publish: Publish, ctx: &mut Self::Context) {
         crate::metrics::PUBLISHED.increment(1);
-        let channel = Channel { resource: publish.event.resource(), id: publish.source };
-        // The hub knows no links: of a family it hears the object itself.
-        let patterns =
-            [Pattern::Exact(channel), Pattern::WithChildren(channel), Pattern::All(channel.resource)];
-        let listeners = patterns.map(|pattern| self.listeners.get(&pattern));
-        if listeners.iter().all(Option::is_none) {
-            return;
+        match self.families.place(publish) {
+            Placed::Ready(publish, lineage) => self.deliver(&publish, lineage.as_ref()),
+            Placed::Waiting => self.look_up(ctx),
         }
-        self.last_id += 1;
-        let notification = Arc::new(publish.event.encode(channel, self.last_id, &publish.links));
-        for (at, listening) in listeners.iter().enumerate() {
-            for (client, session) in listening.iter().copied().flatten() {
-                // A session subscribed in several ways gets it once (B-02).
-                if !listeners[..at].iter().flatten().any(|earlier| earlier.contains_key(client)) {
-                    session.do_send(Deliver(notification.clone()));
-                }
-            }
-        }
+    }
+}
+
+impl Handler<LinksChanged> for NotificationHub {
+    type Result = ();
+
+    fn handle(&mut self, _: LinksChanged, _: &mut Self::Context) {
+        self.families.links_changed();
     }
 }
 
@@ -121,6 +180,9 @@ impl Handler<Join> for NotificationHub {
 
     fn handle(&mut self, join: Join, _: &mut Self::Context) {
         for pattern in join.patterns {
+            if !self.listeners.contains_key(&pattern) {
+                self.families.joined(&pattern);
+            }
             self.listeners.entry(pattern).or_default().insert(join.client, join.session.clone());
         }
     }
@@ -135,6 +197,7 @@ impl Handler<Leave> for NotificationHub {
                 listeners.remove(&leave.client);
                 if listeners.is_empty() {
                     self.listeners.remove(&pattern);
+                    self.families.left(&pattern);
                 }
             }
         }
@@ -144,7 +207,7 @@ impl Handler<Leave> for NotificationHub {
 impl Event {
     fn resource(&self) -> Resource {
         match self {
-            Self::AlarmCreated(_) | Self::AlarmUpdated(_) => Resource::Alarms,
+            Self::AlarmCreated(_) | Self::AlarmUpdated(_) | Self::AlarmDeleted(_) => Resource::Alarms,
             Self::ManagedObjectCreated(_) | Self::ManagedObjectUpdated(_) | Self::ManagedObjectDeleted(_) => {
                 Resource::ManagedObjects
             }
@@ -155,6 +218,7 @@ impl Event {
         let (action, data) = match self {
             Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
             Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
+            Self::AlarmDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
             Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),
             Self::ManagedObjectUpdated(object) => ("UPDATE", encode(&**object, links)),
             Self::ManagedObjectDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),

@@ -8,7 +8,7 @@ use actix::prelude::*;
 use parking_lot::RwLock;
 use tokio::sync::mpsc;
 
-use crate::device::{self, DeviceActor, NewObject};
+use crate::device::{self, DeviceActor, NewObject, RememberedMappings};
 use crate::error::{Error, Result};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
@@ -118,9 +118,14 @@ impl Platform {
         let seed = id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31) + i64::from(byte));
         let arbiter = &self.threads[place(ManagedObjectId(seed), self.threads.len())].arbiter;
         let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Registry<_, _>>::default());
-        let hub = NotificationHub::start_in_arbiter(arbiter, |_| NotificationHub::default());
-        let contexts: Vec<device::Context> =
-            self.threads.iter().map(|thread| self.device_context(id, thread, &hub, &devices)).collect();
+        let (tenant, database) = (id.clone(), self.database.clone());
+        let hub = NotificationHub::start_in_arbiter(arbiter, move |_| NotificationHub::new(tenant, database));
+        let mappings = Arc::default();
+        let contexts: Vec<device::Context> = self
+            .threads
+            .iter()
+            .map(|thread| self.device_context(id, thread, (&hub, &devices, &mappings)))
+            .collect();
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());
@@ -135,8 +140,11 @@ impl Platform {
         &self,
         tenant: &TenantId,
         thread: &ActorThread,
-        hub: &Addr<NotificationHub>,
-        devices: &Arc<Registry<ManagedObjectId, DeviceActor>>,
+        (hub, devices, mappings): (
+            &Addr<NotificationHub>,
+            &Arc<Registry<ManagedObjectId, DeviceActor>>,
+            &Arc<RememberedMappings>,
+        ),
     ) -> device::Context {
         device::Context {
             tenant: tenant.clone(),
@@ -146,6 +154,15 @@ impl Platform {
             ids: self.ids.clone(),
             devices: devices.clone(),
             limits: self.limits.clone(),
+            mappings: mappings.clone(),
+        }
+    }
+
+    /// Forgets what is remembered of a tenant's options, because one of them changed. Other servers are told by the
+    /// database; this one need not wait for that.
+    pub fn forget_options(&self, tenant: &TenantId) {
+        if let Some(tenant) = self.tenants.read().get(tenant) {
+            tenant.forget_options();
         }
     }
 
@@ -161,11 +178,18 @@ impl Platform {
                     self.end_sessions(&tenant, Some(user));
                 }
                 Seen::TenantChanged(tenant) => {
+                    self.forget_options(&tenant);
                     on_change(Changed::Tenant(&tenant));
                     self.end_sessions(&tenant, None);
                 }
-                Seen::OptionsChanged(tenant) => on_change(Changed::Options(&tenant)),
-                Seen::Gap => on_change(Changed::Anything),
+                Seen::OptionsChanged(tenant) => {
+                    self.forget_options(&tenant);
+                    on_change(Changed::Options(&tenant));
+                }
+                Seen::Gap => {
+                    self.tenants.read().values().for_each(|tenant| tenant.forget_options());
+                    on_change(Changed::Anything);
+                }
             }
         }
         watching.abort();
@@ -222,6 +246,11 @@ impl Tenant {
             }
         }
         Err(Error::unavailable("the device's actor stopped twice"))
+    }
+
+    fn forget_options(&self) {
+        // All threads share them.
+        self.contexts.iter().take(1).for_each(|context| context.mappings.forget());
     }
 
     /// Creates a managed object; see [`device::create`].
