@@ -153,6 +153,7 @@ impl Server {
         let upkeep = actix_web::rt::spawn(telemetry::keep_up());
         let sweeping = store::binaries::sweep_hourly(self.edge.platform.database().clone());
         let sweeping = actix_web::rt::spawn(sweeping);
+        let bulk_updates = actix_web::rt::spawn(self.edge.platform.clone().keep_bulk_updates_going());
         let serving = actix_web::rt::spawn(self.http);
         stop.await;
         stop_gracefully(&self.edge, &handle, self.shutdown).await;
@@ -161,6 +162,7 @@ impl Server {
         watching.abort();
         upkeep.abort();
         sweeping.abort();
+        bulk_updates.abort();
         self.edge.platform.stop();
     }
 }

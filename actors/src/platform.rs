@@ -6,17 +6,22 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use parking_lot::RwLock;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
 
+use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates, delete_alarms};
 use crate::device::{self, DeviceActor, NewObject, RememberedMappings};
 use crate::error::{Error, Result};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
+use crate::model::alarm::AlarmFilter;
 use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
 use crate::store::Database;
+use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::watch::{self, Seen};
 use crate::tenant::{AcknowledgementExtension, EndSessions, StartDevice, StartSession, TenantActor, place};
 use crate::writer::{Writer, WriterHandle};
@@ -28,6 +33,16 @@ pub struct Platform {
     ids: Arc<IdGenerator>,
     threads: Vec<ActorThread>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
+    bulk_alarm_updates: Arc<BulkAlarmUpdates>,
+}
+
+/// How a bulk update stands when its request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BulkProgress {
+    /// Everything is changed.
+    Finished,
+    /// It goes on in the background.
+    GoesOn,
 }
 
 /// A thread that devices live on, with the writer they use.
@@ -82,7 +97,8 @@ impl Platform {
                 Ok(ActorThread { writer: Writer::start_in(&arbiter, &database, &limits)?, arbiter })
             })
             .collect::<Result<_>>()?;
-        Ok(Arc::new(Self { database, limits: Arc::new(limits), ids, threads, tenants: RwLock::default() }))
+        let (tenants, bulk_alarm_updates) = (RwLock::default(), Arc::default());
+        Ok(Arc::new(Self { database, limits: Arc::new(limits), ids, threads, tenants, bulk_alarm_updates }))
     }
 
     /// The database, for reads.
@@ -166,6 +182,58 @@ impl Platform {
         }
     }
 
+    /// Changes the status of many alarms. Replies when that is finished, or after half a second; then it goes on in the
+    /// background, and survives the end of this process.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: then nothing was begun.
+    pub async fn update_alarms(&self, tenant: &TenantId, new: NewBulkAlarmUpdate) -> Result<BulkProgress> {
+        let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_alarm_lease);
+        let held = insert_bulk_alarm_update(&self.database, place, new, lease).await?;
+        let finished = self.go_on(held);
+        Ok(match timeout(self.limits.bulk_alarm_reply, finished).await {
+            Ok(Ok(())) => BulkProgress::Finished,
+            // It still runs; or it stopped, and will be taken up again.
+            Ok(Err(_)) | Err(_) => BulkProgress::GoesOn,
+        })
+    }
+
+    /// Starts the actor of a bulk update.
+    fn go_on(&self, held: Held) -> oneshot::Receiver<()> {
+        let (finish, finished) = oneshot::channel();
+        let thread = place(ManagedObjectId(held.id), self.threads.len());
+        let context = self.tenant(&held.tenant).contexts[thread].clone();
+        let all = self.bulk_alarm_updates.clone();
+        BulkAlarmUpdate::start_in_arbiter(&self.threads[thread].arbiter, move |_| {
+            BulkAlarmUpdate::new(held, all, context, finish)
+        });
+        finished
+    }
+
+    /// Goes on with bulk updates whose process is gone, and shows that this one is not, until it is dropped.
+    pub async fn keep_bulk_updates_going(self: Arc<Self>) {
+        let lease = self.limits.bulk_alarm_lease;
+        loop {
+            if let Err(error) = self.look_after_bulk_updates(lease).await {
+                tracing::debug!(%error, "bulk updates of alarms cannot be looked after now");
+            }
+            sleep(lease / 3).await;
+        }
+    }
+
+    async fn look_after_bulk_updates(&self, lease: Duration) -> Result<()> {
+        let own = self.bulk_alarm_updates.held();
+        if !own.is_empty() {
+            bulk_alarm_updates::renew(&self.database, &own, lease).await?;
+        }
+        for held in bulk_alarm_updates::take_over(&self.database, lease).await? {
+            tracing::info!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id,
+                "a bulk update of alarms goes on that another process began");
+            drop(self.go_on(held));
+        }
+        Ok(())
+    }
+
     /// Watches the database until the returned future is dropped: keeps [`Database::is_reachable`] true to life, ends
     /// the sessions of users that changed, and tells `on_change` what a cache must drop.
     pub async fn watch(self: Arc<Self>, on_change: impl Fn(Changed<'_>)) {
@@ -246,6 +314,14 @@ impl Tenant {
             }
         }
         Err(Error::unavailable("the device's actor stopped twice"))
+    }
+
+    /// Deletes what matches; tells of the first thousand (A-03, B-06). Who goes away earlier leaves the rest.
+    ///
+    /// # Errors
+    /// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+    pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
+        delete_alarms(&self.contexts[0], filter, links).await
     }
 
     fn forget_options(&self) {
