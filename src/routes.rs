@@ -4,7 +4,7 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
     alarms, audit, current_user, entry, groups, identity, inventory, inventory_binaries, inventory_children,
-    options, roles, tenants, users,
+    measurements, options, roles, tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;
@@ -47,6 +47,8 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).post(alarms::create).put(alarms::update_many).delete(alarms::remove_many));
     paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
+
+    paths.push(at("/measurement/measurements", "POST").post(measurements::create));
 
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
     paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));

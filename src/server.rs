@@ -98,6 +98,7 @@ impl Server {
         let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
         let database = Database::new(database_url, connections, &limits)?;
         database.migrate().await?;
+        store::measurement_partitions::make_partitions(&database).await?;
         agree_on_secret_key(&database, &secret_key).await?;
         let first_start = administration::first_start(&database, &secret_key, settings).await?;
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
@@ -154,6 +155,9 @@ impl Server {
         let sweeping = store::binaries::sweep_hourly(self.edge.platform.database().clone());
         let sweeping = actix_web::rt::spawn(sweeping);
         let bulk_updates = actix_web::rt::spawn(self.edge.platform.clone().keep_bulk_updates_going());
+        let partitions =
+            store::measurement_partitions::make_partitions_hourly(self.edge.platform.database().clone());
+        let partitioning = actix_web::rt::spawn(partitions);
         let serving = actix_web::rt::spawn(self.http);
         stop.await;
         stop_gracefully(&self.edge, &handle, self.shutdown).await;
@@ -163,6 +167,7 @@ impl Server {
         upkeep.abort();
         sweeping.abort();
         bulk_updates.abort();
+        partitioning.abort();
         self.edge.platform.stop();
     }
 }

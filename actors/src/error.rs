@@ -26,6 +26,8 @@ pub enum Noun {
     Binary,
     /// An alarm.
     Alarm,
+    /// A measurement.
+    Measurement,
     /// An audit record.
     AuditRecord,
     /// A group of users.
@@ -46,6 +48,7 @@ impl fmt::Display for Noun {
             Self::ExternalId => "external id",
             Self::Binary => "binary",
             Self::Alarm => "alarm",
+            Self::Measurement => "measurement",
             Self::AuditRecord => "audit record",
             Self::Group => "group",
             Self::Role => "role",

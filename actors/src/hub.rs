@@ -13,9 +13,10 @@ use bytes::Bytes;
 
 use crate::bayeux::{Channel, Pattern, Resource};
 use crate::model::alarm::Alarm;
-use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
+use crate::model::id::{AlarmId, ManagedObjectId, MeasurementId, TenantId};
 use crate::model::links::{Links, encode};
 use crate::model::managed_object::ManagedObject;
+use crate::model::measurement::Measurement;
 use crate::session::{ClientId, Deliver, End, SessionActor};
 use crate::store::Database;
 use families::{Families, Lineage, Placed};
@@ -47,6 +48,10 @@ pub enum Event {
     AlarmUpdated(Arc<Alarm>),
     /// An alarm is gone; only its id is told.
     AlarmDeleted(AlarmId),
+    /// A new measurement.
+    MeasurementCreated(Arc<Measurement>),
+    /// A measurement is gone; only its id is told.
+    MeasurementDeleted(MeasurementId),
     /// A new managed object.
     ManagedObjectCreated(Arc<ManagedObject>),
     /// A changed managed object.
@@ -208,6 +213,7 @@ impl Event {
     fn resource(&self) -> Resource {
         match self {
             Self::AlarmCreated(_) | Self::AlarmUpdated(_) | Self::AlarmDeleted(_) => Resource::Alarms,
+            Self::MeasurementCreated(_) | Self::MeasurementDeleted(_) => Resource::Measurements,
             Self::ManagedObjectCreated(_) | Self::ManagedObjectUpdated(_) | Self::ManagedObjectDeleted(_) => {
                 Resource::ManagedObjects
             }
@@ -219,6 +225,8 @@ impl Event {
             Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
             Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
             Self::AlarmDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+            Self::MeasurementCreated(measurement) => ("CREATE", encode(&**measurement, links)),
+            Self::MeasurementDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
             Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),
             Self::ManagedObjectUpdated(object) => ("UPDATE", encode(&**object, links)),
             Self::ManagedObjectDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates, delete_alarms};
-use crate::device::{self, DeviceActor, NewObject, RememberedMappings};
+use crate::device::{self, DeviceActor, NewMeasurements, NewObject, RememberedMappings};
 use crate::error::{Error, Result};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
@@ -18,6 +18,7 @@ use crate::model::alarm::AlarmFilter;
 use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
+use crate::model::measurement::Measurement;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
 use crate::store::Database;
@@ -345,6 +346,15 @@ impl Tenant {
     pub async fn create_binary(&self, new: NewObject, binary: BinaryId) -> Result<Arc<ManagedObject>> {
         let id = ManagedObjectId(self.ids.next());
         device::create_binary(&self.contexts[place(id, self.contexts.len())], id, new, binary).await
+    }
+
+    /// Stores measurements; see [`device::measure`].
+    ///
+    /// # Errors
+    /// As that.
+    pub async fn create_measurements(&self, new: NewMeasurements) -> Result<Vec<Arc<Measurement>>> {
+        let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
+        device::measure(&self.contexts[place(first, self.contexts.len())], new).await
     }
 
     /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).

@@ -25,6 +25,7 @@ use crate::store::Database;
 use crate::store::alarms::{self, AlarmUpdate, SentAlarm};
 use crate::store::binaries;
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
+use crate::store::measurements::{self, SentMeasurements};
 
 /// One write of one tenant.
 #[derive(Debug, Clone)]
@@ -32,12 +33,23 @@ pub(crate) enum Change {
     RaiseAlarm(TenantId, Arc<SentAlarm>),
     CountRepetition(TenantId, Arc<SentAlarm>),
     UpdateAlarm(TenantId, Box<AlarmUpdate>),
+    InsertMeasurements(TenantId, Arc<SentMeasurements>),
     InsertManagedObject(TenantId, Arc<ManagedObject>),
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
     /// An object, and the upload that becomes its content.
     InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
     /// A change, and the upload that becomes the content.
     ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
+}
+
+impl Change {
+    /// Rows it writes: what a batch and the queue are bounded by.
+    fn rows(&self) -> usize {
+        match self {
+            Self::InsertMeasurements(_, sent) => sent.measurements.len(),
+            _ => 1,
+        }
+    }
 }
 
 /// What became of a write. It is committed, with fsync.
@@ -67,6 +79,7 @@ pub(crate) struct Writer {
     pool: Pool,
     limits: Limits,
     waiting: VecDeque<Write>,
+    waiting_rows: usize,
     committing: bool,
 }
 
@@ -100,18 +113,20 @@ impl Writer {
             pool,
             limits,
             waiting: VecDeque::new(),
+            waiting_rows: 0,
             committing: false,
         })))
     }
 
     fn commit_next(&mut self, ctx: &mut Context<Self>) {
-        let rows = self.waiting.len().min(self.limits.batch_rows);
-        if rows == 0 {
+        let writes = self.next_batch();
+        if writes == 0 {
             return;
         }
         self.committing = true;
         let (changes, senders): (Vec<_>, Vec<_>) =
-            self.waiting.drain(..rows).map(|write| (write.change, write.reply_to)).unzip();
+            self.waiting.drain(..writes).map(|write| (write.change, write.reply_to)).unzip();
+        self.waiting_rows -= changes.iter().map(Change::rows).sum::<usize>();
         let commit = commit(self.database.clone(), self.pool.clone(), self.limits.clone(), changes);
         ctx.spawn(commit.into_actor(self).map(|outcomes, writer, ctx| {
             writer.committing = false;
@@ -119,6 +134,16 @@ impl Writer {
             senders.into_iter().zip(outcomes).for_each(|(sender, outcome)| drop(sender.send(outcome)));
             writer.commit_next(ctx);
         }));
+    }
+
+    /// How many of those that wait make the next transaction: as many as its rows allow, at least one.
+    fn next_batch(&self) -> usize {
+        let mut rows = 0;
+        let fits = |write: &&Write| {
+            rows += write.change.rows();
+            rows <= self.limits.batch_rows
+        };
+        self.waiting.iter().take_while(fits).count().max(self.waiting.len().min(1))
     }
 }
 
@@ -130,7 +155,7 @@ impl Handler<Write> for Writer {
     type Result = ();
 
     fn handle(&mut self, write: Write, ctx: &mut Self::Context) {
-        let refusal = match self.waiting.len() < self.limits.queued_writes {
+        let refusal = match self.waiting_rows < self.limits.queued_writes {
             true => self.database.ensure_reachable().err(),
             false => Some(Error::unavailable("too many writes are waiting")),
         };
@@ -139,6 +164,7 @@ impl Handler<Write> for Writer {
             drop(write.reply_to.send(Err(error)));
             return;
         }
+        self.waiting_rows += write.change.rows();
         self.waiting.push_back(write);
         if !self.committing {
             self.commit_next(ctx);
@@ -226,6 +252,7 @@ struct ByKind<'a> {
     sent_alarms: Vec<(&'a TenantId, &'a SentAlarm)>,
     repetitions: Vec<(&'a TenantId, &'a SentAlarm)>,
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
+    measurements: Vec<(&'a TenantId, &'a SentMeasurements)>,
     new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
     uploads: Vec<(&'a TenantId, ManagedObjectId, BinaryId)>,
@@ -239,6 +266,7 @@ impl<'a> ByKind<'a> {
                 Change::RaiseAlarm(tenant, alarm) => by.sent_alarms.push((tenant, alarm)),
                 Change::CountRepetition(tenant, alarm) => by.repetitions.push((tenant, alarm)),
                 Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
+                Change::InsertMeasurements(tenant, sent) => by.measurements.push((tenant, sent)),
                 Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
                 Change::InsertBinary(tenant, object, binary) => {
@@ -260,6 +288,9 @@ impl<'a> ByKind<'a> {
             !self.sent_alarms.is_empty(),
             !self.repetitions.is_empty(),
             !self.alarm_updates.is_empty(),
+            self.measurements.iter().any(|(_, sent)| !sent.unseen.is_empty()),
+            self.measurements.iter().any(|(_, sent)| sent.measurements.len() == 1),
+            self.measurements.iter().any(|(_, sent)| sent.measurements.len() > 1),
             !self.new_objects.is_empty(),
             !self.object_updates.is_empty(),
             !self.uploads.is_empty(),
@@ -278,12 +309,13 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, raised, counted, updated, objects, changed, attached, committed) = tokio::join!(
+    let (begun, raised, counted, updated, measured, objects, changed, attached, committed) = tokio::join!(
         biased;
         bracket("BEGIN"),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
         alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
+        measurements::insert_measurements(client, &statements.measurements, &mut by.measurements),
         managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
@@ -291,6 +323,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
     );
     begun?;
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
+    let measured = measured?;
     objects?;
     let (mut changed, attached) = (changed?, attached?);
     committed?;
@@ -304,6 +337,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         Change::RaiseAlarm(_, sent) => alarm(raised.remove(&alarms::key(&sent.alarm))),
         Change::CountRepetition(_, sent) => alarm(counted.remove(&alarms::key(&sent.alarm))),
         Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
+        Change::InsertMeasurements(_, sent) => stored(sent.are_among(&measured)),
         Change::InsertManagedObject(..) => Written::Stored,
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
         Change::InsertBinary(.., binary) => stored(attached.contains(&binary.0)),
@@ -319,6 +353,7 @@ struct Statements {
     raise_alarms: Statement,
     count_repetitions: Statement,
     update_alarms: Statement,
+    measurements: measurements::Statements,
     insert_objects: Statement,
     update_objects: Statement,
     delete_replaced_binaries: Statement,
@@ -331,6 +366,7 @@ impl Statements {
             raise_alarms: client.prepare_cached(alarms::RAISE).await?,
             count_repetitions: client.prepare_cached(alarms::COUNT_REPETITION).await?,
             update_alarms: client.prepare_cached(alarms::UPDATE).await?,
+            measurements: measurements::Statements::prepare(client).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
             delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,

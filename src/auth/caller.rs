@@ -9,7 +9,7 @@ use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::future::{Either, LocalBoxFuture};
 use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_actors::model::id::TenantId;
-use platform_actors::model::origin::Origin;
+use platform_actors::model::origin::{Origin, ProcessingMode};
 use platform_actors::model::role::{self, RoleSet};
 
 use super::throttle::Source;
@@ -108,12 +108,24 @@ impl Caller {
     /// # Errors
     /// `Invalid` for an unknown processing mode.
     pub fn origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
-        Ok(Origin {
+        Ok(self.origin_in(wire.mode()?, wire, role, api))
+    }
+
+    /// What travels with a write of measurements or events, which know all processing modes.
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown processing mode.
+    pub fn data_origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
+        Ok(self.origin_in(wire.data_mode()?, wire, role, api))
+    }
+
+    fn origin_in(&self, mode: ProcessingMode, wire: &Wire, role: &str, api: Api) -> Origin {
+        Origin {
             user: self.user.clone(),
-            mode: wire.mode()?,
+            mode,
             authority: self.authority(role, api, Permission::Admin),
             links: wire.links(),
-        })
+        }
     }
 }
 

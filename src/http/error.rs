@@ -65,6 +65,7 @@ impl ApiError {
             Noun::ManagedObject | Noun::Link | Noun::Binary => "inventory",
             Noun::ExternalId => "identity",
             Noun::Alarm => "alarm",
+            Noun::Measurement => "measurement",
             Noun::AuditRecord => "audit",
             Noun::User | Noun::Group | Noun::Role => "user",
             Noun::Tenant | Noun::Option => "tenants",

@@ -50,6 +50,14 @@ impl Wire {
         Ok(self.given_mode()?.with_notifications()?)
     }
 
+    /// The header `X-Platform-Processing-Mode`, for measurements and events, which know all four (M-01, M-03).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn data_mode(&self) -> Result<ProcessingMode> {
+        self.given_mode()
+    }
+
     /// The header `X-Platform-Processing-Mode`, for changes of child references: QUIESCENT tells nobody (M-03).
     ///
     /// # Errors

@@ -30,6 +30,27 @@ where
     with_body_if_wanted(wire, response, media_type, &**value, links)
 }
 
+/// 201 for several objects that were created together; with them when the client sent `Accept`: `{<name>: [...]}` (G-02).
+pub fn created_together<T>(
+    wire: &Wire,
+    media_type: String,
+    name: &'static str,
+    values: &[Arc<T>],
+    links: &Links,
+) -> HttpResponse
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    let mut response = HttpResponse::Created();
+    if !wire.has_accept() {
+        return response.finish();
+    }
+    let members: Vec<_> = values.iter().map(|value| Linked { value: &**value, links }).collect();
+    let json = serde_json::to_vec(&BTreeMap::from([(name, members)]))
+        .expect("writing to memory does not fail and all keys are strings");
+    response.insert_header((header::CONTENT_TYPE, media_type)).body(json)
+}
+
 /// 200; with the object when the client sent `Accept`: the answer to a PUT.
 pub fn updated<T>(wire: &Wire, media_type: String, value: &Arc<T>, links: &Links) -> HttpResponse
 where

@@ -7,6 +7,7 @@ mod alarms;
 mod binary;
 mod children;
 mod managed_object;
+mod measurements;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ pub(crate) use binary::create_binary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
+pub use measurements::NewMeasurements;
+pub(crate) use measurements::measure;
 
 use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, LinksChanged, NotificationHub, Publish};

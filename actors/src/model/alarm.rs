@@ -255,7 +255,7 @@ pub fn missing(members: &[(&str, bool)]) -> Error {
 }
 
 /// Reads `source`: an object with an `id` that is a string or a number (C-13).
-fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
+pub(crate) fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
     #[derive(serde::Deserialize)]
     struct Source<'a> {
         #[serde(borrow)]

@@ -1,5 +1,6 @@
 //! Fragments: the free-form top-level members of an object, kept byte for byte in the order they came.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{MapAccess, Visitor};
@@ -7,6 +8,9 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+/// So many names are compared with each other; more are looked up.
+const FEW: usize = 16;
 
 /// Named JSON values in insertion order; a name occurs once.
 #[derive(Debug, Clone, Default)]
@@ -136,13 +140,23 @@ impl<'de> Deserialize<'de> for Fragments {
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fragments, M::Error> {
                 let mut members: Vec<(Box<str>, Box<RawValue>)> = Vec::new();
-                let mut last = std::collections::HashMap::new();
+                // Bodies are small; the index is for the hostile one with a million members.
+                let mut index = HashMap::new();
                 while let Some((name, raw)) = map.next_entry::<Box<str>, Box<RawValue>>()? {
-                    // Bodies are small; the index is for the hostile one with a million members.
-                    match last.get(&name) {
-                        Some(&at) => members[at as usize].1 = raw,
+                    if members.len() == FEW {
+                        let names = members.iter().enumerate();
+                        index = names.map(|(at, (name, _))| (name.clone(), at)).collect();
+                    }
+                    let known = match members.len() < FEW {
+                        true => members.iter().position(|(known, _)| *known == name),
+                        false => index.get(&name).copied(),
+                    };
+                    match known {
+                        Some(at) => members[at].1 = raw,
                         None => {
-                            last.insert(name.clone(), members.len() as u32);
+                            if members.len() >= FEW {
+                                index.insert(name.clone(), members.len());
+                            }
                             members.push((name, raw));
                         }
                     }
@@ -177,6 +191,18 @@ mod tests {
     fn merge_of_the_same_values_changes_nothing() {
         let mut stored = fragments(r#"{"a":{"x":1,"y":"é"}}"#);
         assert!(stored.merge(&fragments(r#"{"a":{ "y":"\u00e9", "x":1 }}"#)).is_empty());
+    }
+
+    #[test]
+    fn last_of_doubled_members_wins_among_few_and_many() {
+        for count in [2, FEW, FEW + 1, 3 * FEW] {
+            let members: Vec<String> =
+                (0..count).chain([0, count - 1]).map(|n| format!("\"m{n}\":{n}")).collect();
+            let json = format!("{{{},\"m1\":\"last\"}}", members.join(","));
+            let read = fragments(&json);
+            assert_eq!(read.names().count(), count);
+            assert_eq!(read.get("m1").map(RawValue::get), Some("\"last\""));
+        }
     }
 
     #[test]

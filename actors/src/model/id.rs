@@ -97,6 +97,11 @@ server_id!(
     crate::error::Noun::Alarm
 );
 server_id!(
+    /// Id of a measurement.
+    MeasurementId,
+    crate::error::Noun::Measurement
+);
+server_id!(
     /// Id of an audit record.
     AuditRecordId,
     crate::error::Noun::AuditRecord
@@ -106,6 +111,13 @@ server_id!(
     BinaryId,
     crate::error::Noun::Binary
 );
+
+/// A number that stands for a text: half of the first 16 hexadecimal digits of its SHA-256.
+pub(crate) fn digest(text: &[u8]) -> i64 {
+    let digest = ring::digest::digest(&ring::digest::SHA256, text);
+    let first = digest.as_ref()[..8].try_into().expect("the digest has 32 bytes");
+    (u64::from_be_bytes(first) >> 1) as i64
+}
 
 /// Makes 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of process, 12 of sequence.
 ///

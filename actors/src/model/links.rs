@@ -44,6 +44,14 @@ impl Links {
         }
     }
 
+    /// Link of a measurement; of one that was not stored it ends in `/null` (M-02).
+    pub fn measurement(&self, id: Option<impl Display>) -> String {
+        match id {
+            Some(id) => format!("{}/measurement/measurements/{id}", self.base),
+            None => format!("{}/measurement/measurements/null", self.base),
+        }
+    }
+
     /// Link of a managed object; of one that was not stored it ends in `/null`.
     pub fn managed_object(&self, id: Option<impl Display>) -> String {
         match id {

@@ -51,6 +51,17 @@ impl Timestamp {
         self.0
     }
 
+    /// What the sender's clock showed.
+    pub fn local(self) -> PrimitiveDateTime {
+        PrimitiveDateTime::new(self.0.date(), self.0.time())
+    }
+
+    /// An instant and what the sender's clock showed then.
+    pub fn of_local(instant: OffsetDateTime, local: PrimitiveDateTime) -> Self {
+        let offset = local.assume_utc() - instant;
+        Self::stored(instant, offset.whole_minutes().clamp(-840, 840) as i16)
+    }
+
     /// Minutes east of UTC in which the sender gave it.
     pub fn offset_minutes(self) -> i16 {
         self.0.offset().whole_minutes()

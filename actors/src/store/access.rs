@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use quick_cache::sync::Cache;
 use tokio_postgres::Row;
 
 use super::Database;
@@ -72,6 +74,36 @@ pub(crate) async fn list_lineages(
     let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
     let lineage = |row: &Row| row.get::<_, Vec<i64>>(1).into_iter().map(ManagedObjectId).collect();
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), lineage(row))).collect())
+}
+
+/// Managed objects that were asked for within the last seconds: for writes that store nothing, so that a change that is
+/// not seen at once does no harm.
+pub(crate) struct RecentSources(Cache<(TenantId, ManagedObjectId), (Instant, Arc<Source>)>);
+
+/// How long a managed object is remembered.
+const RECENT: Duration = Duration::from_secs(5);
+
+impl Default for RecentSources {
+    fn default() -> Self {
+        Self(Cache::new(100_000))
+    }
+}
+
+/// A managed object with its lineage as it was at most five seconds ago; `None` when there is no such object.
+pub(crate) async fn find_recent_source(
+    database: &Database,
+    tenant: &TenantId,
+    id: ManagedObjectId,
+) -> Result<Option<Arc<Source>>> {
+    let (recent, key) = (&database.recent_sources.0, (tenant.clone(), id));
+    if let Some((_, source)) = recent.get(&key).filter(|(at, _)| at.elapsed() < RECENT) {
+        return Ok(Some(source));
+    }
+    let found = find_source(&database.loader().await?, tenant, id).await?.map(Arc::new);
+    if let Some(source) = &found {
+        recent.insert(key, (Instant::now(), source.clone()));
+    }
+    Ok(found)
 }
 
 /// Lets a caller through who may read or write something of this managed object. `has_fragment` asks the thing that is

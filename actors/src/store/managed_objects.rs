@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::{Database, links, until_uncontended};
+use super::{Database, links, measurements, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
@@ -16,6 +16,7 @@ use crate::naming::naming;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/managed_objects/insert.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/managed_objects/update.sql");
+const LOCK: &str = include_str!("../../../sql/queries/managed_objects/lock.sql");
 const DELETE: &str = include_str!("../../../sql/queries/managed_objects/delete.sql");
 const LIST_CASCADE: &str = include_str!("../../../sql/queries/managed_objects/list_cascade.sql");
 const LIST_SERIES: &str = include_str!("../../../sql/queries/managed_objects/list_series.sql");
@@ -100,6 +101,7 @@ pub(crate) async fn delete_managed_objects(
 ) -> Result<Vec<ManagedObjectId>> {
     let mut gone = Vec::with_capacity(going.len());
     for chunk in going.chunks(DELETED_AT_ONCE) {
+        measurements::delete_of_sources(database, tenant, chunk).await?;
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
         let deleted: HashSet<i64> = until_uncontended(async || delete_chunk(database, tenant, &ids).await)
             .await?
@@ -136,6 +138,9 @@ async fn delete_chunk(database: &Database, tenant: &TenantId, ids: &[i64]) -> Re
     let mut client = database.loader().await?;
     let transaction = client.transaction().await?;
     links::lock(&transaction, tenant).await?;
+    let statement = transaction.prepare_cached(LOCK).await?;
+    transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    measurements::delete_rest(&transaction, tenant, ids).await?;
     let statement = transaction.prepare_cached(DELETE).await?;
     let rows = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
     transaction.commit().await?;

@@ -17,6 +17,9 @@ pub mod inventory_collection;
 mod inventory_query;
 pub mod links;
 pub mod managed_objects;
+pub mod measurement_partitions;
+pub(crate) mod measurement_shapes;
+pub(crate) mod measurements;
 mod migrations;
 pub mod options;
 pub mod tenants;
@@ -37,6 +40,8 @@ use tokio_postgres::{Config, NoTls};
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use access::RecentSources;
+use measurement_shapes::Shapes;
 
 /// How many connections a server may use beside one per writer.
 #[derive(Debug, Clone, Copy)]
@@ -55,6 +60,8 @@ pub struct Database {
     devices: Pool,
     reachable: Arc<AtomicBool>,
     statement_timeout: Duration,
+    shapes: Arc<Shapes>,
+    recent_sources: Arc<RecentSources>,
 }
 
 /// How long a request waits for a connection before it is answered 503.
@@ -90,6 +97,8 @@ impl Database {
             config,
             reachable: Arc::new(AtomicBool::new(true)),
             statement_timeout: limits.statement_timeout,
+            shapes: Arc::default(),
+            recent_sources: Arc::default(),
         })
     }
 
@@ -130,6 +139,11 @@ impl Database {
         let connection = pool.get().await;
         crate::metrics::POOL_WAIT.record(waiting.elapsed());
         Ok(connection?)
+    }
+
+    /// The shapes of measurements this process has met.
+    pub(crate) fn shapes(&self) -> &Shapes {
+        &self.shapes
     }
 
     /// How long one request may read.

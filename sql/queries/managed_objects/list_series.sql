@@ -1,5 +1,7 @@
-SELECT fragment, series
-FROM measurement_series
-WHERE tenant = $1
-    AND source = $2
+SELECT DISTINCT split_part(name, '.', 1) AS fragment, split_part(name, '.', 2) AS series
+FROM source_shapes s
+JOIN measurement_shapes m ON m.tenant = s.tenant AND m.id = s.shape
+CROSS JOIN unnest(m.series) AS name
+WHERE s.tenant = $1
+    AND s.source = $2
 ORDER BY fragment, series

@@ -173,9 +173,13 @@ async fn what_was_measured_is_told_from_names_that_are_kept() {
         read(&admin, "supportedMeasurements").await.json(),
         read(&admin, "supportedSeries").await.json(),
     ];
-    let fill = "INSERT INTO measurement_series SELECT 'main', $1::text::bigint, f, s \
-        FROM (VALUES ('plat_T', 'b'), ('plat_T', 'a'), ('plat_A', 'z')) v (f, s)";
-    server.database().execute(fill, &[&device]).await;
+    for fragments in
+        [json!({"plat_T": {"b": {"value": 1}, "a": {"value": 1}}}), json!({"plat_A": {"z": {"value": 1}}})]
+    {
+        let mut body = json!({"type": "t", "time": "2024-01-01T00:00:00Z", "source": {"id": device}});
+        body.as_object_mut().unwrap().extend(fragments.as_object().unwrap().clone());
+        assert_eq!(admin.post("/measurement/measurements", &body).await.status, 201);
+    }
 
     assert_eq!(none, [json!({"plat_SupportedMeasurements": []}), json!({"plat_SupportedSeries": []})]);
     let measurements = read(&admin, "supportedMeasurements").await.json();

@@ -38,7 +38,11 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at) \
             VALUES ($1, 1, 1, 'x', 'x/y', 1, now()), ($1, 2, NULL, NULL, NULL, NULL, now())",
         "INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ($1, 1, 0, 'x'), ($1, 2, 0, 'x')",
-        "INSERT INTO measurement_series (tenant, source, fragment, series) VALUES ($1, 1, 'f', 's')",
+        "INSERT INTO measurement_shapes (tenant, id, type, members, fragments, series, definition) \
+            VALUES ($1, 1, 't', '{f}', '{f}', '{f.s}', '{}')",
+        "INSERT INTO source_shapes (tenant, source, shape, first) VALUES ($1, 1, 1, 1)",
+        "INSERT INTO measurements (tenant, id, source, time, local_time, shape, readings) \
+            SELECT $1, n, 1, now(), now()::timestamp, 1, '{1}' FROM generate_series(1, 4500) n",
     ] {
         server.database().execute(statement, &[&tenant]).await;
     }

@@ -62,9 +62,10 @@ async fn ids_seen_by(caller: &Caller) -> Vec<String> {
 
 /// Tables that hold rows of tenants, by their column `tenant`.
 async fn tables_of_tenants(database: &TestDatabase) -> Vec<String> {
-    let statement = "SELECT table_name::text FROM information_schema.columns \
-        JOIN information_schema.tables USING (table_schema, table_name) \
-        WHERE column_name = 'tenant' AND table_type = 'BASE TABLE' AND table_schema = 'public' ORDER BY 1";
+    // Partitions are looked at with their table.
+    let statement = "SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid \
+        WHERE a.attname = 'tenant' AND c.relkind IN ('r', 'p') AND NOT c.relispartition \
+            AND c.relnamespace = 'public'::regnamespace ORDER BY 1";
     database.query(statement, &[]).await.iter().map(|row| row.get(0)).collect()
 }
 

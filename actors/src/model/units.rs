@@ -1,0 +1,127 @@
+//! Systems of units (document 2, Unit conversion; G-10).
+
+use crate::error::{Error, Result};
+
+/// In which units a reader wants measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SystemOfUnits {
+    /// Metre, kilogram, degree Celsius, Kelvin.
+    Metric,
+    /// Foot, pound, degree Fahrenheit, degree Rankine.
+    Imperial,
+}
+
+/// Two units and the formulas between them.
+struct Pair {
+    metric: &'static [&'static str],
+    imperial: &'static [&'static str],
+    to_imperial: fn(f64) -> f64,
+    to_metric: fn(f64) -> f64,
+}
+
+/// The first spelling of each is the one that is emitted.
+const PAIRS: [Pair; 7] = [
+    Pair { metric: &["m"], imperial: &["ft"], to_imperial: |v| v / 0.3048, to_metric: |v| v * 0.3048 },
+    Pair { metric: &["km"], imperial: &["mi"], to_imperial: |v| v / 1.609344, to_metric: |v| v * 1.609344 },
+    Pair { metric: &["cm"], imperial: &["in"], to_imperial: |v| v / 2.54, to_metric: |v| v * 2.54 },
+    Pair {
+        metric: &["°C", "ºC", "C"],
+        imperial: &["°F", "ºF", "F"],
+        to_imperial: |v| v * 1.8 + 32.0,
+        to_metric: |v| (v - 32.0) / 1.8,
+    },
+    Pair { metric: &["K"], imperial: &["°R", "ºR", "R"], to_imperial: |v| v * 1.8, to_metric: |v| v / 1.8 },
+    Pair {
+        metric: &["g"],
+        imperial: &["oz"],
+        to_imperial: |v| v / 28.349523125,
+        to_metric: |v| v * 28.349523125,
+    },
+    Pair {
+        metric: &["kg"],
+        imperial: &["lb"],
+        to_imperial: |v| v / 0.45359237,
+        to_metric: |v| v * 0.45359237,
+    },
+];
+
+/// How the numbers of one unit become those of another.
+#[derive(Debug, Clone, Copy)]
+pub struct Conversion {
+    /// The unit they become.
+    pub unit: &'static str,
+    formula: fn(f64) -> f64,
+}
+
+impl Conversion {
+    /// The number in the other unit.
+    pub fn apply(self, value: f64) -> f64 {
+        (self.formula)(value)
+    }
+}
+
+impl SystemOfUnits {
+    /// Reads the header `X-Platform-System-Of-Units`, in any case.
+    ///
+    /// # Errors
+    /// `Invalid` names the value and the two that are allowed.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text.trim() {
+            word if word.eq_ignore_ascii_case("metric") => Ok(Self::Metric),
+            word if word.eq_ignore_ascii_case("imperial") => Ok(Self::Imperial),
+            word => Err(Error::invalid_value("System-Of-Units", word, "metric, imperial")),
+        }
+    }
+
+    /// How numbers of this unit are shown; `None` when they stay as they are: the unit is unknown, or of this system
+    /// already.
+    pub fn conversion(self, unit: &str) -> Option<Conversion> {
+        PAIRS.iter().find_map(|pair| match self {
+            Self::Imperial if pair.metric.contains(&unit) => {
+                Some(Conversion { unit: pair.imperial[0], formula: pair.to_imperial })
+            }
+            Self::Metric if pair.imperial.contains(&unit) => {
+                Some(Conversion { unit: pair.metric[0], formula: pair.to_metric })
+            }
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pair_converts_as_the_table_says_and_back() {
+        for (metric, value, imperial, shown) in [
+            ("m", 0.3048, "ft", 1.0),
+            ("km", 1.609344, "mi", 1.0),
+            ("cm", 2.54, "in", 1.0),
+            ("°C", 100.0, "°F", 212.0),
+            ("ºC", 0.0, "°F", 32.0),
+            ("C", -40.0, "°F", -40.0),
+            ("K", 100.0, "°R", 180.0),
+            ("g", 28.349523125, "oz", 1.0),
+            ("kg", 0.45359237, "lb", 1.0),
+        ] {
+            let there = SystemOfUnits::Imperial.conversion(metric).expect(metric);
+            assert_eq!((there.unit, there.apply(value)), (imperial, shown));
+            let back = SystemOfUnits::Metric.conversion(imperial).expect(imperial);
+            assert!((back.apply(shown) - value).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn unknown_units_and_those_of_the_system_stay() {
+        for (system, unit) in [
+            (SystemOfUnits::Metric, "m"),
+            (SystemOfUnits::Imperial, "ft"),
+            (SystemOfUnits::Imperial, "F"),
+            (SystemOfUnits::Imperial, "%"),
+            (SystemOfUnits::Metric, ""),
+        ] {
+            assert!(system.conversion(unit).is_none(), "{unit}");
+        }
+    }
+}

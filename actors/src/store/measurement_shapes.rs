@@ -1,0 +1,77 @@
+//! What this process knows of shapes: their definitions, and which sources are known to send them. Both never change
+//! once they are stored, so they are remembered without asking again.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use quick_cache::sync::Cache;
+
+use crate::error::{Error, Result};
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::measurement::Shape;
+
+const FIND: &str = include_str!("../../../sql/queries/measurements/find_shapes.sql");
+
+/// Pairs of source and shape that are remembered; a fleet of a hundred thousand devices sends some kinds each.
+const SEEN: usize = 1_000_000;
+/// Definitions that are remembered.
+const DEFINITIONS: usize = 10_000;
+
+/// The shapes this process has met.
+pub(crate) struct Shapes {
+    seen: Cache<(ManagedObjectId, i64), ()>,
+    definitions: Cache<(TenantId, i64), Arc<Shape>>,
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        Self { seen: Cache::new(SEEN), definitions: Cache::new(DEFINITIONS) }
+    }
+}
+
+impl Shapes {
+    /// Whether a source is known to send a shape: then both are stored.
+    pub(crate) fn are_seen(&self, source: ManagedObjectId, shape: i64) -> bool {
+        self.seen.get(&(source, shape)).is_some()
+    }
+
+    /// Remembers that a source sends a shape. To be called when that is committed.
+    pub(crate) fn saw(&self, source: ManagedObjectId, shape: i64) {
+        self.seen.insert((source, shape), ());
+    }
+
+    /// The definitions of shapes that measurements of a tenant have, by number.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn definitions(
+        &self,
+        client: &deadpool_postgres::Client,
+        tenant: &TenantId,
+        wanted: impl IntoIterator<Item = i64>,
+    ) -> Result<HashMap<i64, Arc<Shape>>> {
+        let mut found = HashMap::new();
+        let mut unknown = HashSet::new();
+        for shape in wanted {
+            match self.definitions.get(&(tenant.clone(), shape)) {
+                Some(definition) => drop(found.insert(shape, definition)),
+                None => drop(unknown.insert(shape)),
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(found);
+        }
+        let unknown: Vec<i64> = unknown.into_iter().collect();
+        let statement = client.prepare_cached(FIND).await?;
+        for row in client.query(&statement, &[&tenant.as_str(), &unknown]).await? {
+            let definition: tokio_postgres::types::Json<Shape> = row.try_get(1)?;
+            let definition = Arc::new(definition.0);
+            self.definitions.insert((tenant.clone(), row.get(0)), definition.clone());
+            found.insert(row.get(0), definition);
+        }
+        match unknown.iter().all(|shape| found.contains_key(shape)) {
+            true => Ok(found),
+            false => Err(Error::unavailable("a kind of measurements was deleted this moment")),
+        }
+    }
+}
