@@ -5,6 +5,7 @@ mod buffer;
 mod connect;
 mod endpoints;
 mod errors;
+mod families;
 mod handshake;
 mod keep_alive;
 mod overflow;
