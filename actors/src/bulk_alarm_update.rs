@@ -120,7 +120,12 @@ impl BulkAlarmUpdate {
                 }
                 None
             }
-            Ok(Stepped::TakenOver) => None,
+            Ok(Stepped::TakenOver) => {
+                let held = &self.held;
+                tracing::info!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id,
+                    "a bulk update of alarms was taken over by another process");
+                None
+            }
             Err(error) if error.is_unique_violation() => {
                 self.size = (self.size / SHRINK).max(1);
                 Some(CONTENDED)

@@ -10,7 +10,7 @@ use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually, soo
 const CLEARED: &str = r#"{"status":"CLEARED"}"#;
 
 /// Puts alarms into a database: ids, types and times rise; a tenth is ACKNOWLEDGED, the others are ACTIVE.
-pub(super) async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
+pub(crate) async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
     let devices: Vec<i64> = devices.iter().map(|device| device.parse().unwrap()).collect();
     let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, \
             count, first_time, first_offset, created_at, fragments) \
@@ -23,7 +23,7 @@ pub(super) async fn fill(database: &TestDatabase, devices: &[String], count: i64
     database.execute(&statement.replace("$2", "$2::bigint"), &[&devices, &count]).await;
 }
 
-pub(super) async fn count_of(database: &TestDatabase, status: &str) -> i64 {
+pub(crate) async fn count_of(database: &TestDatabase, status: &str) -> i64 {
     let statement = "SELECT count(*) FROM alarms WHERE status = $1";
     database.query(statement, &[&status]).await[0].get(0)
 }

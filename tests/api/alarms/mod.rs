@@ -1,6 +1,6 @@
 //! Alarms (document 2, Alarms; ).
 
-mod bulk_update;
+pub(crate) mod bulk_update;
 mod delete;
 mod filters;
 mod mapping;
