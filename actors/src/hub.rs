@@ -17,6 +17,7 @@ use crate::model::id::{AlarmId, ManagedObjectId, MeasurementId, TenantId};
 use crate::model::links::{Links, encode};
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
+use crate::model::units::SystemOfUnits;
 use crate::session::{ClientId, Deliver, End, SessionActor};
 use crate::store::Database;
 use families::{Families, Lineage, Placed};
@@ -77,6 +78,8 @@ pub(crate) struct Publish {
 pub(crate) struct Join {
     pub(crate) client: ClientId,
     pub(crate) session: Addr<SessionActor>,
+    /// In which units it is told of measurements (B-20).
+    pub(crate) units: Option<SystemOfUnits>,
     pub(crate) patterns: Vec<Pattern>,
 }
 
@@ -93,7 +96,22 @@ pub(crate) struct Leave {
 #[rtype(result = "()")]
 pub(crate) struct LinksChanged;
 
-type Listeners = HashMap<ClientId, Addr<SessionActor>>;
+type Listeners = HashMap<ClientId, Listener>;
+
+/// A session that listens.
+struct Listener {
+    session: Addr<SessionActor>,
+    units: Option<SystemOfUnits>,
+}
+
+/// A notification in the forms that listeners need, each encoded once.
+struct Forms<'a> {
+    publish: &'a Publish,
+    channel: Channel,
+    id: u64,
+    /// As stored, metric, imperial; all but measurements have one form.
+    encoded: [Option<Arc<Notification>>; 3],
+}
 
 /// Who listens to what, in one tenant.
 pub struct NotificationHub {
@@ -121,12 +139,12 @@ impl NotificationHub {
             return;
         }
         self.last_id += 1;
-        let notification = Arc::new(publish.event.encode(channel, self.last_id, &publish.links));
+        let mut forms = Forms { publish, channel, id: self.last_id, encoded: Default::default() };
         for (at, listening) in listeners.iter().enumerate() {
-            for (client, session) in *listening {
+            for (client, listener) in *listening {
                 // A session subscribed in several ways gets it once (B-02).
                 if !listeners[..at].iter().any(|earlier| earlier.contains_key(client)) {
-                    session.do_send(Deliver(notification.clone()));
+                    listener.session.do_send(Deliver(forms.in_units(listener.units)));
                 }
             }
         }
@@ -152,7 +170,8 @@ impl NotificationHub {
     fn end_family_sessions(&self) {
         let families =
             self.listeners.iter().filter(|(pattern, _)| matches!(pattern, Pattern::WithChildren(_)));
-        families.flat_map(|(_, listeners)| listeners.values()).for_each(|session| session.do_send(End));
+        let listeners = families.flat_map(|(_, listeners)| listeners.values());
+        listeners.for_each(|listener| listener.session.do_send(End));
     }
 }
 
@@ -188,7 +207,8 @@ impl Handler<Join> for NotificationHub {
             if !self.listeners.contains_key(&pattern) {
                 self.families.joined(&pattern);
             }
-            self.listeners.entry(pattern).or_default().insert(join.client, join.session.clone());
+            let listener = Listener { session: join.session.clone(), units: join.units };
+            self.listeners.entry(pattern).or_default().insert(join.client, listener);
         }
     }
 }
@@ -206,6 +226,28 @@ impl Handler<Leave> for NotificationHub {
                 }
             }
         }
+    }
+}
+
+impl Forms<'_> {
+    /// The form for a listener with this system of units.
+    fn in_units(&mut self, units: Option<SystemOfUnits>) -> Arc<Notification> {
+        let Publish { event, links, .. } = self.publish;
+        let converted = match (event, units) {
+            (Event::MeasurementCreated(measurement), Some(units)) => Some((measurement, units)),
+            _ => None,
+        };
+        let form = match converted {
+            None => 0,
+            Some((_, SystemOfUnits::Metric)) => 1,
+            Some((_, SystemOfUnits::Imperial)) => 2,
+        };
+        let encode = || {
+            let converted = converted
+                .map(|(measurement, units)| Event::MeasurementCreated(Arc::new(measurement.in_units(units))));
+            Arc::new(converted.as_ref().unwrap_or(event).encode(self.channel, self.id, links))
+        };
+        self.encoded[form].get_or_insert_with(encode).clone()
     }
 }
 

@@ -19,6 +19,7 @@ use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
+use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
 use crate::store::Database;
@@ -83,6 +84,8 @@ pub struct NewSession {
     pub interval: Option<Duration>,
     /// Whether batches are numbered (B-22).
     pub acknowledgement: AcknowledgementExtension,
+    /// In which units measurements are told; `None` is as they are stored (B-20).
+    pub units: Option<SystemOfUnits>,
 }
 
 impl Platform {
@@ -362,9 +365,9 @@ impl Tenant {
     /// # Errors
     /// `Unavailable` when the tenant's actor died this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
-        let NewSession { user, interval, acknowledgement } = new;
+        let NewSession { user, interval, acknowledgement, units } = new;
         let arbiter = Arbiter::current();
-        Ok(self.address.send(StartSession { user, interval, acknowledgement, arbiter }).await?)
+        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, arbiter }).await?)
     }
 
     /// A living session.

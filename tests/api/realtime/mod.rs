@@ -12,6 +12,7 @@ mod overflow;
 mod permissions;
 mod slow_clients;
 mod subscribe;
+mod units;
 mod vanished_clients;
 mod websocket;
 mod websocket_sessions;
