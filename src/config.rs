@@ -235,6 +235,16 @@ pub struct LimitSettings {
           default_value = "600", value_parser = seconds(1..=86_400))]
     pub device_idle: Duration,
 
+    /// Milliseconds after which a bulk update of alarms is answered 202 and goes on in the background
+    #[arg(long = "bulk-alarm-reply-ms", env = "PLATFORM_BULK_ALARM_REPLY_MS", value_name = "MS",
+          default_value = "500", value_parser = milliseconds(0..=60_000))]
+    pub bulk_alarm_reply: Duration,
+
+    /// Seconds without a sign of life after which another server goes on with a bulk update of alarms
+    #[arg(long = "bulk-alarm-lease-seconds", env = "PLATFORM_BULK_ALARM_LEASE_SECONDS", value_name = "SECONDS",
+          default_value = "15", value_parser = seconds(1..=3_600))]
+    pub bulk_alarm_lease: Duration,
+
     /// Wrong passwords of one account that cost no delay
     #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_ACCOUNT", value_name = "COUNT", default_value = "5",
           value_parser = value_parser!(u32).range(0..=1_000))]
@@ -329,6 +339,8 @@ impl Settings {
             queued_writes: limits.queued_writes,
             batch_rows: limits.batch_rows,
             device_idle: limits.device_idle,
+            bulk_alarm_reply: limits.bulk_alarm_reply,
+            bulk_alarm_lease: limits.bulk_alarm_lease,
             free_guesses_per_account: limits.free_guesses_per_account,
             free_guesses_per_source: limits.free_guesses_per_source,
             guess_delay: limits.guess_delay,

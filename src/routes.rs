@@ -45,7 +45,7 @@ fn paths() -> Vec<Path> {
         }
     }
 
-    paths.push(at("/alarm/alarms", "GET,POST").get(alarms::list).post(alarms::create));
+    paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).post(alarms::create).put(alarms::update_many).delete(alarms::remove_many));
     paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
 
     paths.push(at("/measurement/measurements", "POST").post(measurements::create));

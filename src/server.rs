@@ -156,6 +156,7 @@ impl Server {
         let upkeep = actix_web::rt::spawn(telemetry::keep_up());
         let sweeping = store::binaries::sweep_hourly(self.edge.platform.database().clone());
         let sweeping = actix_web::rt::spawn(sweeping);
+        let bulk_updates = actix_web::rt::spawn(self.edge.platform.clone().keep_bulk_updates_going());
         let partitions =
             store::measurement_partitions::make_partitions_hourly(self.edge.platform.database().clone());
         let partitioning = actix_web::rt::spawn(partitions);
@@ -170,6 +171,7 @@ impl Server {
         watching.abort();
         upkeep.abort();
         sweeping.abort();
+        bulk_updates.abort();
         partitioning.abort();
         giving_up.abort();
         self.edge.platform.stop();

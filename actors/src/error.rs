@@ -179,10 +179,14 @@ impl From<tokio_postgres::Error> for Error {
         };
         match state.code() {
             "57014" => Self::Timeout,
-            // The victim of a deadlock, or of serialisation.
-            code if code.starts_with("40") => Self::Contended,
-            // Connection trouble, shutdown and start-up, too many connections.
-            code if code.starts_with("08") || code.starts_with("57P") || code.starts_with("53") => {
+            // The victim of a deadlock, or of serialisation; or who would not wait for a lock.
+            code if code.starts_with("40") || code == "55P03" => Self::Contended,
+            // Connection trouble, shutdown and start-up, too many connections; a transaction that was left idle too long.
+            code if code == "25P03"
+                || code.starts_with("08")
+                || code.starts_with("57P")
+                || code.starts_with("53") =>
+            {
                 Self::unavailable(error)
             }
             // Data exceptions: a value PostgreSQL cannot hold, whatever the edge thought of it.

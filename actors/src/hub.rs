@@ -1,7 +1,9 @@
 //! The notification hub of a tenant: from a published change to the sessions that wait for it.
 //!
-//! The hub never awaits, so everyone may send to it without a reply. A notification is encoded once, when the first
-//! listener is found, and shared by all of them.
+//! The hub's handlers never await, so everyone may send to it without a reply. A notification is encoded once, when the
+//! first listener is found, and shared by all of them.
+
+mod families;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,11 +14,14 @@ use bytes::Bytes;
 use crate::bayeux::{Channel, Pattern, Resource};
 use crate::model::alarm::Alarm;
 use crate::model::event;
-use crate::model::id::{EventId, ManagedObjectId, MeasurementId};
+use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, TenantId};
 use crate::model::links::{Links, encode};
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
-use crate::session::{ClientId, Deliver, SessionActor};
+use crate::model::units::SystemOfUnits;
+use crate::session::{ClientId, Deliver, End, SessionActor};
+use crate::store::Database;
+use families::{Families, Lineage, Placed};
 
 /// A notification as it goes over the wire: one Bayeux message, encoded once.
 #[derive(Debug)]
@@ -43,6 +48,8 @@ pub enum Event {
     AlarmCreated(Arc<Alarm>),
     /// A changed or repeated alarm.
     AlarmUpdated(Arc<Alarm>),
+    /// An alarm is gone; only its id is told.
+    AlarmDeleted(AlarmId),
     /// A new measurement.
     MeasurementCreated(Arc<Measurement>),
     /// A measurement is gone; only its id is told.
@@ -78,6 +85,8 @@ pub(crate) struct Publish {
 pub(crate) struct Join {
     pub(crate) client: ClientId,
     pub(crate) session: Addr<SessionActor>,
+    /// In which units it is told of measurements (B-20).
+    pub(crate) units: Option<SystemOfUnits>,
     pub(crate) patterns: Vec<Pattern>,
 }
 
@@ -89,13 +98,88 @@ pub(crate) struct Leave {
     pub(crate) patterns: Vec<Pattern>,
 }
 
-type Listeners = HashMap<ClientId, Addr<SessionActor>>;
+/// Links were added or taken off, so that objects belong to other families than before (B-19b). Sent after the commit.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct LinksChanged;
+
+type Listeners = HashMap<ClientId, Listener>;
+
+/// A session that listens.
+struct Listener {
+    session: Addr<SessionActor>,
+    units: Option<SystemOfUnits>,
+}
+
+/// A notification in the forms that listeners need, each encoded once.
+struct Forms<'a> {
+    publish: &'a Publish,
+    channel: Channel,
+    id: u64,
+    /// As stored, metric, imperial; all but measurements have one form.
+    encoded: [Option<Arc<Notification>>; 3],
+}
 
 /// Who listens to what, in one tenant.
-#[derive(Debug, Default)]
 pub struct NotificationHub {
     listeners: HashMap<Pattern, Listeners>,
+    families: Families,
     last_id: u64,
+}
+
+impl NotificationHub {
+    /// The hub of a tenant, without listeners.
+    pub(crate) fn new(tenant: TenantId, database: Database) -> Self {
+        Self { listeners: HashMap::new(), families: Families::new(tenant, database), last_id: 0 }
+    }
+
+    /// Hands a notification to everyone who listens to its channel, or to a family of its source.
+    fn deliver(&mut self, publish: &Publish, lineage: Option<&Lineage>) {
+        let channel = Channel { resource: publish.event.resource(), id: publish.source };
+        let families = lineage.into_iter().flat_map(|lineage| lineage.iter());
+        let families =
+            families.map(|id| Pattern::WithChildren(Channel { resource: channel.resource, id: *id }));
+        let patterns = [Pattern::Exact(channel), Pattern::All(channel.resource)].into_iter().chain(families);
+        let listeners: Vec<&Listeners> =
+            patterns.filter_map(|pattern| self.listeners.get(&pattern)).collect();
+        if listeners.is_empty() {
+            return;
+        }
+        self.last_id += 1;
+        let mut forms = Forms { publish, channel, id: self.last_id, encoded: Default::default() };
+        for (at, listening) in listeners.iter().enumerate() {
+            for (client, listener) in *listening {
+                // A session subscribed in several ways gets it once (B-02).
+                if !listeners[..at].iter().any(|earlier| earlier.contains_key(client)) {
+                    listener.session.do_send(Deliver(forms.in_units(listener.units)));
+                }
+            }
+        }
+    }
+
+    /// Has the families of those looked up whose notifications wait.
+    fn look_up(&mut self, ctx: &mut Context<Self>) {
+        let Some(look_up) = self.families.next() else { return };
+        ctx.spawn(look_up.run().into_actor(self).map(|found, hub, ctx| {
+            match hub.families.found(found) {
+                Ok(ready) => ready.iter().for_each(|(publish, lineage)| hub.deliver(publish, Some(lineage))),
+                Err((error, publishes)) => {
+                    tracing::warn!(%error, "families cannot be looked up, sessions that listen to them end");
+                    hub.end_family_sessions();
+                    publishes.iter().for_each(|publish| hub.deliver(publish, None));
+                }
+            }
+            hub.look_up(ctx);
+        }));
+    }
+
+    /// Ends the sessions that listen to families: their clients handshake anew, there is never a silent gap.
+    fn end_family_sessions(&self) {
+        let families =
+            self.listeners.iter().filter(|(pattern, _)| matches!(pattern, Pattern::WithChildren(_)));
+        let listeners = families.flat_map(|(_, listeners)| listeners.values());
+        listeners.for_each(|listener| listener.session.do_send(End));
+    }
 }
 
 impl Actor for NotificationHub {
@@ -105,26 +189,20 @@ impl Actor for NotificationHub {
 impl Handler<Publish> for NotificationHub {
     type Result = ();
 
-    fn handle(&mut self, publish: Publish, _: &mut Self::Context) {
+    fn handle(&mut self, publish: Publish, ctx: &mut Self::Context) {
         crate::metrics::PUBLISHED.increment(1);
-        let channel = Channel { resource: publish.event.resource(), id: publish.source };
-        // The hub knows no links: of a family it hears the object itself.
-        let patterns =
-            [Pattern::Exact(channel), Pattern::WithChildren(channel), Pattern::All(channel.resource)];
-        let listeners = patterns.map(|pattern| self.listeners.get(&pattern));
-        if listeners.iter().all(Option::is_none) {
-            return;
+        match self.families.place(publish) {
+            Placed::Ready(publish, lineage) => self.deliver(&publish, lineage.as_ref()),
+            Placed::Waiting => self.look_up(ctx),
         }
-        self.last_id += 1;
-        let notification = Arc::new(publish.event.encode(channel, self.last_id, &publish.links));
-        for (at, listening) in listeners.iter().enumerate() {
-            for (client, session) in listening.iter().copied().flatten() {
-                // A session subscribed in several ways gets it once (B-02).
-                if !listeners[..at].iter().flatten().any(|earlier| earlier.contains_key(client)) {
-                    session.do_send(Deliver(notification.clone()));
-                }
-            }
-        }
+    }
+}
+
+impl Handler<LinksChanged> for NotificationHub {
+    type Result = ();
+
+    fn handle(&mut self, _: LinksChanged, _: &mut Self::Context) {
+        self.families.links_changed();
     }
 }
 
@@ -133,7 +211,11 @@ impl Handler<Join> for NotificationHub {
 
     fn handle(&mut self, join: Join, _: &mut Self::Context) {
         for pattern in join.patterns {
-            self.listeners.entry(pattern).or_default().insert(join.client, join.session.clone());
+            if !self.listeners.contains_key(&pattern) {
+                self.families.joined(&pattern);
+            }
+            let listener = Listener { session: join.session.clone(), units: join.units };
+            self.listeners.entry(pattern).or_default().insert(join.client, listener);
         }
     }
 }
@@ -147,16 +229,39 @@ impl Handler<Leave> for NotificationHub {
                 listeners.remove(&leave.client);
                 if listeners.is_empty() {
                     self.listeners.remove(&pattern);
+                    self.families.left(&pattern);
                 }
             }
         }
     }
 }
 
+impl Forms<'_> {
+    /// The form for a listener with this system of units.
+    fn in_units(&mut self, units: Option<SystemOfUnits>) -> Arc<Notification> {
+        let Publish { event, links, .. } = self.publish;
+        let converted = match (event, units) {
+            (Event::MeasurementCreated(measurement), Some(units)) => Some((measurement, units)),
+            _ => None,
+        };
+        let form = match converted {
+            None => 0,
+            Some((_, SystemOfUnits::Metric)) => 1,
+            Some((_, SystemOfUnits::Imperial)) => 2,
+        };
+        let encode = || {
+            let converted = converted
+                .map(|(measurement, units)| Event::MeasurementCreated(Arc::new(measurement.in_units(units))));
+            Arc::new(converted.as_ref().unwrap_or(event).encode(self.channel, self.id, links))
+        };
+        self.encoded[form].get_or_insert_with(encode).clone()
+    }
+}
+
 impl Event {
     fn resource(&self) -> Resource {
         match self {
-            Self::AlarmCreated(_) | Self::AlarmUpdated(_) => Resource::Alarms,
+            Self::AlarmCreated(_) | Self::AlarmUpdated(_) | Self::AlarmDeleted(_) => Resource::Alarms,
             Self::MeasurementCreated(_) | Self::MeasurementDeleted(_) => Resource::Measurements,
             Self::ManagedObjectCreated(_) | Self::ManagedObjectUpdated(_) | Self::ManagedObjectDeleted(_) => {
                 Resource::ManagedObjects
@@ -169,6 +274,7 @@ impl Event {
         let (action, data) = match self {
             Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
             Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
+            Self::AlarmDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
             Self::MeasurementCreated(measurement) => ("CREATE", encode(&**measurement, links)),
             Self::MeasurementDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
             Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),

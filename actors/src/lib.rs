@@ -7,6 +7,7 @@
 //! └── TenantActor              which children live
 //!     ├── NotificationHub      who listens to what
 //!     ├── DeviceActor          order of a device's writes
+//!     ├── BulkAlarmUpdate      alarms that are changed together, step by step
 //!     └── SessionActor         subscriptions, queue, parked connect
 //! Writer                       one per actor thread: group commit
 //! ```
@@ -26,6 +27,7 @@
 
 pub mod abandoned_uploads;
 pub mod bayeux;
+mod bulk_alarm_update;
 pub mod device;
 pub mod error;
 pub mod hub;
@@ -41,4 +43,4 @@ pub mod tenant;
 mod writer;
 
 pub use error::{Error, Noun, Result};
-pub use platform::{Changed, NewSession, Platform, Tenant};
+pub use platform::{BulkProgress, Changed, NewSession, Platform, Tenant};

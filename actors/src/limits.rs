@@ -58,6 +58,11 @@ pub struct Limits {
     pub queued_writes: usize,
     /// Rows one group commit holds at most.
     pub batch_rows: usize,
+    /// "The bulk PUT returns within 0.5 seconds and continues in the background" (document 2, Alarms 5; A-02).
+    pub bulk_alarm_reply: Duration,
+    /// A process that holds an unfinished bulk update of alarms is believed to be gone after this time without a sign of
+    /// life; then another goes on with it.
+    pub bulk_alarm_lease: Duration,
     /// A device actor that was idle this long stops; the next message starts it again.
     pub device_idle: Duration,
     /// Wrong passwords of one account that cost no delay: people mistype.
@@ -98,6 +103,8 @@ impl Default for Limits {
             write_timeout: Duration::from_secs(10),
             queued_writes: 20_000,
             batch_rows: 512,
+            bulk_alarm_reply: Duration::from_millis(500),
+            bulk_alarm_lease: Duration::from_secs(15),
             device_idle: Duration::from_secs(600),
             free_guesses_per_account: 5,
             free_guesses_per_source: 20,

@@ -6,20 +6,26 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use parking_lot::RwLock;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
 
-use crate::device::{self, DeviceActor, NewMeasurements, NewObject};
+use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates, delete_alarms};
+use crate::device::{self, DeviceActor, NewMeasurements, NewObject, RememberedMappings};
 use crate::error::{Error, Result};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
+use crate::model::alarm::AlarmFilter;
 use crate::model::event::{Event, EventFilter, NewEvent};
 use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
 use crate::model::origin::Origin;
+use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
 use crate::store::Database;
+use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::watch::{self, Seen};
 use crate::tenant::{AcknowledgementExtension, EndSessions, StartDevice, StartSession, TenantActor, place};
 use crate::writer::{Writer, WriterHandle};
@@ -31,6 +37,16 @@ pub struct Platform {
     ids: Arc<IdGenerator>,
     threads: Vec<ActorThread>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
+    bulk_alarm_updates: Arc<BulkAlarmUpdates>,
+}
+
+/// How a bulk update stands when its request is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BulkProgress {
+    /// Everything is changed.
+    Finished,
+    /// It goes on in the background.
+    GoesOn,
 }
 
 /// A thread that devices live on, with the writer they use.
@@ -70,6 +86,8 @@ pub struct NewSession {
     pub interval: Option<Duration>,
     /// Whether batches are numbered (B-22).
     pub acknowledgement: AcknowledgementExtension,
+    /// In which units measurements are told; `None` is as they are stored (B-20).
+    pub units: Option<SystemOfUnits>,
 }
 
 impl Platform {
@@ -85,7 +103,8 @@ impl Platform {
                 Ok(ActorThread { writer: Writer::start_in(&arbiter, &database, &limits)?, arbiter })
             })
             .collect::<Result<_>>()?;
-        Ok(Arc::new(Self { database, limits: Arc::new(limits), ids, threads, tenants: RwLock::default() }))
+        let (tenants, bulk_alarm_updates) = (RwLock::default(), Arc::default());
+        Ok(Arc::new(Self { database, limits: Arc::new(limits), ids, threads, tenants, bulk_alarm_updates }))
     }
 
     /// The database, for reads.
@@ -121,9 +140,14 @@ impl Platform {
         let seed = id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31) + i64::from(byte));
         let arbiter = &self.threads[place(ManagedObjectId(seed), self.threads.len())].arbiter;
         let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Registry<_, _>>::default());
-        let hub = NotificationHub::start_in_arbiter(arbiter, |_| NotificationHub::default());
-        let contexts: Vec<device::Context> =
-            self.threads.iter().map(|thread| self.device_context(id, thread, &hub, &devices)).collect();
+        let (tenant, database) = (id.clone(), self.database.clone());
+        let hub = NotificationHub::start_in_arbiter(arbiter, move |_| NotificationHub::new(tenant, database));
+        let mappings = Arc::default();
+        let contexts: Vec<device::Context> = self
+            .threads
+            .iter()
+            .map(|thread| self.device_context(id, thread, (&hub, &devices, &mappings)))
+            .collect();
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());
@@ -138,8 +162,11 @@ impl Platform {
         &self,
         tenant: &TenantId,
         thread: &ActorThread,
-        hub: &Addr<NotificationHub>,
-        devices: &Arc<Registry<ManagedObjectId, DeviceActor>>,
+        (hub, devices, mappings): (
+            &Addr<NotificationHub>,
+            &Arc<Registry<ManagedObjectId, DeviceActor>>,
+            &Arc<RememberedMappings>,
+        ),
     ) -> device::Context {
         device::Context {
             tenant: tenant.clone(),
@@ -149,7 +176,68 @@ impl Platform {
             ids: self.ids.clone(),
             devices: devices.clone(),
             limits: self.limits.clone(),
+            mappings: mappings.clone(),
         }
+    }
+
+    /// Forgets what is remembered of a tenant's options, because one of them changed. Other servers are told by the
+    /// database; this one need not wait for that.
+    pub fn forget_options(&self, tenant: &TenantId) {
+        if let Some(tenant) = self.tenants.read().get(tenant) {
+            tenant.forget_options();
+        }
+    }
+
+    /// Changes the status of many alarms. Replies when that is finished, or after half a second; then it goes on in the
+    /// background, and survives the end of this process.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: then nothing was begun.
+    pub async fn update_alarms(&self, tenant: &TenantId, new: NewBulkAlarmUpdate) -> Result<BulkProgress> {
+        let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_alarm_lease);
+        let held = insert_bulk_alarm_update(&self.database, place, new, lease).await?;
+        let finished = self.go_on(held);
+        Ok(match timeout(self.limits.bulk_alarm_reply, finished).await {
+            Ok(Ok(())) => BulkProgress::Finished,
+            // It still runs; or it stopped, and will be taken up again.
+            Ok(Err(_)) | Err(_) => BulkProgress::GoesOn,
+        })
+    }
+
+    /// Starts the actor of a bulk update.
+    fn go_on(&self, held: Held) -> oneshot::Receiver<()> {
+        let (finish, finished) = oneshot::channel();
+        let thread = place(ManagedObjectId(held.id), self.threads.len());
+        let context = self.tenant(&held.tenant).contexts[thread].clone();
+        let all = self.bulk_alarm_updates.clone();
+        BulkAlarmUpdate::start_in_arbiter(&self.threads[thread].arbiter, move |_| {
+            BulkAlarmUpdate::new(held, all, context, finish)
+        });
+        finished
+    }
+
+    /// Goes on with bulk updates whose process is gone, and shows that this one is not, until it is dropped.
+    pub async fn keep_bulk_updates_going(self: Arc<Self>) {
+        let lease = self.limits.bulk_alarm_lease;
+        loop {
+            if let Err(error) = self.look_after_bulk_updates(lease).await {
+                tracing::debug!(%error, "bulk updates of alarms cannot be looked after now");
+            }
+            sleep(lease / 3).await;
+        }
+    }
+
+    async fn look_after_bulk_updates(&self, lease: Duration) -> Result<()> {
+        let own = self.bulk_alarm_updates.held();
+        if !own.is_empty() {
+            bulk_alarm_updates::renew(&self.database, &own, lease).await?;
+        }
+        for held in bulk_alarm_updates::take_over(&self.database, lease).await? {
+            tracing::info!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id,
+                "a bulk update of alarms goes on that another process began");
+            drop(self.go_on(held));
+        }
+        Ok(())
     }
 
     /// Watches the database until the returned future is dropped: keeps [`Database::is_reachable`] true to life, ends
@@ -164,11 +252,18 @@ impl Platform {
                     self.end_sessions(&tenant, Some(user));
                 }
                 Seen::TenantChanged(tenant) => {
+                    self.forget_options(&tenant);
                     on_change(Changed::Tenant(&tenant));
                     self.end_sessions(&tenant, None);
                 }
-                Seen::OptionsChanged(tenant) => on_change(Changed::Options(&tenant)),
-                Seen::Gap => on_change(Changed::Anything),
+                Seen::OptionsChanged(tenant) => {
+                    self.forget_options(&tenant);
+                    on_change(Changed::Options(&tenant));
+                }
+                Seen::Gap => {
+                    self.tenants.read().values().for_each(|tenant| tenant.forget_options());
+                    on_change(Changed::Anything);
+                }
             }
         }
         watching.abort();
@@ -227,6 +322,19 @@ impl Tenant {
         Err(Error::unavailable("the device's actor stopped twice"))
     }
 
+    /// Deletes what matches; tells of the first thousand (A-03, B-06). Who goes away earlier leaves the rest.
+    ///
+    /// # Errors
+    /// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+    pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
+        delete_alarms(&self.contexts[0], filter, links).await
+    }
+
+    fn forget_options(&self) {
+        // All threads share them.
+        self.contexts.iter().take(1).for_each(|context| context.mappings.forget());
+    }
+
     /// Creates a managed object; see [`device::create`].
     ///
     /// # Errors
@@ -280,9 +388,9 @@ impl Tenant {
     /// # Errors
     /// `Unavailable` when the tenant's actor died this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
-        let NewSession { user, interval, acknowledgement } = new;
+        let NewSession { user, interval, acknowledgement, units } = new;
         let arbiter = Arbiter::current();
-        Ok(self.address.send(StartSession { user, interval, acknowledgement, arbiter }).await?)
+        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, arbiter }).await?)
     }
 
     /// A living session.

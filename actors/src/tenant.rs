@@ -9,6 +9,7 @@ use actix::prelude::*;
 
 use crate::device::{self, DeviceActor};
 use crate::model::id::ManagedObjectId;
+use crate::model::units::SystemOfUnits;
 use crate::session::{ClientId, End, Home, SessionActor};
 
 /// Starts the actor of a device, unless it lives. Replies with its address.
@@ -25,6 +26,7 @@ pub(crate) struct StartSession {
     pub(crate) user: Arc<str>,
     pub(crate) interval: Option<Duration>,
     pub(crate) acknowledgement: AcknowledgementExtension,
+    pub(crate) units: Option<SystemOfUnits>,
     /// The thread of the connection.
     pub(crate) arbiter: ArbiterHandle,
 }
@@ -103,7 +105,7 @@ impl Handler<StartSession> for TenantActor {
         of_user.insert(client);
         let (home, user) = (self.home.clone(), start.user);
         let address = SessionActor::start_in_arbiter(&start.arbiter, move |_| {
-            let session = SessionActor::new(home, client, user, start.interval);
+            let session = SessionActor::new(home, client, user, start.interval).in_units(start.units);
             match start.acknowledgement {
                 AcknowledgementExtension::Requested => session.acknowledging(),
                 AcknowledgementExtension::Absent => session,

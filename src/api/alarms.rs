@@ -5,11 +5,14 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
 use platform_actors::model::access::{Api, Authority, Ownership, Permission};
-use platform_actors::model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, TimeOrder};
+use platform_actors::model::alarm::{
+    AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, TimeOrder, bulk_status,
+};
 use platform_actors::model::id::{AlarmId, ManagedObjectId};
 use platform_actors::model::role;
 use platform_actors::store;
-use platform_actors::{Error, Noun};
+use platform_actors::store::bulk_alarm_updates::NewBulkAlarmUpdate;
+use platform_actors::{BulkProgress, Error, Noun};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -103,6 +106,59 @@ pub async fn update(
         edge.platform.tenant(&caller.tenant).ask_device(source, message).await.map_err(|e| gone(e, id))?;
 
     Ok(reply::updated(&wire, media_type, &alarm, &links))
+}
+
+/// Filters of which a bulk PUT needs at least one (document 2, Alarms; A-02).
+const BULK_FILTERS: &str = "status, source, resolved, severity, dateFrom, dateTo";
+
+/// `PUT /alarm/alarms?<filters>`: gives every alarm that matches another status, those under maintenance too. 200
+/// when that is done within half a second, else 202, and it goes on. Alarms that are raised later stay as they are, and so
+/// does one that would be opened beside another open alarm of its source and type. TRANSIENT changes nothing.
+///
+/// # Errors
+/// 403 without ROLE_ALARM_ADMIN, 422 without a filter or for a body that is not exactly a status.
+pub async fn update_many(
+    caller: Caller,
+    wire: Wire,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::ALARM_ADMIN)?;
+    let mode = wire.mode()?;
+    wire.accepted("alarm")?;
+    wire.check_content_type(&["alarm"])?;
+    let status = bulk_status(body.json(edge.limits().body_bytes).await?)?;
+    let query = Query::parse(wire.query_string());
+    let filter = filter(&query)?;
+    let listed = ["status", "severity"].iter().any(|name| !query.list(name).is_empty());
+    let given = ["source", "resolved", "dateFrom", "dateTo"].iter().any(|name| query.get(name).is_some());
+    if !listed && !given {
+        let message = format!("At least one of these parameters is needed: {BULK_FILTERS}");
+        return Err(Error::Invalid(message).into());
+    }
+    let Some(filter) = filter.filter(|_| mode.stores()) else { return Ok(HttpResponse::Ok().finish()) };
+
+    let (user, links) = (caller.user.clone(), wire.links());
+    let new = NewBulkAlarmUpdate { filter, status, user, application: None, links };
+    Ok(match edge.platform.update_alarms(&caller.tenant, new).await? {
+        BulkProgress::Finished => HttpResponse::Ok().finish(),
+        BulkProgress::GoesOn => HttpResponse::Accepted().finish(),
+    })
+}
+
+/// `DELETE /alarm/alarms?<filters>`: deletes what the filters of GET find, without any everything. 204 when all
+/// are gone; a client that goes away earlier leaves the rest.
+///
+/// # Errors
+/// 403 without ROLE_ALARM_ADMIN, 422 for a wrong parameter.
+pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::ALARM_ADMIN)?;
+    let mode = wire.mode()?;
+    let filter = filter(&Query::parse(wire.query_string()))?;
+    if let Some(filter) = filter.filter(|_| mode.stores()) {
+        edge.platform.tenant(&caller.tenant).delete_alarms(&filter, &wire.links()).await?;
+    }
+    Ok(HttpResponse::NoContent().finish())
 }
 
 /// By what right the caller reads alarms; ownership does not count.

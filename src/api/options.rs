@@ -109,6 +109,7 @@ pub async fn remove(
     let name = known_name(&path)?;
     let changes = [(name.clone(), OptionChange::Remove)];
     let before = store::options::write_options(edge.platform.database(), &caller.tenant, &changes).await;
+    edge.platform.forget_options(&caller.tenant);
     match before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
         true => Ok(HttpResponse::NoContent().finish()),
         false => Err(Error::not_found(Noun::Option, name).into()),
@@ -157,6 +158,7 @@ pub async fn update_category(
         })
         .collect();
     let written = store::options::write_options(edge.platform.database(), &caller.tenant, &changes).await;
+    edge.platform.forget_options(&caller.tenant);
     written.map_err(not_editable)?;
     let category = category(&edge, &caller.tenant, &name).await?;
     Ok(reply::updated(&wire, media_type, &category, &wire.links()))
@@ -250,6 +252,7 @@ async fn write(edge: &Edge, tenant: &TenantId, new: NewTenantOption) -> Result<(
     let option = TenantOption::shown(name.clone(), value.clone());
     let changes = [(name.clone(), set(edge, tenant, &name, value))];
     let before = store::options::write_options(edge.platform.database(), tenant, &changes).await;
+    edge.platform.forget_options(tenant);
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
 }
 

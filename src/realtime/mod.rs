@@ -154,12 +154,17 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::NO_CONNECTION_TYPE, Some(Advice::NONE));
             return Ok(());
         }
+        // Whoever gets other units than it asked for shows wrong numbers, so that is said at once.
+        let Ok(units) = message.system_of_units() else {
+            replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
+            return Ok(());
+        };
         let acknowledgement = match message.acknowledges() {
             true => AcknowledgementExtension::Requested,
             false => AcknowledgementExtension::Absent,
         };
         let interval = message.advice().and_then(|advice| advice.interval);
-        let new = NewSession { user: caller.user.clone(), interval, acknowledgement };
+        let new = NewSession { user: caller.user.clone(), interval, acknowledgement, units };
         let tenant = self.tenant(&caller);
         let Some(client) = tenant.start_session(new).await? else {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));

@@ -14,7 +14,7 @@ pub use request::{Batch, RequestMessage};
 pub mod error {
     /// The clientId is unknown, expired or somebody else's.
     pub const UNKNOWN_CLIENT: &str = "402::Unknown client";
-    /// No credentials, bad credentials, or too many sessions.
+    /// No credentials, bad credentials, too many sessions, or an unknown system of units.
     pub const HANDSHAKE_DENIED: &str = "403::Handshake denied";
     /// The caller may not receive this channel, or has too many.
     pub const SUBSCRIBE_DENIED: &str = "403::subscribe_denied";

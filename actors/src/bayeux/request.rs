@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::limits::MAX_ADVICE;
+use crate::model::units::SystemOfUnits;
 
 /// The messages of one request, borrowed from its text.
 #[derive(Debug)]
@@ -111,6 +112,17 @@ impl<'a> RequestMessage<'a> {
     /// `ext.ack` of a connect: the last batch the client has (B-22).
     pub fn acknowledged_batch(&self) -> Option<i64> {
         self.ext_member("ack").and_then(|raw| raw.get().parse().ok())
+    }
+
+    /// `ext.systemOfUnits` of a handshake: in which units measurements are told (B-20); `null` counts as absent.
+    ///
+    /// # Errors
+    /// `Invalid` when it is neither `metric` nor `imperial`.
+    pub fn system_of_units(&self) -> Result<Option<SystemOfUnits>> {
+        let Some(raw) = self.ext_member("systemOfUnits").filter(|raw| raw.get() != "null") else {
+            return Ok(None);
+        };
+        SystemOfUnits::parse(&text(raw).unwrap_or(Cow::Borrowed(raw.get()))).map(Some)
     }
 
     /// `token` of the authentication extension: base64 of `[tenant/]user:password` (B-19). An extension that holds no

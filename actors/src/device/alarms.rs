@@ -25,7 +25,8 @@ use crate::writer::{Change, Written};
 /// Raises an alarm, or counts a repetition when this type is already open (document 2, Alarm states; ).
 ///
 /// Sent by the edge for `POST /alarm/alarms`. Replies with the stored alarm; `count` is 1 exactly when it is new.
-/// Publishes CREATE or UPDATE. In mode TRANSIENT nothing is stored: the reply has no id, CREATE is published (M-02).
+/// Publishes CREATE or UPDATE. What the tenant's severity mapping says is applied first; a type it maps to NONE is not
+/// raised, and the reply has no id. In mode TRANSIENT nothing is stored: the reply has no id, CREATE is published (M-02).
 ///
 /// # Errors
 /// `Invalid` when the device does not exist, `Forbidden` for a caller who needs to be its owner and is not;
@@ -75,6 +76,11 @@ impl Handler<UpdateAlarm> for DeviceActor {
 
 impl Device {
     async fn raise_alarm(&mut self, RaiseAlarm { alarm: new, origin }: RaiseAlarm) -> Result<Arc<Alarm>> {
+        let mappings = self.context.mappings.get(&self.context.database, &self.context.tenant).await?;
+        let Some(new) = mappings.apply(new.clone()) else {
+            let source = self.authorize_raising(&new, &origin).await?;
+            return Ok(Arc::new(new.suppressed(source.name.as_deref())));
+        };
         if !origin.mode.stores() {
             return self.tell_only(&new, &origin).await;
         }

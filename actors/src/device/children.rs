@@ -6,7 +6,7 @@ use actix::prelude::*;
 
 use super::{Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
-use crate::hub::{Event, Publish};
+use crate::hub::Event;
 use crate::model::id::ManagedObjectId;
 use crate::model::managed_object::{ManagedObject, NewManagedObject};
 use crate::model::origin::Origin;
@@ -101,6 +101,7 @@ impl Device {
         if origin.mode.stores() {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
             store::links::add_children(&context.database, &context.tenant, to, &children).await?;
+            context.links_changed();
         }
 
         self.tell_links(&origin).await
@@ -116,10 +117,11 @@ impl Device {
         if stores {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
             store::links::insert_child(&context.database, &context.tenant, to, &child).await?;
+            context.links_changed();
         }
 
         let event = Event::ManagedObjectCreated(child.clone());
-        self.context.hub.do_send(Publish { source: id, event, links: origin.links.clone() });
+        self.context.publish(id, event, &origin.links);
         self.tell_links(&origin).await?;
         Ok(child)
     }
@@ -136,6 +138,7 @@ impl Device {
 
         let (context, from) = (&self.context, Children { parent: self.id, kind });
         let removed = store::links::remove_child(&context.database, &context.tenant, from, child).await?;
+        context.links_changed();
 
         match removed {
             true => self.tell_links(&origin).await,

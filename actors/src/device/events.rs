@@ -10,7 +10,7 @@ use actix::prelude::*;
 use super::managed_object::NOTIFIED_DELETIONS;
 use super::{Context, DECISIONS, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
-use crate::hub::{self, Publish};
+use crate::hub;
 use crate::model::access::Authority;
 use crate::model::event::{Event, EventFilter, EventPatch, NewEvent};
 use crate::model::id::EventId;
@@ -128,7 +128,7 @@ fn shown(event: Event, source: ShownSource) -> Event {
 }
 
 fn publish(context: &Context, of: &Event, event: hub::Event, origin: &Origin) {
-    context.hub.do_send(Publish { source: of.source, event, links: origin.links.clone() });
+    context.publish(of.source, event, &origin.links);
 }
 
 /// Deletes what a filter finds, with its files, and publishes DELETE for each, up to a thousand (B-06). Many short
@@ -143,7 +143,7 @@ pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origi
         for (id, source) in gone.into_iter().take(untold) {
             untold -= 1;
             let event = hub::Event::EventDeleted(id);
-            context.hub.do_send(Publish { source, event, links: origin.links.clone() });
+            context.publish(source, event, &origin.links);
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use actix::prelude::*;
 
 use super::{Context, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
-use crate::hub::{Event, Publish};
+use crate::hub::Event;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
 use crate::model::origin::Origin;
@@ -92,7 +92,7 @@ pub(super) async fn create_by(
         }
     }
     let event = Event::ManagedObjectCreated(object.clone());
-    context.hub.do_send(Publish { source: id, event, links: origin.links });
+    context.publish(id, event, &origin.links);
     Ok(object)
 }
 
@@ -177,9 +177,10 @@ impl Device {
             return Err(self.missing());
         }
         self.gone = true;
+        self.context.links_changed();
         for id in gone.into_iter().rev().take(NOTIFIED_DELETIONS) {
             let event = Event::ManagedObjectDeleted(id);
-            self.context.hub.do_send(Publish { source: id, event, links: origin.links.clone() });
+            self.context.publish(id, event, &origin.links);
         }
         Ok(())
     }

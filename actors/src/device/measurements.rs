@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Context;
 use crate::error::{Error, Result};
-use crate::hub::{Event, Publish};
+use crate::hub::Event;
 use crate::model::access::Authority;
 use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::measurement::{Measurement, NewMeasurement};
@@ -39,7 +39,7 @@ pub(crate) async fn measure(context: &Context, new: NewMeasurements) -> Result<V
     if origin.mode.notifies() {
         for measurement in &measurements {
             let event = Event::MeasurementCreated(measurement.clone());
-            context.hub.do_send(Publish { source: measurement.source, event, links: origin.links.clone() });
+            context.publish(measurement.source, event, &origin.links);
         }
     }
     Ok(measurements)

@@ -2,6 +2,7 @@
 //!
 //! What a write depends on is its premise in SQL, so two actors for one device, in two processes, stay correct.
 
+mod alarm_mappings;
 mod alarms;
 mod binary;
 mod children;
@@ -14,7 +15,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+use tokio::sync::oneshot;
 
+pub(crate) use alarm_mappings::RememberedMappings;
 pub use alarms::{RaiseAlarm, UpdateAlarm};
 pub use binary::ReplaceBinary;
 pub(crate) use binary::create_binary;
@@ -28,7 +31,7 @@ pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
 
 use crate::error::{Error, Noun, Result};
-use crate::hub::{Event, NotificationHub, Publish};
+use crate::hub::{Event, LinksChanged, NotificationHub, Publish};
 use crate::limits::Limits;
 use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
@@ -55,6 +58,47 @@ pub(crate) struct Context {
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) mappings: Arc<RememberedMappings>,
+}
+
+impl Context {
+    /// Tells everyone who listens, on every channel that hears of this source. Whatever is published goes through here, in
+    /// the order of its commits; it is delivered in this order, per source.
+    pub(crate) fn publish(&self, source: ManagedObjectId, event: Event, links: &Links) {
+        self.hub.do_send(Publish { source, event, links: links.clone() });
+    }
+
+    /// Tells the hub that links were added or taken off: families are others than before (B-19b).
+    pub(crate) fn links_changed(&self) {
+        self.hub.do_send(LinksChanged);
+    }
+}
+
+/// Keeps a device from writing while its alarms are changed together with those of others, so that what is told of them
+/// is told in the order of the commits.
+///
+/// Sent by a bulk update of alarms, to devices whose actor lives. The device stays paused until the other end of `resume`
+/// is dropped.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Pause {
+    /// Told when the device has nothing under way.
+    pub(crate) paused: oneshot::Sender<()>,
+    /// Until when it waits.
+    pub(crate) resume: oneshot::Receiver<()>,
+}
+
+impl Handler<Pause> for DeviceActor {
+    type Result = AtomicResponse<Self, ()>;
+
+    fn handle(&mut self, Pause { paused, resume }: Pause, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |_| {
+            // Who no longer waits for it has dropped the other end, too.
+            if paused.send(()).is_ok() {
+                resume.await.ok();
+            }
+        })
+    }
 }
 
 /// Serialises the writes of one device.
@@ -172,6 +216,6 @@ impl Device {
     }
 
     fn publish(&self, event: Event, links: &Links) {
-        self.context.hub.do_send(Publish { source: self.id, event, links: links.clone() });
+        self.context.publish(self.id, event, links);
     }
 }

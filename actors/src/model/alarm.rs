@@ -222,6 +222,12 @@ impl NewAlarm {
         }
     }
 
+    /// The answer to a POST that raises nothing, because its source is under maintenance or its type is mapped to
+    /// NONE: what was posted, without an id, so that its link ends in `/null`.
+    pub fn suppressed(&self, source_name: Option<&str>) -> Alarm {
+        self.raised(None, source_name)
+    }
+
     /// The alarm this body makes when none of its type is open.
     pub fn raised(&self, id: Option<AlarmId>, source_name: Option<&str>) -> Alarm {
         Alarm {
@@ -309,6 +315,18 @@ impl AlarmPatch {
         changes.extend(alarm.fragments.merge(&self.fragments).into_iter().map(AttributeChange::fragment));
         changes
     }
+}
+
+/// Reads the body of a bulk PUT: a status and nothing else.
+///
+/// # Errors
+/// `Invalid` when it is missing or wrong, or when something else is there.
+pub fn bulk_status(mut body: Body) -> Result<AlarmStatus> {
+    let status = body.take_text("status", 64)?.map(|word| AlarmStatus::parse(&word)).transpose()?;
+    if let Some((name, _)) = body.into_members().iter().next() {
+        return Err(Error::invalid_value("body", name, "exactly the member 'status'"));
+    }
+    status.ok_or_else(|| missing(&[("status", true)]))
 }
 
 /// Query parameters of the alarm collection. Empty lists do not filter.

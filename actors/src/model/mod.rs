@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod alarm;
+pub mod alarm_mapping;
 pub mod audit_record;
 pub mod binary;
 pub mod body;

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::model::alarm::missing;
+use crate::model::alarm_mapping::AlarmMapping;
 use crate::model::body::{Body, text};
 use crate::model::links::Linked;
 
@@ -26,12 +27,15 @@ pub const ACCESS_CONTROL: &str = "access.control";
 /// Key of the origins that may read answers (C-16).
 pub const ALLOW_ORIGIN: &str = "allow.origin";
 
+/// Category of what alarms are turned into; the key is the alarm's type.
+pub const ALARM_TYPE_MAPPING: &str = "alarm.type.mapping";
+
 /// What a tenant that set nothing has (Z-06): category, key, value.
 pub const PREDEFINED: [(&str, &str, &str); 1] = [(ACCESS_CONTROL, ALLOW_ORIGIN, "*")];
 
 /// Whether servers remember options of this category, so that they must be told of a change.
 pub fn is_remembered(category: &str) -> bool {
-    [TOKEN_PUBLIC_KEY, ACCESS_CONTROL].contains(&category)
+    [TOKEN_PUBLIC_KEY, ACCESS_CONTROL, ALARM_TYPE_MAPPING].contains(&category)
 }
 
 /// What an option is called within its tenant.
@@ -55,6 +59,22 @@ impl OptionName {
     /// Whether the value is a secret (Z-05).
     pub fn is_secret(&self) -> bool {
         self.key.starts_with(SECRET_KEYS)
+    }
+
+    /// Checks a value where the server itself reads the option and could do nothing with a wrong one.
+    ///
+    /// # Errors
+    /// `Invalid` names the key, the value and what is allowed.
+    fn check(&self, value: &str) -> Result<()> {
+        match (&*self.category, self.is_secret()) {
+            (ALARM_TYPE_MAPPING, true) => Err(Error::invalid_value(
+                "key",
+                &self.key,
+                "an alarm type that does not start with credentials.",
+            )),
+            (ALARM_TYPE_MAPPING, false) => AlarmMapping::parse(&self.key, value).map(drop),
+            _ => Ok(()),
+        }
     }
 
     /// The value of who set nothing (Z-06).
@@ -171,7 +191,9 @@ impl NewTenantOption {
         let value = body.take_text("value", MAX_VALUE)?;
         match (category, key, value) {
             (Some(category), Some(key), Some(value)) => {
-                Ok(Self { name: OptionName::parse(&category, &key)?, value })
+                let name = OptionName::parse(&category, &key)?;
+                name.check(&value)?;
+                Ok(Self { name, value })
             }
             (category, key, value) => Err(missing(&[
                 ("category", category.is_none()),
@@ -187,7 +209,10 @@ impl NewTenantOption {
     /// As [`NewTenantOption::parse`].
     pub fn parse_value(name: OptionName, mut body: Body) -> Result<Self> {
         match body.take_text("value", MAX_VALUE)? {
-            Some(value) => Ok(Self { name, value }),
+            Some(value) => {
+                name.check(&value)?;
+                Ok(Self { name, value })
+            }
             None => Err(missing(&[("value", true)])),
         }
     }
@@ -212,6 +237,7 @@ impl CategoryPatch {
                 "null" => None,
                 _ => Some(text(key, raw, MAX_VALUE)?),
             };
+            value.as_deref().map(|value| name.check(value)).transpose()?;
             Ok((name, value))
         };
         let members = body.into_members();

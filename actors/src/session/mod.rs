@@ -26,6 +26,7 @@ pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
 use crate::bayeux::{Advice, Pattern, error};
 use crate::hub::{Leave, Notification, NotificationHub};
 use crate::limits::Limits;
+use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
 use crate::tenant::{SessionEnded, TenantActor};
 use connect::Parked;
@@ -103,6 +104,8 @@ pub struct SessionActor {
     client: ClientId,
     user: Arc<str>,
     patterns: Vec<Pattern>,
+    /// In which units measurements are told; `None` is as they are stored (B-20).
+    units: Option<SystemOfUnits>,
     queue: Queue,
     parked: Option<Parked>,
     socket: Option<Socket>,
@@ -128,6 +131,7 @@ impl SessionActor {
             client,
             user,
             patterns: Vec::new(),
+            units: None,
             parked: None,
             socket: None,
             connects: 0,
@@ -138,6 +142,12 @@ impl SessionActor {
     /// Batches are numbered and kept until acknowledged (B-22).
     pub(crate) fn acknowledging(mut self) -> Self {
         self.queue.acknowledge_batches();
+        self
+    }
+
+    /// Measurements are told in these units (B-20).
+    pub(crate) fn in_units(mut self, units: Option<SystemOfUnits>) -> Self {
+        self.units = units;
         self
     }
 

@@ -77,7 +77,7 @@ impl Handler<Subscribe> for SessionActor {
             return reply(Subscribed::TooMany);
         }
         self.patterns.extend(new.iter().cloned());
-        let join = Join { client: self.client, session: ctx.address(), patterns: new };
+        let join = Join { client: self.client, session: ctx.address(), units: self.units, patterns: new };
         let joined = self.home.hub.send(join).into_actor(self);
         AtomicResponse::new(Box::pin(joined.map(|joined, _, ctx| match joined {
             Ok(()) => Subscribed::Done,

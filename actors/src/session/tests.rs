@@ -9,6 +9,8 @@ use tokio::time::{advance, pause};
 use super::*;
 use crate::bayeux::request::ClientAdvice;
 use crate::bayeux::{Reconnect, error};
+use crate::model::id::TenantId;
+use crate::store::{Connections, Database};
 use crate::tenant::TenantActor;
 
 const USER: &str = "joe";
@@ -27,7 +29,10 @@ fn start(limits: Limits) -> Bench {
 fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) -> Bench {
     pause();
     let sessions = Arc::<Registry<_, _>>::default();
-    let (hub, limits) = (NotificationHub::default().start(), Arc::new(limits));
+    let nowhere =
+        Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
+    let tenant = TenantId::parse("t1").expect("an id");
+    let (hub, limits) = (NotificationHub::new(tenant, nowhere).start(), Arc::new(limits));
     let mut home = None;
     TenantActor::create(|ctx| {
         let shared = Arc::new(Home { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });

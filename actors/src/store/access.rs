@@ -1,15 +1,18 @@
 //! The lineage of a managed object: what the rule of [`model::access`](crate::model::access) looks at.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quick_cache::sync::Cache;
+use tokio_postgres::Row;
 
 use super::Database;
 use crate::error::{Error, Noun, Result};
 use crate::model::access::{Ancestor, Authority, Ownership};
 use crate::model::id::{ManagedObjectId, TenantId};
 
+const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
 const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
 
 /// A managed object as far as writes need to know it.
@@ -57,6 +60,23 @@ pub(crate) async fn find_source(
     });
     let (name, type_, fragment_names) = (first.get(3), first.get(5), first.get(4));
     Ok(Some(Source { name, type_, fragment_names, lineage: lineage.collect() }))
+}
+
+/// Managed objects, each with everything above it and itself. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn list_lineages(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[ManagedObjectId],
+) -> Result<HashMap<ManagedObjectId, Arc<[ManagedObjectId]>>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(LIST_LINEAGES).await?;
+    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let lineage = |row: &Row| row.get::<_, Vec<i64>>(1).into_iter().map(ManagedObjectId).collect();
+    Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), lineage(row))).collect())
 }
 
 /// Managed objects that were asked for within the last seconds: for writes that store nothing, so that a change that is

@@ -1,14 +1,16 @@
 //! The collection of alarms: filters and pages (A-01, P-01 to P-07).
 
+use tokio_postgres::Client;
+
 use super::Database;
 use super::alarms::from_row;
 use super::filter::Filtered;
 use super::time_walk::{Span, Table, TimeWalk};
 use crate::error::Result;
 use crate::model::access::Authority;
-use crate::model::alarm::{Alarm, AlarmFilter};
+use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, TimeOrder};
 use crate::model::id::TenantId;
-use crate::model::page::{Page, PageRequest};
+use crate::model::page::{Page, PageRequest, Position};
 
 const ALARMS: Table = Table {
     from: "alarms a",
@@ -37,6 +39,42 @@ pub async fn list_alarms(
     let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
     let walk = TimeWalk { table: &ALARMS, tenant, span: span(filter), conditions: &conditions };
     walk.page(database, authority, page, from_row).await
+}
+
+/// Which of the alarms that match are listed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    /// Up to this id.
+    pub(super) last: i64,
+    /// Not those that have this status.
+    pub(super) except: Option<AlarmStatus>,
+    /// Behind this place.
+    pub(super) after: Option<Position>,
+    /// At most so many.
+    pub(super) limit: i64,
+}
+
+/// Ids of alarms that match, the oldest first, and where to go on: `None` behind the end.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub(super) async fn list_ids(
+    client: &Client,
+    tenant: &TenantId,
+    filter: &AlarmFilter,
+    part: Part,
+) -> Result<(Vec<i64>, Option<Position>)> {
+    let conditions = |filtered: &mut Filtered| {
+        let mut conditions = conditions(filter, filtered);
+        conditions.push(format!("a.id <= {}", filtered.parameter(part.last)));
+        if let Some(status) = part.except {
+            conditions.push(format!("a.status <> {}", filtered.parameter(status.as_str())));
+        }
+        conditions
+    };
+    let span = Span { order: TimeOrder::OldestFirst, ..span(filter) };
+    let walk = TimeWalk { table: &ALARMS, tenant, span, conditions: &conditions };
+    walk.ids(client, part.after, part.limit).await
 }
 
 fn span(filter: &AlarmFilter) -> Span<'_> {

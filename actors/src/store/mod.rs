@@ -8,6 +8,7 @@ pub mod alarm_collection;
 pub mod alarms;
 pub mod audit_records;
 pub mod binaries;
+pub mod bulk_alarm_updates;
 pub mod event_collection;
 pub mod events;
 pub mod external_ids;

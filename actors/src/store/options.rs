@@ -7,9 +7,12 @@ use tokio_postgres::types::ToSql;
 use super::filter::page_of;
 use super::{Database, watch};
 use crate::error::{Error, Noun, Result};
+use crate::model::alarm_mapping::{AlarmMapping, AlarmMappings};
 use crate::model::id::TenantId;
 use crate::model::page::{After, Count, Page, PageRequest};
-use crate::model::tenant_option::{ENCRYPTED, Editable, OptionName, PREDEFINED, TenantOption, is_remembered};
+use crate::model::tenant_option::{
+    ALARM_TYPE_MAPPING, ENCRYPTED, Editable, OptionName, PREDEFINED, TenantOption, is_remembered,
+};
 
 const FIND: &str = include_str!("../../../sql/queries/options/find.sql");
 const LIST: &str = include_str!("../../../sql/queries/options/list.sql");
@@ -98,6 +101,23 @@ pub async fn list_category(
 ) -> Result<Vec<TenantOption>> {
     let part = Part { category: Some(category), after: None, limit: None, offset: 0 };
     read(database, tenant, part).await
+}
+
+/// What the tenant turns alarms into. A value that cannot be read, for it was written past the check, counts as
+/// absent.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub(crate) async fn list_alarm_mappings(database: &Database, tenant: &TenantId) -> Result<AlarmMappings> {
+    let options = list_category(database, tenant, ALARM_TYPE_MAPPING).await?;
+    let mapping = |TenantOption { name, value }: TenantOption| match AlarmMapping::parse(&name.key, &value) {
+        Ok(mapping) => Some((name.key, mapping)),
+        Err(error) => {
+            tracing::warn!(tenant.id = %tenant, option.name = %name, %error, "an alarm mapping is ignored");
+            None
+        }
+    };
+    Ok(options.into_iter().filter_map(mapping).collect())
 }
 
 /// Which options to read.

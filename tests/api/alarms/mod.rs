@@ -1,6 +1,9 @@
 //! Alarms (document 2, Alarms; ).
 
+pub(crate) mod bulk_update;
+mod delete;
 mod filters;
+mod mapping;
 mod raise;
 mod repeat;
 mod roles;

@@ -43,6 +43,9 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at) \
             VALUES ($1, 1, 1, 'x', 'x/y', 1, now()), ($1, 2, NULL, NULL, NULL, NULL, now())",
         "INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ($1, 1, 0, 'x'), ($1, 2, 0, 'x')",
+        "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, user_name, \
+                base, fence, leased_until) \
+            VALUES ($1, 1, 'CLEARED', '{}', '{}', '{}', '{}', 1, 'boss', 'http://h', 1, now() + interval '1 hour')",
         "INSERT INTO measurement_shapes (tenant, id, type, members, fragments, series, definition) \
             VALUES ($1, 1, 't', '{f}', '{f}', '{f.s}', '{}')",
         "INSERT INTO source_shapes (tenant, source, shape, first) VALUES ($1, 1, 1, 1)",

@@ -100,22 +100,22 @@ fn check_name(name: &str, path: &str) -> Result<()> {
 }
 
 /// The members of a JSON object, borrowed from its text. Of doubled ones the last counts.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
     /// `None` for what is no object.
-    fn of(raw: &'a RawValue) -> Option<Self> {
+    pub(super) fn of(raw: &'a RawValue) -> Option<Self> {
         match raw.get().starts_with('{') {
             true => serde_json::from_str(raw.get()).ok(),
             false => None,
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, raw)| (&**name, *raw))
     }
 
-    fn get(&self, name: &str) -> Option<&'a RawValue> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw)
     }
 

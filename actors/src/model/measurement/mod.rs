@@ -2,6 +2,7 @@
 
 mod content;
 mod shape;
+mod units;
 
 use std::sync::Arc;
 

@@ -1,0 +1,337 @@
+//! Bulk updates and deletions of alarms in PostgreSQL, step by step.
+//!
+//! A bulk update has a row while it is not finished. A process holds it by a lease, and by a number, the fence: who takes
+//! over counts it up, and each step has it as its premise. So of two processes that both believe to hold it exactly one
+//! goes on.
+//!
+//! Both walk the alarms from the oldest to the newest, up to the last one there was at the beginning. An alarm that is
+//! sent again meanwhile gets a newer time, so it is met later rather than missed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::alarm_collection::{Part, list_ids};
+use super::alarms::from_row;
+use super::{Database, until_uncontended};
+use crate::error::{Error, Result};
+use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity, TimeOrder};
+use crate::model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::links::Links;
+use crate::model::page::Position;
+use crate::model::reference::LinkKind;
+use crate::model::timestamp::Timestamp;
+
+const INSERT: &str = include_str!("../../../sql/queries/bulk_alarm_updates/insert.sql");
+const TAKE_OVER: &str = include_str!("../../../sql/queries/bulk_alarm_updates/take_over.sql");
+const RENEW: &str = include_str!("../../../sql/queries/bulk_alarm_updates/renew.sql");
+const ADVANCE: &str = include_str!("../../../sql/queries/bulk_alarm_updates/advance.sql");
+const DELETE: &str = include_str!("../../../sql/queries/bulk_alarm_updates/delete.sql");
+const LIST_SOURCES: &str = include_str!("../../../sql/queries/alarms/list_sources.sql");
+const UPDATE_STATUSES: &str = include_str!("../../../sql/queries/alarms/update_statuses.sql");
+const DELETE_MANY: &str = include_str!("../../../sql/queries/alarms/delete_many.sql");
+const LAST: &str = include_str!("../../../sql/queries/alarms/last.sql");
+
+/// A device's write waits behind a step, so a step does not wait long for a device's write: that would be the start of a
+/// deadlock, and who is its victim would be a matter of luck. And a process that hangs in the middle of a step does not
+/// keep others from its alarms.
+const PATIENCE: &str = "SET LOCAL lock_timeout = 250; SET LOCAL idle_in_transaction_session_timeout = '10s'";
+/// Bulk updates one tenant may have unfinished.
+const MOST_UNFINISHED: i64 = 100;
+/// Bulk updates that one look takes over.
+const TAKEN_OVER_AT_ONCE: i64 = 20;
+
+/// A bulk update as it is asked for.
+#[derive(Debug, Clone)]
+pub struct NewBulkAlarmUpdate {
+    /// Which alarms.
+    pub filter: AlarmFilter,
+    /// What they become.
+    pub status: AlarmStatus,
+    /// Who asks; recorded with each change.
+    pub user: Arc<str>,
+    /// By which application.
+    pub application: Option<String>,
+    /// Address of the request; links in notifications start with it.
+    pub links: Links,
+}
+
+/// A bulk update that this process holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) tenant: TenantId,
+    pub(crate) id: i64,
+    /// What was asked for.
+    pub(crate) asked: NewBulkAlarmUpdate,
+    /// The last alarm that is meant.
+    last_alarm: i64,
+    /// Up to where it is done; `None` at the beginning.
+    place: Option<Position>,
+    /// The number it is held by.
+    pub(crate) fence: i64,
+}
+
+/// Alarms that the next step is about.
+#[derive(Debug)]
+pub(crate) struct Step {
+    ids: Vec<i64>,
+    /// Where the devices are whose alarms they are.
+    pub(crate) sources: Vec<ManagedObjectId>,
+    /// Where the step after it begins; `None` when it is the last.
+    next: Option<Position>,
+}
+
+/// What became of a step.
+#[derive(Debug)]
+pub(crate) enum Stepped {
+    /// These alarms were changed, and there is more to do.
+    On(Vec<Alarm>),
+    /// These were changed, and nothing is left to do.
+    Finished(Vec<Alarm>),
+    /// Another process has taken over: nothing was changed.
+    TakenOver,
+}
+
+/// Begins a bulk update; this process holds it. One statement.
+///
+/// # Errors
+/// `Unavailable` when the tenant has too many unfinished; `Database`.
+pub(crate) async fn insert_bulk_alarm_update(
+    database: &Database,
+    (tenant, id): (&TenantId, i64),
+    asked: NewBulkAlarmUpdate,
+    lease: Duration,
+) -> Result<Held> {
+    let client = database.reader().await?;
+    let filter = &asked.filter;
+    let parameters: [&(dyn ToSql + Sync); 15] = [
+        &tenant.as_str(),
+        &id,
+        &asked.status.as_str(),
+        &statuses(filter),
+        &severities(filter),
+        &filter.types,
+        &filter.source.map(|source| source.0),
+        &filter.with_descendants.iter().map(|kind| kind.children()).collect::<Vec<_>>(),
+        &filter.date_from.map(Timestamp::instant),
+        &filter.date_to.map(Timestamp::instant),
+        &&*asked.user,
+        &asked.application,
+        &asked.links.base(),
+        &lease.as_secs_f64(),
+        &MOST_UNFINISHED,
+    ];
+    let row = client.query_opt(INSERT, &parameters).await?;
+    let row = row.ok_or_else(|| Error::unavailable("the tenant has too many unfinished bulk updates"))?;
+    Ok(Held { tenant: tenant.clone(), id, asked, last_alarm: row.get(0), place: None, fence: 1 })
+}
+
+/// Takes over bulk updates of whatever tenant whose lease has ended. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn take_over(database: &Database, lease: Duration) -> Result<Vec<Held>> {
+    let client = database.reader().await?;
+    let rows = client.query(TAKE_OVER, &[&lease.as_secs_f64(), &TAKEN_OVER_AT_ONCE]).await?;
+    rows.iter().map(held).collect()
+}
+
+/// Renews the leases of what this process holds: tenant, id and fence of each. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn renew(database: &Database, own: &[(TenantId, i64, i64)], lease: Duration) -> Result<()> {
+    let client = database.reader().await?;
+    let tenants: Vec<&str> = own.iter().map(|(tenant, ..)| tenant.as_str()).collect();
+    let ids: Vec<i64> = own.iter().map(|(_, id, _)| *id).collect();
+    let fences: Vec<i64> = own.iter().map(|(.., fence)| *fence).collect();
+    client.execute(RENEW, &[&tenants, &ids, &fences, &lease.as_secs_f64()]).await?;
+    Ok(())
+}
+
+/// Looks up what the next step is about: at most so many alarms that have another status. Changes nothing.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub(crate) async fn find_step(database: &Database, held: &Held, most: i64) -> Result<Step> {
+    let part =
+        Part { last: held.last_alarm, except: Some(held.asked.status), after: held.place, limit: most };
+    step(database, &held.tenant, &held.asked.filter, part).await
+}
+
+async fn step(database: &Database, tenant: &TenantId, filter: &AlarmFilter, part: Part) -> Result<Step> {
+    let client = database.reader().await?;
+    let (ids, next) = list_ids(&client, tenant, filter, part).await?;
+    let statement = client.prepare_cached(LIST_SOURCES).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    Ok(Step { ids, sources: rows.iter().map(|row| ManagedObjectId(row.get(0))).collect(), next })
+}
+
+/// Makes a step: changes the alarms that still are what was asked for, with an audit record each, and notes the place
+/// reached. An alarm that would be opened beside another open one of its type is left out. One transaction.
+///
+/// # Errors
+/// `Contended` when devices write the same alarms, a unique violation when one of them was just raised again: then
+/// nothing was changed, and it is worth trying again. `Unavailable` or `Database`.
+pub(crate) async fn make_step(
+    database: &Database,
+    ids: &IdGenerator,
+    held: &mut Held,
+    step: &Step,
+) -> Result<Stepped> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(PATIENCE).await?;
+    if !holds(&transaction, held, step).await? {
+        return Ok(Stepped::TakenOver);
+    }
+    let changed = update_statuses(&transaction, ids, held, step).await?;
+    transaction.commit().await?;
+    held.place = step.next;
+    Ok(match step.next {
+        Some(_) => Stepped::On(changed),
+        None => Stepped::Finished(changed),
+    })
+}
+
+/// Notes the place, or the end, when nobody has taken over.
+async fn holds(transaction: &Transaction<'_>, held: &Held, step: &Step) -> Result<bool> {
+    let (tenant, id, fence) = (&held.tenant.as_str(), &held.id, &held.fence);
+    let noted = match step.next {
+        Some(next) => {
+            let statement = transaction.prepare_cached(ADVANCE).await?;
+            transaction.execute(&statement, &[tenant, id, fence, &next.time, &next.id]).await?
+        }
+        None => transaction.execute(DELETE, &[tenant, id, fence]).await?,
+    };
+    Ok(noted == 1)
+}
+
+async fn update_statuses(
+    transaction: &Transaction<'_>,
+    ids: &IdGenerator,
+    held: &Held,
+    step: &Step,
+) -> Result<Vec<Alarm>> {
+    if step.ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let audit_ids: Vec<i64> = step.ids.iter().map(|_| ids.next()).collect();
+    let asked = &held.asked;
+    let parameters: [&(dyn ToSql + Sync); 9] = [
+        &held.tenant.as_str(),
+        &step.ids,
+        &audit_ids,
+        &asked.status.as_str(),
+        &statuses(&asked.filter),
+        &severities(&asked.filter),
+        &Timestamp::now().instant(),
+        &&*asked.user,
+        &asked.application,
+    ];
+    let statement = transaction.prepare_cached(UPDATE_STATUSES).await?;
+    transaction.query(&statement, &parameters).await?.iter().map(from_row).collect()
+}
+
+/// The last alarm there is; those raised later have larger ids.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn last_alarm(database: &Database, tenant: &TenantId) -> Result<i64> {
+    Ok(database.reader().await?.query_one(LAST, &[&tenant.as_str()]).await?.get(0))
+}
+
+/// A deletion of many alarms.
+#[derive(Debug)]
+pub(crate) struct Deletion<'a> {
+    pub(crate) tenant: &'a TenantId,
+    pub(crate) filter: &'a AlarmFilter,
+    /// The last alarm that is meant.
+    pub(crate) last_alarm: i64,
+    /// Up to where it is done; `None` at the beginning.
+    pub(crate) place: Option<Position>,
+}
+
+/// Looks up which alarms are deleted next. Changes nothing.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub(crate) async fn find_deletion_step(
+    database: &Database,
+    deletion: &Deletion<'_>,
+    most: i64,
+) -> Result<Step> {
+    let part = Part { last: deletion.last_alarm, except: None, after: deletion.place, limit: most };
+    step(database, deletion.tenant, deletion.filter, part).await
+}
+
+/// Deletes the alarms of a step that still are what was asked for, and gives them with their sources. One transaction,
+/// tried again when devices write the same alarms. `true` when it was the last step.
+///
+/// # Errors
+/// `Contended` when that was in vain; `Unavailable` or `Database`.
+pub(crate) async fn delete_step(
+    database: &Database,
+    deletion: &mut Deletion<'_>,
+    step: &Step,
+) -> Result<(Vec<(AlarmId, ManagedObjectId)>, bool)> {
+    let (tenant, filter) = (deletion.tenant.as_str(), deletion.filter);
+    let rows = until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        transaction.batch_execute(PATIENCE).await?;
+        let statement = transaction.prepare_cached(DELETE_MANY).await?;
+        let parameters: [&(dyn ToSql + Sync); 4] =
+            [&tenant, &step.ids, &statuses(filter), &severities(filter)];
+        let rows = transaction.query(&statement, &parameters).await?;
+        transaction.commit().await?;
+        Ok(rows)
+    })
+    .await?;
+    deletion.place = step.next;
+    let gone = rows.iter().map(|row| (AlarmId(row.get(0)), ManagedObjectId(row.get(1)))).collect();
+    Ok((gone, step.next.is_none()))
+}
+
+fn statuses(filter: &AlarmFilter) -> Vec<&'static str> {
+    filter.statuses.iter().map(|status| status.as_str()).collect()
+}
+
+fn severities(filter: &AlarmFilter) -> Vec<&'static str> {
+    filter.severities.iter().map(|severity| severity.as_str()).collect()
+}
+
+/// Reads the columns of `take_over.sql`, in its order.
+fn held(row: &Row) -> Result<Held> {
+    let words = |column: usize| row.get::<_, Vec<&str>>(column).into_iter();
+    let time = |column: usize| row.get::<_, Option<time::OffsetDateTime>>(column);
+    let filter = AlarmFilter {
+        statuses: words(3).map(AlarmStatus::parse).collect::<Result<_>>()?,
+        severities: words(4).map(Severity::parse).collect::<Result<_>>()?,
+        types: row.get(5),
+        source: row.get::<_, Option<i64>>(6).map(ManagedObjectId),
+        with_descendants: words(7).filter_map(LinkKind::of_children).collect(),
+        date_from: time(8).map(|instant| Timestamp::stored(instant, 0)),
+        date_to: time(9).map(|instant| Timestamp::stored(instant, 0)),
+        order: TimeOrder::OldestFirst,
+    };
+    let asked = NewBulkAlarmUpdate {
+        filter,
+        status: AlarmStatus::parse(row.get(2))?,
+        user: row.get::<_, &str>(11).into(),
+        application: row.get(12),
+        links: Links::new(row.get::<_, &str>(13)),
+    };
+    let place = time(14).zip(row.get::<_, Option<i64>>(15)).map(|(time, id)| Position { time, id });
+    Ok(Held {
+        tenant: TenantId::parse(row.get(0))?,
+        id: row.get(1),
+        asked,
+        last_alarm: row.get(10),
+        place,
+        fence: row.get(16),
+    })
+}

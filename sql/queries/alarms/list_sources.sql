@@ -1,0 +1,4 @@
+SELECT DISTINCT a.source
+FROM alarms a
+WHERE a.tenant = $1
+    AND a.id = ANY($2)

@@ -1,0 +1,9 @@
+-- Notes the place a step reaches, in the transaction of the step.
+UPDATE bulk_alarm_updates
+SET
+    place_time = $4,
+    place_id = $5
+WHERE tenant = $1
+    AND id = $2
+    -- The premise: nobody has taken over.
+    AND fence = $3

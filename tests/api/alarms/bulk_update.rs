@@ -1,0 +1,425 @@
+//! `PUT /alarm/alarms?<filters>` (A-02, A-11, B-06; document 2, Alarms 5).
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually, soon};
+
+const CLEARED: &str = r#"{"status":"CLEARED"}"#;
+
+/// Puts alarms into a database: ids, types and times rise; a tenth is ACKNOWLEDGED, the others are ACTIVE.
+pub(crate) async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
+    let devices: Vec<i64> = devices.iter().map(|device| device.parse().unwrap()).collect();
+    let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, \
+            count, first_time, first_offset, created_at, fragments) \
+        SELECT 'main', n, $1[1 + n % cardinality($1)], 'type' || n, '2024-01-01T00:00:00Z'::timestamptz + \
+            make_interval(secs => n), 0, 'x', CASE n % 10 WHEN 0 THEN 'ACKNOWLEDGED' ELSE 'ACTIVE' END, \
+            CASE n % 3 WHEN 0 THEN 'MAJOR' ELSE 'MINOR' END, 1, now(), 0, now(), '{}' \
+        FROM generate_series(1, $2) n";
+    let statement =
+        statement.replace("$1[", "($1::bigint[])[").replace("cardinality($1)", "cardinality($1::bigint[])");
+    database.execute(&statement.replace("$2", "$2::bigint"), &[&devices, &count]).await;
+}
+
+pub(crate) async fn count_of(database: &TestDatabase, status: &str) -> i64 {
+    let statement = "SELECT count(*) FROM alarms WHERE status = $1";
+    database.query(statement, &[&status]).await[0].get(0)
+}
+
+async fn bulk(caller: &Caller, filters: &str, body: &str) -> u16 {
+    let request = caller.request("PUT", &format!("/alarm/alarms?{filters}"));
+    let answer = request.header("Content-Type", "application/json").body(body).send().await;
+    assert!(answer.status >= 400 || answer.text.is_empty(), "{}", answer.text);
+    answer.status
+}
+
+/// Raises alarms of these types; gives their links.
+async fn raise(caller: &Caller, device: &str, kinds: &[&str]) -> Vec<String> {
+    let mut links = Vec::new();
+    for kind in kinds {
+        links.push(caller.raise_alarm(device, kind).await["self"].as_str().unwrap().to_owned());
+    }
+    links
+}
+
+async fn statuses(caller: &Caller, links: &[String]) -> Vec<Value> {
+    let mut statuses = Vec::new();
+    for link in links {
+        statuses.push(caller.read(link).await["status"].clone());
+    }
+    statuses
+}
+
+#[tokio::test]
+async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
+    let mut other = alarm_of(&motor, "cold");
+    (other["severity"], other["time"]) = (json!("MINOR"), json!("2024-05-01T00:00:00Z"));
+    let minor = admin.create("/alarm/alarms", &other).await["self"].as_str().unwrap().to_owned();
+
+    for (filters, pump_cleared, minor_cleared) in [
+        (format!("source={pump}"), true, false),
+        ("severity=MINOR".into(), false, true),
+        ("severity=MINOR,MAJOR".into(), true, true),
+        ("status=ACTIVE".into(), true, true),
+        ("status=ACKNOWLEDGED".into(), false, false),
+        ("resolved=false".into(), true, true),
+        ("resolved=true".into(), false, false),
+        ("dateFrom=2024-04-01".into(), false, true),
+        ("dateTo=2024-04-01".into(), true, false),
+        ("status=ACTIVE&type=cold".into(), false, true),
+        ("resolved=false&status=CLEARED".into(), false, false),
+        ("source=nobody".into(), false, false),
+    ] {
+        let hot = raise(&admin, &pump, &["hot"]).await.remove(0);
+        admin.put(&minor, &json!({"status": "ACTIVE"})).await;
+
+        assert_eq!(bulk(&admin, &filters, CLEARED).await, 200, "{filters}");
+
+        let expected =
+            [pump_cleared, minor_cleared].map(|cleared| if cleared { "CLEARED" } else { "ACTIVE" });
+        assert_eq!(statuses(&admin, &[hot, minor.clone()]).await, expected, "{filters}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_filter_it_is_refused_and_nothing_changes() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let links = raise(&admin, &device, &["hot"]).await;
+
+    for filters in ["", "type=hot", "status=", "severity=,", "pageSize=5", "revert=true", "unknown=1"] {
+        assert_eq!(bulk(&admin, filters, CLEARED).await, 422, "{filters}");
+    }
+    for filters in
+        ["status=active", "resolved=maybe", "severity=FATAL", "dateFrom=yesterday", "dateTo=2024-99-99"]
+    {
+        assert_eq!(bulk(&admin, filters, CLEARED).await, 422, "{filters}");
+    }
+    assert_eq!(statuses(&admin, &links).await, ["ACTIVE"]);
+}
+
+#[tokio::test]
+async fn body_is_exactly_a_status() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let links = raise(&admin, &device, &["hot"]).await;
+
+    for (body, status) in [
+        ("", 400),
+        ("x", 400),
+        ("[]", 400),
+        ("{}", 422),
+        (r#"{"status":null}"#, 422),
+        (r#"{"status":"cleared"}"#, 422),
+        (r#"{"status":5}"#, 422),
+        (r#"{"status":"CLEARED","text":"x"}"#, 422),
+        (r#"{"status":"CLEARED","id":"7"}"#, 422),
+        (r#"{"severity":"MAJOR"}"#, 422),
+    ] {
+        let answer = bulk(&admin, "status=ACTIVE", body).await;
+        assert!(answer == status || (status == 400 && answer == 422), "{body}: {answer}");
+    }
+    assert_eq!(statuses(&admin, &links).await, ["ACTIVE"]);
+}
+
+#[tokio::test]
+async fn only_the_administrator_of_alarms_may() {
+    let server = TestServer::start().await;
+    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await;
+    let device = owner.create_device("pump").await;
+    let links = raise(&owner, &device, &["hot"]).await;
+    let filters = format!("source={device}");
+
+    assert_eq!(bulk(&owner, &filters, CLEARED).await, 403);
+    assert_eq!(bulk(&owner, "", "x").await, 403);
+    assert_eq!(bulk(&server.stranger(), &filters, CLEARED).await, 401);
+    assert_eq!(statuses(&owner, &links).await, ["ACTIVE"]);
+    let administrator = server.user_with("administrator", &["ROLE_ALARM_ADMIN"]).await;
+    assert_eq!(bulk(&administrator, &filters, CLEARED).await, 200);
+    assert_eq!(statuses(&owner, &links).await, ["CLEARED"]);
+}
+
+#[tokio::test]
+async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let links = raise(&admin, &device, &["hot", "cold", "wet"]).await;
+    admin.put(&links[1], &json!({"status": "ACKNOWLEDGED"})).await;
+    admin.put(&links[2], &json!({"status": "CLEARED"})).await;
+    let administrator = server.user_with("administrator", &["ROLE_ALARM_ADMIN"]).await;
+
+    assert_eq!(bulk(&administrator, "status=ACTIVE,CLEARED", CLEARED).await, 200);
+    assert_eq!(bulk(&administrator, "status=ACTIVE,CLEARED", CLEARED).await, 200);
+
+    assert_eq!(statuses(&admin, &links).await, ["CLEARED", "ACKNOWLEDGED", "CLEARED"]);
+    let id = |link: &String| link.rsplit('/').next().unwrap().to_owned();
+    let records = server.database().audit_records(&id(&links[0])).await;
+    let expected = json!([{
+        "type": "Alarm",
+        "activity": "Alarm updated",
+        "user": "administrator",
+        "severity": "major",
+        "changes": [{
+            "attribute": "status",
+            "type": "String",
+            "previousValue": "ACTIVE",
+            "newValue": "CLEARED",
+            "changeType": "REPLACED",
+        }],
+    }]);
+    assert_eq!(json!(records), expected);
+    // Those of the single PUTs before.
+    for link in &links[1..] {
+        assert_eq!(server.database().audit_records(&id(link)).await.len(), 1);
+    }
+    let shown = admin.read(&format!("/audit/auditRecords?source={}", id(&links[0]))).await;
+    assert_eq!(shown["auditRecords"][0]["source"]["self"], links[0]);
+}
+
+#[tokio::test]
+async fn each_changed_alarm_is_told_once_and_the_others_are_not() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let links = raise(&admin, &device, &["hot", "cold", "wet"]).await;
+    admin.put(&links[1], &json!({"status": "CLEARED"})).await;
+    let session = admin.listen(&format!("/alarms/{device}")).await;
+
+    assert_eq!(bulk(&admin, &format!("source={device}"), CLEARED).await, 200);
+    let last = admin.raise_alarm(&device, "last").await;
+
+    let told = session.receive(3).await;
+    let expected = [&links[0], &links[2]];
+    for (message, link) in told.iter().zip(expected) {
+        assert_eq!(message["channel"], format!("/alarms/{device}"));
+        assert_eq!(message["data"]["realtimeAction"], "UPDATE");
+        assert_eq!(message["data"]["data"], admin.read(link).await);
+    }
+    assert_eq!(told[2]["data"]["data"], last);
+    assert_eq!(told.len(), 3);
+}
+
+#[tokio::test]
+async fn alarm_that_would_be_a_second_open_one_is_left_out() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let mut links = Vec::new();
+    // Of "hot" two are cleared and one is open, of "cold" two are cleared, of "wet" one is.
+    for kind in ["hot", "hot", "cold", "cold", "wet"] {
+        links.extend(raise(&admin, &device, &[kind]).await);
+        admin.put(links.last().unwrap(), &json!({"status": "CLEARED"})).await;
+    }
+    links.extend(raise(&admin, &device, &["hot"]).await);
+
+    assert_eq!(bulk(&admin, "resolved=true", r#"{"status":"ACTIVE"}"#).await, 200);
+
+    let expected = ["CLEARED", "CLEARED", "ACTIVE", "CLEARED", "ACTIVE", "ACTIVE"];
+    assert_eq!(statuses(&admin, &links).await, expected);
+}
+
+#[tokio::test]
+async fn open_alarms_may_change_among_themselves() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let links = raise(&admin, &device, &["hot", "cold"]).await;
+
+    assert_eq!(bulk(&admin, "status=ACTIVE", r#"{"status":"ACKNOWLEDGED"}"#).await, 200);
+    assert_eq!(statuses(&admin, &links).await, ["ACKNOWLEDGED", "ACKNOWLEDGED"]);
+    assert_eq!(bulk(&admin, "resolved=false", r#"{"status":"ACTIVE"}"#).await, 200);
+    assert_eq!(statuses(&admin, &links).await, ["ACTIVE", "ACTIVE"]);
+}
+
+#[tokio::test]
+async fn other_tenants_are_not_concerned() {
+    let database = TestDatabase::create().await;
+    database.insert_tenant("t2", "t2.example.com").await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
+    let links = raise(&other, &other.create_device("pump").await, &["hot"]).await;
+    raise(&main, &main.create_device("pump").await, &["hot"]).await;
+
+    assert_eq!(bulk(&main, "status=ACTIVE", CLEARED).await, 200);
+
+    assert_eq!(statuses(&other, &links).await, ["ACTIVE"]);
+}
+
+#[tokio::test]
+async fn transient_changes_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let links = raise(&admin, &admin.create_device("pump").await, &["hot"]).await;
+
+    for (mode, status) in [("TRANSIENT", 200), ("CEP", 422), ("x", 422)] {
+        let request = admin.request("PUT", "/alarm/alarms?status=ACTIVE");
+        let answer = request.header("X-Platform-Processing-Mode", mode).json(&json!({"status": "CLEARED"}));
+        assert_eq!(answer.send().await.status, status, "{mode}");
+    }
+
+    assert_eq!(statuses(&admin, &links).await, ["ACTIVE"]);
+}
+
+#[tokio::test]
+async fn what_takes_longer_is_answered_202_and_goes_on() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
+    let admin = server.admin();
+    let devices = [admin.create_device("pump").await, admin.create_device("motor").await];
+    fill(server.database(), &devices, 3000).await;
+    let session = admin.listen(&format!("/alarms/{}", devices[0])).await;
+
+    assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
+
+    let unfinished = async || (server.database().count("bulk_alarm_updates").await == 0).then_some(());
+    eventually("the end of the bulk update", unfinished).await;
+    assert_eq!(count_of(server.database(), "CLEARED").await, 3000);
+    assert_eq!(server.database().count("audit_records").await, 3000);
+    let told = session.receive(1500).await;
+    let ids: Vec<i64> =
+        told.iter().map(|told| told["data"]["data"]["id"].as_str().unwrap().parse().unwrap()).collect();
+    assert!(ids.is_sorted() && ids.iter().collect::<BTreeSet<_>>().len() == 1500, "each once, in order");
+}
+
+#[tokio::test]
+async fn alarms_raised_after_it_are_not_touched() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    fill(server.database(), &[device.clone()], 20_000).await;
+    let finished = async || server.database().count("bulk_alarm_updates").await == 0;
+
+    assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
+    let mut later = Vec::new();
+    while !soon("a look", finished()).await {
+        let mut alarm = alarm_of(&device, &format!("later {}", later.len()));
+        alarm["time"] = json!("2030-01-01T00:00:00Z");
+        later.push(admin.create("/alarm/alarms", &alarm).await["self"].as_str().unwrap().to_owned());
+    }
+
+    assert!(!later.is_empty(), "it was finished too soon to be tested");
+    assert_eq!(statuses(&admin, &later).await, vec!["ACTIVE"; later.len()]);
+    assert_eq!(count_of(server.database(), "CLEARED").await, 20_000);
+}
+
+#[tokio::test]
+async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    fill(server.database(), &[device.clone()], 5000).await;
+    let session = admin.listen(&format!("/alarms/{device}")).await;
+
+    assert_eq!(bulk(&admin, "resolved=false", r#"{"status":"CLEARED"}"#).await, 202);
+    // Alarms near the end of the walk: some are counted, some have been cleared and are raised anew.
+    let sent: Vec<_> = (4900..5000)
+        .map(|n| {
+            let (caller, mut body) = (admin.clone(), alarm_of(&device, &format!("type{n}")));
+            body["time"] = json!("2025-01-01T00:00:00Z");
+            tokio::spawn(async move { caller.create("/alarm/alarms", &body).await })
+        })
+        .collect();
+    let mut raised = 0;
+    for sent in sent {
+        raised += usize::from(soon("an answer", sent).await.unwrap()["count"] == 1);
+    }
+    eventually("the end of the bulk update", async || {
+        (server.database().count("bulk_alarm_updates").await == 0).then_some(())
+    })
+    .await;
+
+    assert_eq!(count_of(server.database(), "CLEARED").await, 5000);
+    assert_eq!(server.database().count("audit_records").await, 5000);
+    // In the order of the commits: the last that is told of an alarm is how it stands.
+    let mut last = std::collections::BTreeMap::new();
+    for message in session.receive(5000 + 100).await {
+        let alarm = &message["data"]["data"];
+        last.insert(alarm["id"].as_str().unwrap().to_owned(), alarm.clone());
+    }
+    assert_eq!(last.len(), 5000 + raised);
+    for (id, alarm) in last.iter().rev().take(150) {
+        assert_eq!(&admin.read(&format!("/alarm/alarms/{id}")).await, alarm);
+    }
+}
+
+#[tokio::test]
+async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
+    let database = TestDatabase::create().await;
+    let a = TestServer::start_on(&database, |settings| {
+        settings.limits.bulk_alarm_lease = Duration::from_secs(1);
+    })
+    .await;
+    let device = a.admin().create_device("pump").await;
+    fill(&database, &[device.clone()], 12_000).await;
+    // As a process leaves it that was killed in the middle.
+    let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
+            user_name, base, place_time, place_id, fence, leased_until) \
+        SELECT 'main', 7, 'CLEARED', '{ACTIVE}', '{}', '{}', '{}', 11990, 'operator', 'http://h', time, id, 3, now() \
+        FROM alarms WHERE id = 1000";
+    database.execute(insert, &[]).await;
+    let b = TestServer::start_on(&database, |settings| {
+        settings.limits.bulk_alarm_lease = Duration::from_secs(1);
+    })
+    .await;
+    let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
+
+    eventually("the end of the bulk update", async || {
+        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    })
+    .await;
+
+    // Those behind the place, up to the last one meant, that were ACTIVE.
+    let expected = (1001..=11_990).filter(|n| n % 10 != 0).count() as i64;
+    assert_eq!(count_of(&database, "CLEARED").await, expected);
+    let statement = "SELECT count(DISTINCT source), count(*), min(user_name) FROM audit_records";
+    let records = database.query(statement, &[]).await;
+    assert_eq!((records[0].get::<_, i64>(0), records[0].get::<_, i64>(1)), (expected, expected));
+    assert_eq!(records[0].get::<_, &str>(2), "operator");
+    drop(sessions);
+}
+
+#[tokio::test]
+async fn run_that_is_at_work_is_left_to_its_server() {
+    let database = TestDatabase::create().await;
+    let server = TestServer::start_on(&database, |settings| {
+        settings.limits.bulk_alarm_lease = Duration::from_secs(1);
+    })
+    .await;
+    let device = server.admin().create_device("pump").await;
+    fill(&database, &[device], 100).await;
+    // Another process is believed to be alive.
+    let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
+            user_name, base, fence, leased_until) \
+        VALUES ('main', 7, 'CLEARED', '{}', '{}', '{}', '{}', 100, 'operator', 'http://h', 1, now() + interval '1 hour')";
+    database.execute(insert, &[]).await;
+
+    // Something of its own is carried out meanwhile.
+    assert_eq!(bulk(&server.admin(), "severity=MAJOR", CLEARED).await, 200);
+
+    let statement = "SELECT fence FROM bulk_alarm_updates";
+    assert_eq!(database.query(statement, &[]).await[0].get::<_, i64>(0), 1);
+    assert_eq!(count_of(&database, "CLEARED").await, 33);
+}
+
+#[tokio::test]
+async fn tenant_with_too_many_unfinished_ones_has_to_wait() {
+    let database = TestDatabase::create().await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
+            user_name, base, fence, leased_until) \
+        SELECT 'main', n, 'CLEARED', '{}', '{}', '{}', '{}', 0, 'operator', 'http://h', 1, now() + interval '1 hour' \
+        FROM generate_series(1, 100) n";
+    database.execute(insert, &[]).await;
+
+    assert_eq!(bulk(&server.admin(), "status=ACTIVE", CLEARED).await, 503);
+}

@@ -1,0 +1,119 @@
+//! `kill -9` in the middle of a bulk update of alarms: it goes on, and changes nothing twice.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::alarms::bulk_update::{count_of, fill};
+use crate::harness::{Caller, Program, TestDatabase, eventually, eventually_within, scratch};
+
+const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
+const ALARMS: i64 = 12_000;
+
+/// The status of a PUT, when it was answered.
+type Asked = tokio::task::JoinHandle<Option<u16>>;
+
+/// A process on a database that is not its own, so that it survives the process.
+fn serve(database: &TestDatabase, directory: &Path) -> Program {
+    let mut command = Program::command(directory, &[]);
+    command.env("PLATFORM_DATABASE_URL", database.url());
+    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    command.env("PLATFORM_BULK_ALARM_LEASE_SECONDS", "1");
+    Program::serve_with(command)
+}
+
+/// Begins to clear everything, and sends the process a signal in the middle.
+async fn begin_and_signal(database: &TestDatabase, program: &Program, signal: Signal) -> Asked {
+    let admin = Caller::new(program.base(), ADMIN);
+    let devices = [admin.create_device("pump").await, admin.create_device("motor").await];
+    fill(database, &devices, ALARMS).await;
+    let asked = tokio::spawn(async move {
+        let request = admin.request("PUT", "/alarm/alarms?resolved=false");
+        request.json(&json!({"status": "CLEARED"})).try_send().await.map(|answer| answer.status)
+    });
+    eventually("the middle of the bulk update", async || {
+        (count_of(database, "CLEARED").await > 1000).then_some(())
+    })
+    .await;
+    program.signal(signal);
+    asked
+}
+
+/// Begins to clear everything, and kills the process in the middle.
+async fn kill_in_the_middle(database: &TestDatabase, mut program: Program) {
+    let asked = begin_and_signal(database, &program, Signal::KILL).await;
+    program.ended_within(Duration::from_secs(5)).await;
+    // Maybe it was killed before it could answer.
+    assert!([None, Some(202)].contains(&asked.await.unwrap()));
+}
+
+async fn assert_everything_is_changed_once(database: &TestDatabase) {
+    eventually("the end of the bulk update", async || {
+        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    })
+    .await;
+    assert_eq!(count_of(database, "CLEARED").await, ALARMS);
+    let statement =
+        "SELECT count(DISTINCT source), count(*), min(user_name), max(user_name) FROM audit_records";
+    let row = &database.query(statement, &[]).await[0];
+    assert_eq!((row.get::<_, i64>(0), row.get::<_, i64>(1)), (ALARMS, ALARMS));
+    assert_eq!((row.get::<_, &str>(2), row.get::<_, &str>(3)), ("admin", "admin"));
+    let statement = "SELECT count(*) FROM alarms WHERE revision <> 1";
+    assert_eq!(database.query(statement, &[]).await[0].get::<_, i64>(0), 0);
+}
+
+#[tokio::test]
+async fn bulk_update_goes_on_when_the_server_starts_again() {
+    let (database, directory): (_, TempDir) = (TestDatabase::create().await, scratch());
+    kill_in_the_middle(&database, serve(&database, directory.path())).await;
+    assert!(count_of(&database, "CLEARED").await < ALARMS, "it was not in the middle");
+
+    let _restarted = serve(&database, directory.path());
+
+    assert_everything_is_changed_once(&database).await;
+}
+
+#[tokio::test]
+async fn other_server_goes_on_with_the_bulk_update_of_one_that_was_killed() {
+    let (database, directories) = (TestDatabase::create().await, [scratch(), scratch()]);
+    let killed = serve(&database, directories[0].path());
+    let _other = serve(&database, directories[1].path());
+
+    kill_in_the_middle(&database, killed).await;
+
+    assert_everything_is_changed_once(&database).await;
+}
+
+#[tokio::test]
+async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
+    let (database, directories) = (TestDatabase::create().await, [scratch(), scratch()]);
+    let frozen = serve(&database, directories[0].path());
+    let other = serve(&database, directories[1].path());
+    let asked = begin_and_signal(&database, &frozen, Signal::STOP).await;
+    // A transaction that is left open holds the others up for a while, not for ever.
+    eventually_within(Duration::from_secs(40), "the end of the bulk update", async || {
+        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    })
+    .await;
+    assert_everything_is_changed_once(&database).await;
+    let admin = Caller::new(other.base(), ADMIN);
+    let opened = admin.request("PUT", "/alarm/alarms?resolved=true").json(&json!({"status": "ACTIVE"}));
+    assert!([200, 202].contains(&opened.send().await.status));
+
+    frozen.signal(Signal::CONT);
+
+    eventually("the end of the replaced run", async || {
+        frozen.log().contains("was taken over by another process").then_some(())
+    })
+    .await;
+    eventually("the end of the second bulk update", async || {
+        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    })
+    .await;
+    assert_eq!(count_of(&database, "ACTIVE").await, ALARMS);
+    assert_eq!(database.count("audit_records").await, 2 * ALARMS);
+    drop(asked);
+}

@@ -1,0 +1,241 @@
+//! Channels of families: an object and everything below it (B-19b).
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, Session, TestDatabase, TestServer, eventually, notifications};
+
+/// Links `child` below `parent`.
+async fn link(caller: &Caller, parent: &str, block: &str, child: &str) {
+    let path = format!("/inventory/managedObjects/{parent}/{block}");
+    let answer = caller.post(&path, &json!({"managedObject": {"id": child}})).await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+}
+
+/// A plant with a line as an asset, on it a pump as a device, in this a motor as a device, and a sticker as an addition.
+async fn plant(caller: &Caller) -> [String; 5] {
+    let mut objects = Vec::new();
+    for name in ["plant", "line", "pump", "motor", "sticker"] {
+        objects.push(caller.create_device(name).await);
+    }
+    let objects: [String; 5] = objects.try_into().unwrap();
+    let [plant, line, pump, motor, sticker] = &objects;
+    link(caller, plant, "childAssets", line).await;
+    link(caller, line, "childDevices", pump).await;
+    link(caller, pump, "childDevices", motor).await;
+    link(caller, plant, "childAdditions", sticker).await;
+    objects
+}
+
+fn types(told: &[Value]) -> Vec<&str> {
+    told.iter().map(|message| message["data"]["data"]["type"].as_str().unwrap()).collect()
+}
+
+/// Raises a last alarm that the session hears, and gives the types of all it heard before.
+async fn heard_until_last(caller: &Caller, session: &Session, device: &str) -> Vec<String> {
+    caller.raise_alarm(device, "last").await;
+    let mut heard = Vec::new();
+    while heard.last().is_none_or(|last| last != "last") {
+        heard.extend(types(&session.receive(1).await).into_iter().map(ToOwned::to_owned));
+    }
+    heard.pop();
+    heard
+}
+
+#[tokio::test]
+async fn alarms_of_all_descendants_are_delivered_on_their_own_channels() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let [plant, line, pump, motor, sticker] = plant(&admin).await;
+    let stranger = admin.create_device("stranger").await;
+    let session = admin.listen(&format!("/alarmsWithChildren/{plant}")).await;
+
+    let mut raised = Vec::new();
+    for device in [&plant, &line, &pump, &motor] {
+        raised.push((device.clone(), admin.raise_alarm(device, "hot").await));
+    }
+    // Neither another object nor an addition belongs to the family.
+    admin.raise_alarm(&stranger, "unheard").await;
+    admin.raise_alarm(&sticker, "unheard").await;
+    raised.push((plant.clone(), admin.raise_alarm(&plant, "last").await));
+
+    let told = session.receive(5).await;
+    assert_eq!(told.len(), 5);
+    for (device, alarm) in &raised {
+        let of_device: Vec<_> = told.iter().filter(|message| message["data"]["data"] == *alarm).collect();
+        assert_eq!(of_device.len(), 1, "{device}");
+        assert_eq!(of_device[0]["channel"], format!("/alarms/{device}"));
+        assert_eq!(of_device[0]["data"]["realtimeAction"], "CREATE");
+    }
+}
+
+#[tokio::test]
+async fn only_families_above_the_source_hear_of_it() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let [plant, line, pump, motor, _] = plant(&admin).await;
+    let below = admin.listen(&format!("/alarmsWithChildren/{motor}")).await;
+    let beside = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
+
+    admin.raise_alarm(&plant, "of plant").await;
+    admin.raise_alarm(&line, "of line").await;
+    admin.raise_alarm(&pump, "of pump").await;
+
+    assert!(heard_until_last(&admin, &below, &motor).await.is_empty());
+    let told = beside.receive(2).await;
+    assert_eq!(types(&told), ["of pump", "last"]);
+}
+
+#[tokio::test]
+async fn changes_and_deletions_are_delivered_too() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let [plant, _, _, motor, _] = plant(&admin).await;
+    let session = admin.listen(&format!("/alarmsWithChildren/{plant}")).await;
+
+    let alarm = admin.raise_alarm(&motor, "hot").await;
+    admin.raise_alarm(&motor, "hot").await;
+    admin.put(alarm["self"].as_str().unwrap(), &json!({"status": "ACKNOWLEDGED"})).await;
+    let cleared = admin.put(&format!("/alarm/alarms?source={motor}"), &json!({"status": "CLEARED"})).await;
+    assert_eq!(cleared.status, 200, "{}", cleared.text);
+    admin.delete("/alarm/alarms").await;
+
+    let told = session.receive(5).await;
+    let actions: Vec<_> =
+        told.iter().map(|message| message["data"]["realtimeAction"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["CREATE", "UPDATE", "UPDATE", "UPDATE", "DELETE"]);
+    assert_eq!(told[3]["data"]["data"]["status"], "CLEARED");
+    assert_eq!(told[4]["data"]["data"], alarm["id"]);
+}
+
+#[tokio::test]
+async fn session_subscribed_in_several_ways_hears_once() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let [plant, line, pump, motor, _] = plant(&admin).await;
+    let session = admin.session().await;
+    for channel in [
+        "/alarms/*".to_owned(),
+        format!("/alarms/{motor}"),
+        format!("/alarmsWithChildren/{motor}"),
+        format!("/alarmsWithChildren/{pump}"),
+        format!("/alarmsWithChildren/{line}"),
+        format!("/alarmsWithChildren/{plant}"),
+    ] {
+        assert_eq!(session.subscribe(&channel).await["successful"], true, "{channel}");
+    }
+
+    admin.raise_alarm(&motor, "first").await;
+    admin.raise_alarm(&motor, "second").await;
+
+    assert_eq!(types(&session.receive(2).await), ["first", "second"]);
+}
+
+#[tokio::test]
+async fn object_that_is_linked_is_heard_from_then_on_and_unlinked_no_more() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
+    let session = admin.listen(&format!("/alarmsWithChildren/{pump}")).await;
+
+    admin.raise_alarm(&motor, "before").await;
+    link(&admin, &pump, "childDevices", &motor).await;
+    admin.raise_alarm(&motor, "between").await;
+    assert_eq!(
+        admin.delete(&format!("/inventory/managedObjects/{pump}/childDevices/{motor}")).await.status,
+        204
+    );
+    admin.raise_alarm(&motor, "after").await;
+
+    assert_eq!(heard_until_last(&admin, &session, &pump).await, ["between"]);
+}
+
+#[tokio::test]
+async fn order_of_a_device_stays_when_its_family_is_looked_up() {
+    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
+    let admin = server.admin();
+    let [plant, _, _, motor, _] = plant(&admin).await;
+    let family = admin.listen(&format!("/alarmsWithChildren/{plant}")).await;
+    let direct = admin.listen(&format!("/alarms/{motor}")).await;
+
+    for _ in 0..40 {
+        admin.raise_alarm(&motor, "hot").await;
+    }
+
+    for session in [family, direct] {
+        let told = session.receive(40).await;
+        let counts: Vec<_> =
+            told.iter().map(|message| message["data"]["data"]["count"].as_u64().unwrap()).collect();
+        assert_eq!(counts, (1..=40).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let [plant, _, _, motor, _] = plant(&admin).await;
+    let session = admin.session().await;
+    session.subscribe(&format!("/alarmsWithChildren/{plant}")).await;
+    session.subscribe(&format!("/alarms/{plant}")).await;
+
+    session.unsubscribe(&format!("/alarmsWithChildren/{plant}")).await;
+    admin.raise_alarm(&motor, "unheard").await;
+
+    assert!(heard_until_last(&admin, &session, &plant).await.is_empty());
+}
+
+#[tokio::test]
+async fn owner_hears_of_what_hangs_on_an_own_device() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let pump = owner.create_device("pump").await;
+    let motor = admin.create_device("motor").await;
+    link(&admin, &pump, "childDevices", &motor).await;
+    let session = owner.listen(&format!("/alarmsWithChildren/{pump}")).await;
+    let refused =
+        session.subscribe(&format!("/alarmsWithChildren/{}", admin.create_device("other").await)).await;
+
+    admin.raise_alarm(&motor, "hot").await;
+
+    assert_eq!(refused["error"], "403::subscribe_denied");
+    assert_eq!(types(&session.receive(1).await), ["hot"]);
+}
+
+#[tokio::test]
+async fn family_of_another_tenant_hears_nothing() {
+    let database = TestDatabase::create().await;
+    database.insert_tenant("t2", "t2.example.com").await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
+    let [plant, .., motor, _] = plant(&main).await;
+    let own = other.create_device("pump").await;
+    let session = other.session().await;
+    session.subscribe(&format!("/alarmsWithChildren/{own}")).await;
+    // Nobody knows this id there.
+    session.subscribe(&format!("/alarmsWithChildren/{plant}")).await;
+
+    main.raise_alarm(&motor, "unheard").await;
+    main.raise_alarm(&plant, "unheard").await;
+
+    assert!(heard_until_last(&other, &session, &own).await.is_empty());
+}
+
+#[tokio::test]
+async fn link_made_at_another_server_is_known_within_a_second() {
+    let database = TestDatabase::create().await;
+    let (a, b) =
+        (TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await);
+    let (on_a, on_b) = (a.admin(), b.admin());
+    let (pump, motor) = (on_a.create_device("pump").await, on_a.create_device("motor").await);
+    let session = on_a.listen(&format!("/alarmsWithChildren/{pump}")).await;
+    on_a.raise_alarm(&motor, "before").await;
+
+    link(&on_b, &pump, "childDevices", &motor).await;
+
+    eventually("an alarm of the child", async || {
+        on_a.raise_alarm(&motor, "hot").await;
+        (!notifications(&session.glance().await).is_empty()).then_some(())
+    })
+    .await;
+}
