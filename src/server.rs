@@ -11,6 +11,7 @@ use actix_web::web;
 use platform_actors::Platform;
 use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
+use platform_actors::model::links::Links;
 use platform_actors::store::{self, Connections, Database};
 
 use crate::administration::{self, FirstStart};
@@ -153,6 +154,8 @@ impl Server {
         let upkeep = actix_web::rt::spawn(telemetry::keep_up());
         let sweeping = store::binaries::sweep_hourly(self.edge.platform.database().clone());
         let sweeping = actix_web::rt::spawn(sweeping);
+        let links = Links::new(self.edge.fallback_base.clone());
+        let silence = actix_web::rt::spawn(self.edge.platform.clone().watch_silence(links));
         let serving = actix_web::rt::spawn(self.http);
         stop.await;
         stop_gracefully(&self.edge, &handle, self.shutdown).await;
@@ -161,6 +164,7 @@ impl Server {
         watching.abort();
         upkeep.abort();
         sweeping.abort();
+        silence.abort();
         self.edge.platform.stop();
     }
 }

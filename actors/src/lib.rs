@@ -9,6 +9,8 @@
 //!     ├── DeviceActor          order of a device's writes
 //!     └── SessionActor         subscriptions, queue, parked connect
 //! Writer                       one per actor thread: group commit
+//! Heartbeats                   one per actor thread: when devices were heard
+//! Presence                     which device users are connected
 //! ```
 //!
 //! # Reading order
@@ -27,14 +29,17 @@
 pub mod bayeux;
 pub mod device;
 pub mod error;
+mod heartbeats;
 pub mod hub;
 pub mod limits;
 pub mod metrics;
 pub mod model;
 pub mod naming;
 pub mod platform;
+mod presence;
 pub mod registry;
 pub mod session;
+mod silence;
 pub mod store;
 pub mod tenant;
 mod writer;

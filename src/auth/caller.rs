@@ -112,6 +112,7 @@ impl Caller {
             user: self.user.clone(),
             mode: wire.mode()?,
             authority: self.authority(role, api, Permission::Admin),
+            application_key: wire.application_key().map(Into::into),
             links: wire.links(),
         })
     }

@@ -3,6 +3,7 @@
 //! What a write depends on is its premise in SQL, so two actors for one device, in two processes, stay correct.
 
 mod alarms;
+mod availability;
 mod binary;
 mod children;
 mod managed_object;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 
 pub use alarms::{RaiseAlarm, UpdateAlarm};
+pub(crate) use availability::{EndSilence, ReportSilence};
 pub use binary::ReplaceBinary;
 pub(crate) use binary::create_binary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
@@ -20,12 +22,14 @@ pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 
 use crate::error::{Error, Noun, Result};
+use crate::heartbeats::Heartbeats;
 use crate::hub::{Event, NotificationHub, Publish};
 use crate::limits::Limits;
 use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::origin::Origin;
+use crate::presence::Presence;
 use crate::registry::Registry;
 use crate::store::access::Source;
 use crate::store::{self, Database};
@@ -43,6 +47,8 @@ pub(crate) struct Context {
     pub(crate) tenant: TenantId,
     pub(crate) database: Database,
     pub(crate) writer: WriterHandle,
+    pub(crate) heartbeats: Addr<Heartbeats>,
+    pub(crate) presence: Addr<Presence>,
     pub(crate) hub: Addr<NotificationHub>,
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,

@@ -222,6 +222,11 @@ impl NewAlarm {
         }
     }
 
+    /// The answer to an alarm that is neither stored nor told: as it was sent, without an id.
+    pub fn suppressed(&self, source_name: Option<&str>) -> Alarm {
+        self.raised(None, source_name)
+    }
+
     /// The alarm this body makes when none of its type is open.
     pub fn raised(&self, id: Option<AlarmId>, source_name: Option<&str>) -> Alarm {
         Alarm {

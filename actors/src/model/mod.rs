@@ -6,6 +6,7 @@
 pub mod access;
 pub mod alarm;
 pub mod audit_record;
+pub mod availability;
 pub mod binary;
 pub mod body;
 pub mod external_id;

@@ -5,6 +5,7 @@
 //! one answer, a socket takes frames whenever it is ready for more.
 
 mod connect;
+mod presence;
 mod queue;
 mod socket;
 mod subscriptions;
@@ -107,6 +108,8 @@ pub struct SessionActor {
     parked: Option<Parked>,
     socket: Option<Socket>,
     connects: u64,
+    /// Whether it ever held a connection.
+    appeared: bool,
     /// How long the session outlives a connect.
     interval: Duration,
     /// When it ends unless a connect is held or a socket is open.
@@ -131,6 +134,7 @@ impl SessionActor {
             parked: None,
             socket: None,
             connects: 0,
+            appeared: false,
             timer: None,
         }
     }
