@@ -38,6 +38,10 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at) \
             VALUES ($1, 1, 1, 'x', 'x/y', 1, now()), ($1, 2, NULL, NULL, NULL, NULL, now())",
         "INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ($1, 1, 0, 'x'), ($1, 2, 0, 'x')",
+        "INSERT INTO availability (tenant, device, response_interval, last_message, counted_from) \
+            SELECT $1, n, 0, now(), now() FROM generate_series(1, 2500) n",
+        "INSERT INTO presence (tenant, user_name, process, connected_until) \
+            SELECT $1, 'user' || n, 1, now() FROM generate_series(1, 2500) n",
         "INSERT INTO measurement_series (tenant, source, fragment, series) VALUES ($1, 1, 'f', 's')",
     ] {
         server.database().execute(statement, &[&tenant]).await;
