@@ -8,26 +8,18 @@ use std::time::Duration;
 
 use crate::device::{RemoveEventBinary, Removed};
 use crate::error::{Error, Result};
-use crate::model::access::Authority;
 use crate::model::links::Links;
-use crate::model::origin::{Origin, ProcessingMode};
+use crate::model::origin::Origin;
 use crate::platform::Platform;
 use crate::store::binaries::{GivenUp, list_given_up};
 
 /// How often they are looked for.
 const INTERVAL: Duration = Duration::from_secs(3600);
-/// The user this is done as; nobody can be called so.
-const NOBODY: &str = "";
 
 /// Takes away what was given up, of all tenants, now and then every hour, until it is dropped. Servers that do so at the
 /// same time do no harm: each file goes once. Notifications have `links`.
 pub async fn remove_hourly(platform: Arc<Platform>, links: Links) {
-    let origin = Arc::new(Origin {
-        user: NOBODY.into(),
-        mode: ProcessingMode::Persistent,
-        authority: Authority::Role,
-        links,
-    });
+    let origin = Arc::new(Origin::of_server(links));
     loop {
         if let Err(error) = remove(&platform, &origin).await {
             tracing::warn!(%error, "incomplete files of events could not be removed, the next try is in an hour");

@@ -10,6 +10,8 @@
 //!     ├── BulkAlarmUpdate      alarms that are changed together, step by step
 //!     └── SessionActor         subscriptions, queue, parked connect
 //! Writer                       one per actor thread: group commit
+//! Heartbeats                   one per actor thread: when devices were heard
+//! Presence                     which device users are connected
 //! ```
 //!
 //! # Reading order
@@ -30,14 +32,17 @@ pub mod bayeux;
 mod bulk_alarm_update;
 pub mod device;
 pub mod error;
+mod heartbeats;
 pub mod hub;
 pub mod limits;
 pub mod metrics;
 pub mod model;
 pub mod naming;
 pub mod platform;
+mod presence;
 pub mod registry;
 pub mod session;
+mod silence;
 pub mod store;
 pub mod tenant;
 mod writer;

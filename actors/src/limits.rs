@@ -65,6 +65,15 @@ pub struct Limits {
     pub bulk_alarm_lease: Duration,
     /// A device actor that was idle this long stops; the next message starts it again.
     pub device_idle: Duration,
+    /// How often silent devices are looked for; at least every 60 seconds.
+    pub silence_sweep: Duration,
+    /// After all servers were away a silent device gets this long beyond its interval, until it counts as silent.
+    pub silence_grace: Duration,
+    /// A device's last message is written down once in an eighth of its interval, and at least this often when it is heard
+    ///
+    pub heartbeat_pause: Duration,
+    /// So long a server process that died is believed to hold the connections it held; renewed three times as often.
+    pub presence_lease: Duration,
     /// Wrong passwords of one account that cost no delay: people mistype.
     pub free_guesses_per_account: u32,
     /// Wrong passwords from one source (an address, of IPv6 a network of 64 bits) that cost no delay: many share one.
@@ -106,6 +115,10 @@ impl Default for Limits {
             bulk_alarm_reply: Duration::from_millis(500),
             bulk_alarm_lease: Duration::from_secs(15),
             device_idle: Duration::from_secs(600),
+            silence_sweep: Duration::from_secs(10),
+            silence_grace: Duration::from_secs(60),
+            heartbeat_pause: Duration::from_secs(300),
+            presence_lease: Duration::from_secs(60),
             free_guesses_per_account: 5,
             free_guesses_per_source: 20,
             guess_delay: Duration::from_millis(100),

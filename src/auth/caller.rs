@@ -124,6 +124,7 @@ impl Caller {
             user: self.user.clone(),
             mode,
             authority: self.authority(role, api, Permission::Admin),
+            application_key: wire.application_key().map(Into::into),
             links: wire.links(),
         }
     }

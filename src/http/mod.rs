@@ -74,6 +74,12 @@ impl Wire {
         }
     }
 
+    /// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
+    pub fn application_key(&self) -> Option<&str> {
+        let value = self.request.headers().get(naming().header("Application-Key"))?;
+        value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
+    }
+
     /// The header `Content-Type` of the body, as far as it is text.
     pub fn content_type(&self) -> Option<&str> {
         self.request.headers().get(header::CONTENT_TYPE)?.to_str().ok()

@@ -10,6 +10,7 @@
 mod alarms;
 mod audit;
 mod authentication;
+mod availability;
 mod callers;
 mod conventions;
 mod entry;

@@ -7,6 +7,7 @@ pub mod access;
 pub mod alarm;
 pub mod alarm_mapping;
 pub mod audit_record;
+pub mod availability;
 pub mod binary;
 pub mod body;
 pub mod event;
