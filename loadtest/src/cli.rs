@@ -51,9 +51,9 @@ pub(crate) struct Common {
     /// Leave the devices and alarms on the server
     #[arg(long, global = true)]
     pub(crate) keep: bool,
-    /// Header to send with every posted alarm, such as "X-Platform-Processing-Mode: TRANSIENT"
-    #[arg(long, global = true, value_name = "NAME: VALUE")]
-    pub(crate) alarm_header: Option<String>,
+    /// Header to send with every post that is measured, such as "X-Platform-Processing-Mode: TRANSIENT"
+    #[arg(long, global = true, alias = "alarm-header", value_name = "NAME: VALUE")]
+    pub(crate) post_header: Option<String>,
     /// Accept a target that is not this machine; only load servers that are yours
     #[arg(long, global = true)]
     pub(crate) allow_remote_target: bool,

@@ -1,4 +1,4 @@
-//! The mark every posted alarm carries, by which its notifications are recognised without parsing them.
+//! The mark every posted row carries, by which it is recognised in notifications and lists without parsing them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use memchr::memmem;
 /// Name of the fragment that holds the mark.
 pub(crate) const FRAGMENT: &str = "loadtest_Sequence";
 
-/// Which alarm of which run this is, and when it was due. Travels as the text `run-device-sequence-due` in the
+/// Which row of which run this is, and when it was due. Travels as the text `run-device-sequence-due` in the
 /// fragment `loadtest_Sequence`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
@@ -15,9 +15,9 @@ pub(crate) struct Mark {
     pub(crate) run: u32,
     /// Index of the device in this run.
     pub(crate) device: u32,
-    /// Position of the alarm among those of its device, from 0.
+    /// Position of the row among those of its device, from 0.
     pub(crate) sequence: u32,
-    /// When the alarm was due to be posted, in microseconds since the start of the run.
+    /// When the row was due to be posted, in microseconds since the start of the run.
     pub(crate) due: u64,
 }
 
@@ -28,6 +28,11 @@ impl fmt::Display for Mark {
 }
 
 impl Mark {
+    /// The mark so many rows behind this one.
+    pub(crate) fn following(self, rows: u32) -> Self {
+        Self { sequence: self.sequence + rows, ..self }
+    }
+
     /// All marks in a JSON text, in order; whatever else the text holds is skipped.
     pub(crate) fn scan(text: &[u8]) -> impl Iterator<Item = Self> + '_ {
         let starts = memmem::find_iter(text, FRAGMENT);

@@ -7,7 +7,7 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::alarm::Answers;
+use crate::poster::Answers;
 use crate::audience::Mishaps;
 use crate::error::Error;
 use crate::ledger::Audit;
@@ -301,7 +301,7 @@ impl Mishaps {
 impl Audit {
     fn row(&self) -> String {
         format!(
-            "acknowledged {}  unknown {}  expected {}  delivered {}  lost {}  doubled {}  reordered {}  unexpected {}",
+            "acknowledged {}  unknown {}  expected {}  delivered {}  lost {}  doubled {}  reordered {}  unexpected {}  torn {}",
             self.acknowledged,
             self.unknown,
             self.expected,
@@ -309,7 +309,8 @@ impl Audit {
             self.lost,
             self.doubled,
             self.reordered,
-            self.unexpected
+            self.unexpected,
+            self.torn
         )
     }
 }

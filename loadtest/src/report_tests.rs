@@ -42,7 +42,7 @@ fn table_shows_figures_faults_and_verdict() {
         "memory per held poll     209715 bytes",
         "after/held 1.067, growth only 1.100",
         "server 0.50 s (25.00 % of a core)  generator 1.00 s (50.0 %)",
-        "lost: receiver 0, device 0, alarm 0",
+        "lost: receiver 0, device 0, row 0",
         "verdict                  NOT CLEAN\n",
     ] {
         assert!(table.contains(line), "{line:?} not in\n{table}");

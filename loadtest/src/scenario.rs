@@ -60,8 +60,8 @@ impl Bench {
     fn new(common: &Common) -> Result<Self, Error> {
         let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
         let target = Target::resolve(&common.url, reach, &common.user, &common.password)?;
-        let target = Arc::new(match &common.alarm_header {
-            Some(header) => target.with_alarm_header(header),
+        let target = Arc::new(match &common.post_header {
+            Some(header) => target.with_post_header(header),
             None => target,
         });
         let server = match (common.server_pid, reach) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::Bench;
-use crate::alarm::{Answers, Poster};
+use crate::poster::{Answers, Poster};
 use crate::cli::Alarms;
 use crate::devices;
 use crate::error::Error;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use crate::alarm::Poster;
+use crate::poster::Poster;
 use crate::audience::{Audience, Seat, Transport};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
