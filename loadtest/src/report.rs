@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     /// Whether everything the scenario promises held; decides the exit code.
     pub(crate) clean: bool,
-    /// Alarms posted.
+    /// What was posted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
     /// Notifications received.
@@ -43,6 +43,9 @@ pub(crate) struct Report {
     /// The verdict over the deliveries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ledger: Option<Audit>,
+    /// Posts at rising rates, step by step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steps: Vec<Step>,
     /// Reads by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reads: Vec<Reads>,
@@ -61,13 +64,34 @@ pub(crate) struct Latency {
     max_ms: f64,
 }
 
-/// Posts of alarms; latency runs from the due time to the answer.
+/// Posts; latency runs from the due time to the answer.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Posts {
     /// Answers 201 in the measured window, per second.
     per_second: f64,
+    /// Rows in these answers, per second, where a post holds more than one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows_per_second: Option<f64>,
     by_status: BTreeMap<String, u64>,
     latency: Latency,
+}
+
+/// Posts at one rate on a fixed schedule; latency runs from the due time to the answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Step {
+    /// Posts due per second.
+    pub(crate) rate: u32,
+    /// Answers 201 to measured posts, per second of the schedule.
+    pub(crate) per_second: f64,
+    /// Posts sent and not answered 201.
+    pub(crate) failed: u64,
+    /// Posts sent more than 10 ms after they were due, because every connection was waiting for an answer.
+    pub(crate) late: u64,
+    /// Posts that were not sent within 5 s.
+    pub(crate) unsent: u64,
+    /// Whether the server failed, left posts unsent, or took more than a second for one in a hundred.
+    pub(crate) broke: bool,
+    pub(crate) latency: Latency,
 }
 
 /// Reads of one kind; latency runs from the request to the whole answer.
@@ -140,8 +164,15 @@ impl Latency {
 impl Posts {
     /// Figures of all posters over the measured seconds.
     pub(crate) fn of(answers: &Answers, seconds: f64) -> Self {
+        Self::of_rows(answers, seconds, 1)
+    }
+
+    /// The same where each post holds so many rows.
+    pub(crate) fn of_rows(answers: &Answers, seconds: f64, rows: u32) -> Self {
+        let per_second = answers.latency.len() as f64 / seconds;
         Self {
-            per_second: answers.latency.len() as f64 / seconds,
+            per_second,
+            rows_per_second: (rows > 1).then(|| per_second * f64::from(rows)),
             by_status: answers.by_status.clone(),
             latency: Latency::of(&answers.latency),
         }
@@ -220,6 +251,7 @@ impl Report {
         rows.push(("measured seconds", format!("{:.1}", self.seconds)));
         if let Some(posts) = &self.posts {
             rows.push(("posts/s", format!("{:.0}", posts.per_second)));
+            rows.extend(posts.rows_per_second.iter().map(|rate| ("rows/s", format!("{rate:.0}"))));
             rows.push(("posts by status", format!("{:?}", posts.by_status)));
             rows.push(("post latency", posts.latency.row()));
         }
@@ -227,6 +259,7 @@ impl Report {
             rows.push(("deliveries/s", format!("{:.0}", deliveries.per_second)));
             rows.push(("post-to-delivery latency", deliveries.latency.row()));
         }
+        rows.extend(self.steps.iter().map(|step| ("at a rate of", step.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
         rows.extend(self.memory.iter().flat_map(Memory::rows));
         rows.extend(self.cpu.iter().map(Cpu::row));
@@ -246,6 +279,24 @@ impl Latency {
         format!(
             "p50 {:.2}  p90 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
             self.p50_ms, self.p90_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
+        )
+    }
+}
+
+impl Step {
+    /// One line.
+    pub(crate) fn row(&self) -> String {
+        format!(
+            "{:>6}/s  answered {:.0}/s  p50 {:.2}  p99 {:.2}  max {:.2} ms  failed {}  late {}  unsent {}{}",
+            self.rate,
+            self.per_second,
+            self.latency.p50_ms,
+            self.latency.p99_ms,
+            self.latency.max_ms,
+            self.failed,
+            self.late,
+            self.unsent,
+            if self.broke { "  BROKE" } else { "" }
         )
     }
 }

@@ -28,6 +28,7 @@ fn report() -> Report {
         cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0)),
         clients: Some(Mishaps::default()),
         ledger: Some(ledger),
+        steps: Vec::new(),
         reads: Vec::new(),
         devices_left: 0,
     }

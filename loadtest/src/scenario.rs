@@ -1,11 +1,14 @@
 //! The scenarios, and the frame they share: devices, memory readings, CPU readings, the report.
 
 mod alarms;
+mod closed_loop;
 mod fanout;
 mod fleet;
 mod hold;
 mod inventory;
 mod inventory_fill;
+mod measurements;
+mod open_loop;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,6 +37,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Fleet(settings) => Box::pin(fleet::run(&bench, settings)).await,
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
         cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
+        cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
@@ -125,6 +129,7 @@ impl Bench {
             cpu: None,
             clients: None,
             ledger: None,
+            steps: Vec::new(),
             reads: Vec::new(),
             devices_left: 0,
         }
