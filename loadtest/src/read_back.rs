@@ -132,7 +132,8 @@ mod tests {
     async fn every_page_of_every_device_is_read_and_compared() {
         let run = Arc::new(Run::new(2));
         let receiver = run.add_receiver(Watch::All);
-        let marks: Vec<Mark> = [(0, 3), (1, 1), (1, 1)].map(|(device, rows)| run.post(device, rows, 0)).into();
+        let marks: Vec<Mark> =
+            [(0, 3), (1, 1), (1, 1)].map(|(device, rows)| run.post(device, rows, 0)).into();
         for (mark, rows) in marks.iter().zip([3, 1, 1]) {
             run.settle(*mark, rows, Outcome::Acknowledged);
         }
@@ -141,7 +142,8 @@ mod tests {
         let row = |mark: Mark| format!(r#"{{"{FRAGMENT}":"{mark}"}}"#);
         let first = "/measurement/measurements?source=a&pageSize=2000".to_owned();
         let second = "/measurement/measurements?source=b&pageSize=2000".to_owned();
-        let newest = format!(r#"{{"m":[{},{}],"next":"{url}/more"}}"#, row(marks[0].following(2)), row(marks[0]));
+        let newest =
+            format!(r#"{{"m":[{},{}],"next":"{url}/more"}}"#, row(marks[0].following(2)), row(marks[0]));
         let rest = format!(r#"{{"m":[{}]}}"#, row(marks[0].following(1)));
         let incomplete = format!(r#"{{"m":[{}]}}"#, row(marks[1]));
         let pages = vec![(first, newest), ("/more".to_owned(), rest), (second, incomplete)];

@@ -7,10 +7,10 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::poster::Answers;
 use crate::audience::Mishaps;
 use crate::error::Error;
 use crate::ledger::Audit;
+use crate::poster::Answers;
 
 /// Everything a scenario measured; parts it does not measure are absent.
 #[derive(Debug, Clone, Serialize)]

@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Bench;
-use crate::poster::{Answers, Poster};
 use crate::audience::{Audience, Seat, Transport};
 use crate::cli::Fleet;
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::Watch;
+use crate::poster::{Answers, Poster};
 use crate::progress::Progress;
 use crate::report::{Deliveries, Memory, Posts, Report};
 use crate::run::Run;
