@@ -70,6 +70,10 @@ pub(crate) enum Scenario {
     Alarms(Alarms),
     /// Measurements, one or many per post, as fast as the server takes them or on a fixed schedule
     Measurements(Measurements),
+    /// One device's year of measurements, sent in collections
+    SeriesFill(SeriesFill),
+    /// Reads of that year: series by day, by hour and raw, a page of a day
+    Series(Series),
     /// Polls held and nothing happening
     Hold(Hold),
     /// Reads of a large inventory, one after the other; filled by `inventory-fill`
@@ -181,6 +185,37 @@ pub(crate) struct Measurements {
     /// By how much each step of a ramp is steeper than the one before
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) step: u32,
+}
+
+/// Settings of `series-fill`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct SeriesFill {
+    /// Minutes, each with one measurement, from the start of 2025 on
+    #[arg(long, default_value_t = crate::year::MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) minutes: u32,
+    /// Measurements in each collection
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) per_post: u32,
+    /// Connections that send
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) connections: u32,
+}
+
+/// Settings of `series`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Series {
+    /// Id of the device [default: the newest one that series-fill made]
+    #[arg(long)]
+    pub(crate) source: Option<String>,
+    /// Minutes it was filled with
+    #[arg(long, default_value_t = crate::year::MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) minutes: u32,
+    /// Requests of each kind
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) requests: u32,
+    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    #[arg(long, default_value_t = 300)]
+    pub(crate) limit: u32,
 }
 
 /// Rates from one to another.

@@ -28,6 +28,7 @@ mod schedule;
 mod server_process;
 mod target;
 mod websocket;
+mod year;
 
 use std::process::ExitCode;
 

@@ -46,6 +46,9 @@ pub(crate) struct Report {
     /// Posts at rising rates, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<Step>,
+    /// What was counted and must have a certain value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) facts: Vec<Fact>,
     /// Reads by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reads: Vec<Reads>,
@@ -92,6 +95,19 @@ pub(crate) struct Step {
     /// Whether the server failed, left posts unsent, or took more than a second for one in a hundred.
     pub(crate) broke: bool,
     pub(crate) latency: Latency,
+}
+
+/// Something that was counted.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Fact {
+    /// What.
+    pub(crate) what: &'static str,
+    /// What came out.
+    pub(crate) found: String,
+    /// What should have.
+    pub(crate) expected: String,
+    /// Whether it did.
+    pub(crate) holds: bool,
 }
 
 /// Reads of one kind; latency runs from the request to the whole answer.
@@ -158,6 +174,13 @@ impl Latency {
     /// Whether 99 of 100 took no longer.
     pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
         self.p99_ms <= f64::from(milliseconds)
+    }
+}
+
+impl Reads {
+    /// Whether all were answered 200, and 99 of 100 within so long. A request the server does not have is.
+    pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
+        self.by_status.keys().all(|status| *status == 200) && self.latency.is_within(milliseconds)
     }
 }
 
@@ -260,6 +283,7 @@ impl Report {
             rows.push(("post-to-delivery latency", deliveries.latency.row()));
         }
         rows.extend(self.steps.iter().map(|step| ("at a rate of", step.row())));
+        rows.extend(self.facts.iter().map(|fact| (fact.what, fact.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
         rows.extend(self.memory.iter().flat_map(Memory::rows));
         rows.extend(self.cpu.iter().map(Cpu::row));
@@ -298,6 +322,15 @@ impl Step {
             self.unsent,
             if self.broke { "  BROKE" } else { "" }
         )
+    }
+}
+
+impl Fact {
+    fn row(&self) -> String {
+        match self.holds {
+            true => self.found.clone(),
+            false => format!("{} INSTEAD OF {}", self.found, self.expected),
+        }
     }
 }
 

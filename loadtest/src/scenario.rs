@@ -9,6 +9,9 @@ mod inventory;
 mod inventory_fill;
 mod measurements;
 mod open_loop;
+mod sampling;
+mod series;
+mod series_fill;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,6 +41,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
         cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
+        cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
+        cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
@@ -130,6 +135,7 @@ impl Bench {
             clients: None,
             ledger: None,
             steps: Vec::new(),
+            facts: Vec::new(),
             reads: Vec::new(),
             devices_left: 0,
         }
