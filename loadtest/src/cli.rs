@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use crate::body::Kind;
+
 /// Loads a running server over HTTP and WebSocket, and proves with a ledger that nothing was lost, doubled or
 /// reordered. Exit code 0: clean; 1: measured, not clean; 2: not measured.
 #[derive(Debug, Parser)]
@@ -74,6 +76,8 @@ pub(crate) enum Scenario {
     SeriesFill(SeriesFill),
     /// Reads of that year: series by day, by hour and raw, a page of a day
     Series(Series),
+    /// Starts the server, ends it at random moments under writes, and compares what it holds with what it answered
+    Durability(Durability),
     /// Polls held and nothing happening
     Hold(Hold),
     /// Reads of a large inventory, one after the other; filled by `inventory-fill`
@@ -216,6 +220,102 @@ pub(crate) struct Series {
     /// Milliseconds that 99 of 100 answers of each kind must not exceed
     #[arg(long, default_value_t = 300)]
     pub(crate) limit: u32,
+}
+
+/// How a round of `durability` ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Stop {
+    /// SIGKILL to the server
+    Kill,
+    /// Immediate stop of its PostgreSQL
+    Postgres,
+    /// One after the other
+    Alternate,
+}
+
+impl Stop {
+    /// How round `number` (from 1) ends.
+    pub(crate) fn in_round(self, number: u32) -> Self {
+        match self {
+            Self::Alternate if number % 2 == 1 => Self::Kill,
+            Self::Alternate => Self::Postgres,
+            one_way => one_way,
+        }
+    }
+
+    /// One word.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Kill => "kill",
+            Self::Postgres => "postgres",
+            Self::Alternate => "alternate",
+        }
+    }
+}
+
+/// What `durability` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Written {
+    /// Alarms
+    Alarm,
+    /// Events
+    Event,
+    /// Measurements, some of them in collections
+    Measurement,
+}
+
+impl Written {
+    /// As a kind of post.
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Alarm => Kind::Alarm,
+            Self::Event => Kind::Event,
+            Self::Measurement => Kind::Measurement,
+        }
+    }
+}
+
+/// Settings of `durability`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Durability {
+    /// Shell command that starts the server in the foreground, at the address of --url
+    #[arg(long)]
+    pub(crate) server_command: String,
+    /// Data directory of that server; its private PostgreSQL is found there
+    #[arg(long, default_value = "platform-data")]
+    pub(crate) data_dir: PathBuf,
+    /// File the server's output is appended to
+    #[arg(long, default_value = "durability-server.log")]
+    pub(crate) server_log: PathBuf,
+    /// What is ended
+    #[arg(long, value_enum, default_value_t = Stop::Alternate)]
+    pub(crate) stop: Stop,
+    /// Shell command that stops a PostgreSQL that is not private, such as "pg_ctl stop -m immediate -D …"
+    #[arg(long)]
+    pub(crate) stop_command: Option<String>,
+    /// Shell command that starts that PostgreSQL again
+    #[arg(long, requires = "stop_command")]
+    pub(crate) start_command: Option<String>,
+    /// Ends and new starts
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rounds: u32,
+    /// Latest moment of a round at which it ends, in seconds
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(2..=3600))]
+    pub(crate) seconds: u64,
+    /// Posts per second, on a fixed schedule
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) rate: u32,
+    /// What is written, in turn
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Written::Alarm, Written::Event, Written::Measurement])]
+    pub(crate) kinds: Vec<Written>,
+    /// Connections that write
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) connections: u32,
+    /// Devices of each round
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
 }
 
 /// Rates from one to another.

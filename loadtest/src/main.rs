@@ -25,6 +25,7 @@ mod response;
 mod run;
 mod scenario;
 mod schedule;
+mod server_child;
 mod server_process;
 mod target;
 mod websocket;

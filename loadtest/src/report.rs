@@ -46,6 +46,9 @@ pub(crate) struct Report {
     /// Posts at rising rates, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<Step>,
+    /// Ends and new starts of the server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rounds: Vec<Round>,
     /// What was counted and must have a certain value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) facts: Vec<Fact>,
@@ -95,6 +98,25 @@ pub(crate) struct Step {
     /// Whether the server failed, left posts unsent, or took more than a second for one in a hundred.
     pub(crate) broke: bool,
     pub(crate) latency: Latency,
+}
+
+/// One end of the server under load, and what it held when it was there again.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Round {
+    /// From 1.
+    pub(crate) number: u32,
+    /// What was ended.
+    pub(crate) stop: &'static str,
+    /// Milliseconds of posting before.
+    pub(crate) ended_after_ms: u64,
+    /// Milliseconds from the end until the server was ready again.
+    pub(crate) ready_after_ms: u64,
+    /// Posts answered 4xx; there is no reason for any.
+    pub(crate) refused: u64,
+    /// All posts by answer.
+    pub(crate) by_status: BTreeMap<String, u64>,
+    /// The verdict over the rows.
+    pub(crate) ledger: Audit,
 }
 
 /// Something that was counted.
@@ -283,6 +305,10 @@ impl Report {
             rows.push(("post-to-delivery latency", deliveries.latency.row()));
         }
         rows.extend(self.steps.iter().map(|step| ("at a rate of", step.row())));
+        for round in &self.rounds {
+            rows.push(("round", round.row()));
+            rows.extend(round.ledger.examples.iter().map(|fault| ("", fault.clone())));
+        }
         rows.extend(self.facts.iter().map(|fact| (fact.what, fact.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
         rows.extend(self.memory.iter().flat_map(Memory::rows));
@@ -321,6 +347,27 @@ impl Step {
             self.late,
             self.unsent,
             if self.broke { "  BROKE" } else { "" }
+        )
+    }
+}
+
+impl Round {
+    /// Whether nothing was lost, doubled, torn, refused or made up, and something was written at all.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.ledger.is_clean() && self.refused == 0 && self.ledger.acknowledged > 0
+    }
+
+    /// One line.
+    pub(crate) fn row(&self) -> String {
+        format!(
+            "{:>2} {:<8} after {:.1} s, ready {:.1} s later; rows {}; posts {:?}  {}",
+            self.number,
+            self.stop,
+            self.ended_after_ms as f64 / 1000.0,
+            self.ready_after_ms as f64 / 1000.0,
+            self.ledger.row(),
+            self.by_status,
+            if self.is_clean() { "clean" } else { "NOT CLEAN" }
         )
     }
 }

@@ -29,6 +29,7 @@ fn report() -> Report {
         clients: Some(Mishaps::default()),
         ledger: Some(ledger),
         steps: Vec::new(),
+        rounds: Vec::new(),
         facts: Vec::new(),
         reads: Vec::new(),
         devices_left: 0,

@@ -2,6 +2,7 @@
 
 mod alarms;
 mod closed_loop;
+mod durability;
 mod fanout;
 mod fleet;
 mod hold;
@@ -43,6 +44,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
+        cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
@@ -135,6 +137,7 @@ impl Bench {
             clients: None,
             ledger: None,
             steps: Vec::new(),
+            rounds: Vec::new(),
             facts: Vec::new(),
             reads: Vec::new(),
             devices_left: 0,

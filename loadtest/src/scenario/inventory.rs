@@ -27,11 +27,8 @@ pub(super) async fn run(bench: &Bench, settings: &Inventory) -> Result<Report, E
         let path = |request| path(spread(request));
         reads.push(sampling::read(bench, &mut connection, kind, samples, path).await?);
     }
-    let far = Walk {
-        pages: settings.page,
-        skipped: settings.page.saturating_sub(settings.requests),
-        times: 1,
-    };
+    let far =
+        Walk { pages: settings.page, skipped: settings.page.saturating_sub(settings.requests), times: 1 };
     let first = |_| OBJECTS.to_owned();
     reads.push(sampling::follow(bench, &mut connection, "page far behind, by next", far, first).await?);
     let (seconds, cpu) = bench.close_window(&window);

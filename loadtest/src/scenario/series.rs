@@ -35,8 +35,7 @@ pub(super) async fn run(bench: &Bench, settings: &Series) -> Result<Report, Erro
     };
     let path = Kind::Measurement.path();
     let (from, to) = (year::time(0), year::time(settings.minutes));
-    let series =
-        format!("{path}/series?source={source}&dateFrom={from}&dateTo={to}&series={}", year::SERIES);
+    let series = format!("{path}/series?source={source}&dateFrom={from}&dateTo={to}&series={}", year::SERIES);
     let (daily, hourly) =
         (format!("{series}&aggregationType=DAILY"), format!("{series}&aggregationType=HOURLY"));
     // A bucket that begins with the end of the range may hold nothing.
@@ -64,7 +63,8 @@ pub(super) async fn run(bench: &Bench, settings: &Series) -> Result<Report, Erro
         sampling::read(bench, &mut connection, "a day, page of 100", samples, day).await?,
     ];
     let (seconds, cpu) = bench.close_window(&window);
-    let clean = reads.iter().all(|reads| reads.is_within(settings.limit)) && facts.iter().all(|fact| fact.holds);
+    let clean =
+        reads.iter().all(|reads| reads.is_within(settings.limit)) && facts.iter().all(|fact| fact.holds);
     Ok(Report { seconds, clean, facts, reads, cpu: Some(cpu), ..bench.report("series", settings) })
 }
 
