@@ -78,6 +78,8 @@ pub(crate) enum Scenario {
     Series(Series),
     /// Starts the server, ends it at random moments under writes, and compares what it holds with what it answered
     Durability(Durability),
+    /// Many devices speak, some fall silent: exactly those are reported, once and in time
+    Availability(Availability),
     /// Polls held and nothing happening
     Hold(Hold),
     /// Reads of a large inventory, one after the other; filled by `inventory-fill`
@@ -220,6 +222,23 @@ pub(crate) struct Series {
     /// Milliseconds that 99 of 100 answers of each kind must not exceed
     #[arg(long, default_value_t = 300)]
     pub(crate) limit: u32,
+}
+
+/// Settings of `availability`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Availability {
+    /// Devices that must speak
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// How many of them fall silent for a while
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) silent: u32,
+    /// Minutes within which they must speak
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(crate) interval: u32,
+    /// Seconds between two messages of a device
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) every: u64,
 }
 
 /// How a round of `durability` ends.

@@ -28,6 +28,7 @@ mod schedule;
 mod server_child;
 mod server_process;
 mod target;
+mod vigil;
 mod websocket;
 mod year;
 

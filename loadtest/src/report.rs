@@ -52,6 +52,9 @@ pub(crate) struct Report {
     /// What was counted and must have a certain value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) facts: Vec<Fact>,
+    /// Waits that are no requests.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) delays: Vec<Delay>,
     /// Reads by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reads: Vec<Reads>,
@@ -130,6 +133,14 @@ pub(crate) struct Fact {
     pub(crate) expected: String,
     /// Whether it did.
     pub(crate) holds: bool,
+}
+
+/// How long something took that nobody asked for.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Delay {
+    /// From what to what.
+    pub(crate) kind: &'static str,
+    pub(crate) latency: Latency,
 }
 
 /// Reads of one kind; latency runs from the request to the whole answer.
@@ -310,6 +321,7 @@ impl Report {
             rows.extend(round.ledger.examples.iter().map(|fault| ("", fault.clone())));
         }
         rows.extend(self.facts.iter().map(|fact| (fact.what, fact.row())));
+        rows.extend(self.delays.iter().map(|delay| (delay.kind, delay.latency.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
         rows.extend(self.memory.iter().flat_map(Memory::rows));
         rows.extend(self.cpu.iter().map(Cpu::row));
@@ -373,6 +385,12 @@ impl Round {
 }
 
 impl Fact {
+    /// A number that must be so large.
+    pub(crate) fn number(what: &'static str, found: usize, expected: usize) -> Self {
+        let holds = found == expected;
+        Self { what, found: found.to_string(), expected: expected.to_string(), holds }
+    }
+
     fn row(&self) -> String {
         match self.holds {
             true => self.found.clone(),

@@ -31,6 +31,7 @@ fn report() -> Report {
         steps: Vec::new(),
         rounds: Vec::new(),
         facts: Vec::new(),
+        delays: Vec::new(),
         reads: Vec::new(),
         devices_left: 0,
     }

@@ -1,6 +1,7 @@
 //! The scenarios, and the frame they share: devices, memory readings, CPU readings, the report.
 
 mod alarms;
+mod availability;
 mod closed_loop;
 mod durability;
 mod fanout;
@@ -45,6 +46,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
+        cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
@@ -139,6 +141,7 @@ impl Bench {
             steps: Vec::new(),
             rounds: Vec::new(),
             facts: Vec::new(),
+            delays: Vec::new(),
             reads: Vec::new(),
             devices_left: 0,
         }
