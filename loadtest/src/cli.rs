@@ -80,6 +80,10 @@ pub(crate) enum Scenario {
     Durability(Durability),
     /// Many devices speak, some fall silent: exactly those are reported, once and in time
     Availability(Availability),
+    /// Fills a database with many alarms, events and measurements, by SQL
+    DataFill(DataFill),
+    /// Reads of the newest of them; filled by `data-fill`
+    Data(Data),
     /// Polls held and nothing happening
     Hold(Hold),
     /// Reads of a large inventory, one after the other; filled by `inventory-fill`
@@ -239,6 +243,47 @@ pub(crate) struct Availability {
     /// Seconds between two messages of a device
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) every: u64,
+}
+
+/// Settings of `data-fill`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct DataFill {
+    /// Database of the server, `postgres://…` or `key=value …`; the server must be running on it
+    #[arg(long, env = "LOADTEST_DATABASE_URL", hide_env_values = true)]
+    #[serde(skip)]
+    pub(crate) database_url: String,
+    /// Tenant that is filled; the user of --user must be one of it
+    #[arg(long, default_value = "main")]
+    pub(crate) tenant: String,
+    /// Rows of each kind
+    #[arg(long, default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1000..=1_000_000_000))]
+    pub(crate) rows: u32,
+    /// Devices they are spread over
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) devices: u32,
+    /// Days before now they are spread over
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i32).range(1..=300))]
+    pub(crate) days: i32,
+    /// What is made
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Written::Alarm, Written::Event, Written::Measurement])]
+    pub(crate) kinds: Vec<Written>,
+}
+
+/// Settings of `data`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Data {
+    /// Devices, as the database was filled
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) devices: u32,
+    /// What is read
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Written::Alarm, Written::Event, Written::Measurement])]
+    pub(crate) kinds: Vec<Written>,
+    /// Requests of each kind
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) requests: u32,
+    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    #[arg(long, default_value_t = 50)]
+    pub(crate) limit: u32,
 }
 
 /// How a round of `durability` ends.

@@ -11,6 +11,7 @@ mod bayeux;
 mod body;
 mod cli;
 mod connection;
+mod data;
 mod devices;
 mod error;
 mod inventory;

@@ -3,6 +3,8 @@
 mod alarms;
 mod availability;
 mod closed_loop;
+mod data;
+mod data_fill;
 mod durability;
 mod fanout;
 mod fleet;
@@ -47,6 +49,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
         cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
+        cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
+        cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
