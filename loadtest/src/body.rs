@@ -3,10 +3,14 @@
 
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::mark::{FRAGMENT, Mark};
+
+/// Fragment of a measurement that holds its mark.
+const MARK: &str = "lt_Mark";
 
 /// A kind of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,22 +92,49 @@ fn event(body: &mut String, source: &str, mark: Mark, time: &str) {
     .ok();
 }
 
-/// The numbers follow from the mark and look like readings: a few digits, different every time.
+/// Four of the numbers look like readings: a few digits, no more than needed, different every time. The other two are the
+/// mark.
 fn measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
     let vary = |step: u32, span: u32| {
-        (mark.sequence.wrapping_mul(step).wrapping_add(mark.device.wrapping_mul(31)) % span) as f64
+        f64::from(mark.sequence.wrapping_mul(step).wrapping_add(mark.device.wrapping_mul(31)) % span)
     };
     write!(
         body,
-        r#"{{"type":"loadtest","time":"{time}","source":{{"id":"{source}"}},"lt_Air":{{"T":{{"value":{:.2},"unit":"C"}},"H":{{"value":{:.1},"unit":"%"}},"P":{{"value":{:.1},"unit":"hPa"}}}},"lt_Power":{{"U":{{"value":{:.1},"unit":"V"}},"I":{{"value":{:.3},"unit":"A"}},"n":{{"value":{},"unit":"1/min"}}}},"{FRAGMENT}":"{mark}"}}"#,
-        15.0 + vary(17, 1999) / 100.0,
-        20.0 + vary(13, 599) / 10.0,
-        960.0 + vary(7, 799) / 10.0,
-        225.0 + vary(3, 99) / 10.0,
+        r#"{{"type":"loadtest","time":"{time}","source":{{"id":"{source}"}},"lt_Air":{{"T":{{"value":{},"unit":"C"}},"H":{{"value":{},"unit":"%"}}}},"lt_Power":{{"U":{{"value":{},"unit":"V"}},"I":{{"value":{},"unit":"A"}}}},"{MARK}":{{"run":{{"value":{},"unit":"1"}},"n":{{"value":{},"unit":"1"}}}}}}"#,
+        (1500.0 + vary(17, 1999)) / 100.0,
+        (200.0 + vary(13, 599)) / 10.0,
+        (2250.0 + vary(3, 99)) / 10.0,
         vary(101, 15_999) / 1000.0,
-        1400.0 + vary(29, 1601),
+        mark.run,
+        mark.number(),
     )
     .ok();
+}
+
+/// A measurement that was read, as far as its mark.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Marked {
+    #[serde(rename = "lt_Mark")]
+    mark: Option<MarkReadings>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MarkReadings {
+    run: Reading,
+    n: Reading,
+}
+
+#[derive(Debug, Deserialize)]
+struct Reading {
+    value: f64,
+}
+
+impl Marked {
+    /// Its mark, if it has one.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        let mark = self.mark.as_ref()?;
+        Mark::of_readings(mark.run.value, mark.n.value)
+    }
 }
 
 #[cfg(test)]
@@ -139,11 +170,13 @@ mod tests {
     #[test]
     fn measurement_has_six_series_with_units_that_vary_and_about_330_bytes() {
         let (text, measurement) = body(Kind::Measurement);
-        let series = ["lt_Air", "lt_Power"].map(|name| measurement[name].as_object().unwrap());
+        let series = ["lt_Air", "lt_Power", MARK].map(|name| measurement[name].as_object().unwrap());
         assert_eq!(series.iter().map(|fragment| fragment.len()).sum::<usize>(), 6);
         let readings = || series.iter().flat_map(|fragment| fragment.values());
         assert!(readings().all(|reading| reading["value"].is_number() && reading["unit"].is_string()));
         assert!((300..400).contains(&text.len()), "{} bytes", text.len());
+        let marked: Marked = serde_json::from_str(&text).unwrap();
+        assert_eq!(marked.mark(), Some(Mark { due: 0, ..FIRST }));
         let next = Kind::Measurement.body("208", FIRST.following(1));
         let next: Value = serde_json::from_str(&next).unwrap();
         assert_ne!(next["lt_Air"]["T"]["value"], measurement["lt_Air"]["T"]["value"]);
@@ -151,9 +184,10 @@ mod tests {
 
     #[test]
     fn collection_marks_each_row_and_ends_now() {
-        let (text, collection) = body(Kind::Measurements(3));
-        let marks: Vec<_> = Mark::scan(text.as_bytes()).collect();
-        assert_eq!(marks, [FIRST, FIRST.following(1), FIRST.following(2)]);
+        let (_, collection) = body(Kind::Measurements(3));
+        let marked: Vec<Marked> = serde_json::from_value(collection["measurements"].clone()).unwrap();
+        let sequences: Vec<_> = marked.iter().map(|marked| marked.mark().unwrap().sequence).collect();
+        assert_eq!(sequences, [3, 4, 5]);
         let time = |row: usize| collection["measurements"][row]["time"].as_str().unwrap().to_owned();
         assert!(time(0) < time(1) && time(1) < time(2));
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
-use crate::body::Kind;
+use crate::body::{Kind, Marked};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::ledger::ReceiverId;
@@ -19,11 +19,13 @@ use crate::target::Target;
 const CONNECTIONS: usize = 8;
 const PAGE_SIZE: u32 = 2000;
 
-/// What is read of a page of a collection, besides the marks.
+/// What is read of a page of a collection: the link, and the marks that are no texts.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Page {
     /// The next page, if there is one.
     pub(crate) next: Option<String>,
+    #[serde(default)]
+    measurements: Vec<Marked>,
 }
 
 impl Page {
@@ -90,8 +92,10 @@ async fn read_all(
         if response.status != 200 {
             return Err(Error::status(step, response.status, response.body));
         }
+        let page = Page::read(response.body)?;
         marks.extend(Mark::scan(response.body));
-        link = Page::read(response.body)?.next;
+        marks.extend(page.measurements.iter().filter_map(Marked::mark));
+        link = page.next;
     }
     Ok(())
 }
@@ -103,7 +107,6 @@ mod tests {
 
     use super::*;
     use crate::ledger::{Outcome, Watch};
-    use crate::mark::FRAGMENT;
     use crate::target::Reach;
 
     /// Answers each request with the page its target names.
@@ -139,13 +142,18 @@ mod tests {
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let row = |mark: Mark| format!(r#"{{"{FRAGMENT}":"{mark}"}}"#);
+        let row = |mark: Mark| {
+            format!(r#"{{"lt_Mark":{{"run":{{"value":{}.0}},"n":{{"value":{}}}}}}}"#, mark.run, mark.number())
+        };
         let first = "/measurement/measurements?source=a&pageSize=2000".to_owned();
         let second = "/measurement/measurements?source=b&pageSize=2000".to_owned();
-        let newest =
-            format!(r#"{{"m":[{},{}],"next":"{url}/more"}}"#, row(marks[0].following(2)), row(marks[0]));
-        let rest = format!(r#"{{"m":[{}]}}"#, row(marks[0].following(1)));
-        let incomplete = format!(r#"{{"m":[{}]}}"#, row(marks[1]));
+        let newest = format!(
+            r#"{{"measurements":[{},{}],"next":"{url}/more"}}"#,
+            row(marks[0].following(2)),
+            row(marks[0])
+        );
+        let rest = format!(r#"{{"measurements":[{}]}}"#, row(marks[0].following(1)));
+        let incomplete = format!(r#"{{"measurements":[{}]}}"#, row(marks[1]));
         let pages = vec![(first, newest), ("/more".to_owned(), rest), (second, incomplete)];
         let server = tokio::spawn(serve(listener, pages));
         let target = Arc::new(Target::resolve(&url, Reach::Loopback, "a", "b").unwrap());

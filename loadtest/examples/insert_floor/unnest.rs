@@ -48,15 +48,16 @@ fn fragments(row: i64) -> serde_json::Value {
     let vary = |step: i64, span: i64| (row * step % span) as f64;
     serde_json::json!({
         "lt_Air": {
-            "T": {"value": 15.0 + vary(17, 1999) / 100.0, "unit": "C"},
-            "H": {"value": 20.0 + vary(13, 599) / 10.0, "unit": "%"},
-            "P": {"value": 960.0 + vary(7, 799) / 10.0, "unit": "hPa"},
+            "T": {"value": (1500.0 + vary(17, 1999)) / 100.0, "unit": "C"},
+            "H": {"value": (200.0 + vary(13, 599)) / 10.0, "unit": "%"},
         },
         "lt_Power": {
-            "U": {"value": 225.0 + vary(3, 99) / 10.0, "unit": "V"},
+            "U": {"value": (2250.0 + vary(3, 99)) / 10.0, "unit": "V"},
             "I": {"value": vary(101, 15_999) / 1000.0, "unit": "A"},
-            "n": {"value": 1400.0 + vary(29, 1601), "unit": "1/min"},
         },
-        "loadtest_Sequence": format!("4000000000-1-{row}-10000000"),
+        "lt_Mark": {
+            "run": {"value": 4_000_000_000_u32, "unit": "1"},
+            "n": {"value": row, "unit": "1"},
+        },
     })
 }

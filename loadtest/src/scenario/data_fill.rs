@@ -37,7 +37,7 @@ const ANEW: [(&str, &str); 9] = [
 const DEVICE_ANEW: [(&str, &str); 2] = [("id", "nth"), ("name", "'data device ' || n")];
 const SHAPE_ANEW: [(&str, &str); 1] = [("source", "nth")];
 const COLUMNS: &str = "
-    SELECT quote_ident(attname)
+    SELECT attname::text
     FROM pg_attribute
     WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity = ''
     ORDER BY attnum";
@@ -160,7 +160,7 @@ impl Filler<'_> {
 fn statement(table: &str, key: &str, columns: &[String], anew: &[(&str, &str)]) -> String {
     let value = |column: &String| match anew.iter().find(|(name, _)| name == column) {
         Some((_, expression)) => (*expression).to_owned(),
-        None => format!("template.{column}"),
+        None => format!("template.\"{column}\""),
     };
     let values: Vec<String> = columns.iter().map(value).collect();
     format!(
@@ -173,7 +173,7 @@ fn statement(table: &str, key: &str, columns: &[String], anew: &[(&str, &str)]) 
              {first} + n AS nth) AS row
          CROSS JOIN (SELECT * FROM {table} WHERE tenant = $1 AND {key} = $2::bigint) AS template
          ON CONFLICT DO NOTHING",
-        columns.join(", "),
+        columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", "),
         values.join(", "),
         first = data::device_id(0),
     )
@@ -187,8 +187,11 @@ mod tests {
     fn columns_that_tell_rows_apart_are_made_anew_and_all_others_copied() {
         let columns = ["tenant", "id", "source", "time", "fragments"].map(str::to_owned);
         let text = statement("events", "id", &columns, &ANEW);
-        assert!(text.starts_with("INSERT INTO events (tenant, id, source, time, fragments)"));
-        let values = format!("SELECT template.tenant, {}, device, at, template.fragments\n", ANEW[0].1);
+        assert!(
+            text.starts_with("INSERT INTO events (\"tenant\", \"id\", \"source\", \"time\", \"fragments\")")
+        );
+        let values =
+            format!("SELECT template.\"tenant\", {}, device, at, template.\"fragments\"\n", ANEW[0].1);
         assert!(text.contains(&values), "{text}");
     }
 }
