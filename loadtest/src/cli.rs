@@ -240,6 +240,9 @@ pub(crate) struct Availability {
     /// Minutes within which they must speak
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) interval: u32,
+    /// What they send
+    #[arg(long, value_enum, default_value_t = Written::Measurement)]
+    pub(crate) sends: Written,
     /// Seconds between two messages of a device
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) every: u64,
@@ -318,7 +321,7 @@ impl Stop {
     }
 }
 
-/// What `durability` writes.
+/// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Written {

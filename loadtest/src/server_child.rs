@@ -175,6 +175,7 @@ fn parse_parent(stat: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Reach;
 
     #[test]
     fn parent_is_found_behind_a_name_with_blanks() {
@@ -186,6 +187,25 @@ mod tests {
     fn own_parent_is_the_one_the_system_names() {
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
         assert_eq!(parse_parent(&stat), Some(std::os::unix::process::parent_id()));
+    }
+
+    fn target(port: u16) -> Target {
+        Target::resolve(&format!("http://127.0.0.1:{port}"), Reach::Loopback, "a", "b").unwrap()
+    }
+
+    #[tokio::test]
+    async fn nothing_is_started_where_something_answers() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = target(listener.local_addr().unwrap().port());
+        let started = ServerChild::start(&target, "sleep 60", Path::new("/dev/null")).await;
+        assert!(started.unwrap_err().to_string().ends_with("is taken: nothing was started"));
+    }
+
+    #[tokio::test]
+    async fn server_that_ends_before_it_is_ready_is_told_at_once() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let started = ServerChild::start(&target(free), "false", Path::new("/dev/null")).await;
+        assert!(started.unwrap_err().to_string().contains("the server ended"));
     }
 
     #[tokio::test]

@@ -82,7 +82,7 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     let watcher = watcher::open(&bench.target, &ids, &notes).await?;
 
     let window = bench.open_window();
-    let heartbeat = Heartbeat::start(user.target(), &ids, &notes, silence, every);
+    let heartbeat = Heartbeat::start(user.target(), &ids, &notes, silence, (settings.sends.kind(), every));
     Progress::pass("all devices speak", Instant::now() + every + every / 2).await;
     heartbeat.silence();
     let all_reported = interval + CHECKED_EVERY + LATE_REPORTS;
@@ -151,7 +151,8 @@ async fn listed(
         (0..ids.len()).filter(|device| silence.holds(*device)).map(|device| ids[device].as_str()).collect();
     let mut connection = bench.target.connect().await?;
     // The time of the alarm may be that of the last message.
-    let since = (since - time::Duration::minutes(5)).format(&Rfc3339).unwrap_or_default();
+    let since = (since - time::Duration::minutes(5)).replace_nanosecond(0).unwrap_or(since);
+    let since = since.format(&Rfc3339).unwrap_or_default();
     let mut link = Some(format!("/alarm/alarms?type={ALARM_TYPE}&dateFrom={since}&pageSize=2000"));
     let (mut cleared, mut open) = (0, 0);
     while let Some(path) = link {

@@ -1,4 +1,4 @@
-//! The messages of the devices: each posts a measurement every so many seconds, spread over that time.
+//! The messages of the devices: each posts something every so many seconds, spread over that time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ impl Heartbeat {
         ids: &Arc<Vec<String>>,
         notes: &Arc<Notes>,
         silence: Silence,
-        every: Duration,
+        (kind, every): (Kind, Duration),
     ) -> Self {
         let (sender, turns) = mpsc::unbounded_channel();
         let turns = Arc::new(Mutex::new(turns));
@@ -42,7 +42,7 @@ impl Heartbeat {
         let mut posters = JoinSet::new();
         let headers: Arc<str> = target.quiet_post_headers().into();
         for _ in 0..CONNECTIONS {
-            let poster = Poster::new(target, &notes.run, 0).with(Kind::Measurement, &headers);
+            let poster = Poster::new(target, &notes.run, 0).with(kind, &headers);
             posters.spawn(speak(poster, Arc::clone(&turns), Arc::clone(ids), Arc::clone(notes)));
         }
         Self { is_silent, conductor, posters }
