@@ -76,7 +76,7 @@ pub(crate) struct Series {
     /// Requests of each kind
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) requests: u32,
-    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    /// Milliseconds that 99 of 100 answers by day and by hour must not exceed
     #[arg(long, default_value_t = 300)]
     pub(crate) limit: u32,
 }
