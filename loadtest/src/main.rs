@@ -1,8 +1,9 @@
 //! Black-box load generator: speaks HTTP/1.1, Bayeux over long polling and WebSocket to a running server and
-//! keeps a ledger of every alarm it posted and every notification that came back.
+//! keeps a ledger of everything it posted, and of every notification that came back or every row that is found again.
 //!
-//! Reading order: [`cli`] (what can be asked), [`scenario`] (what each subcommand does), [`audience`] (the
-//! clients that hold polls), [`run`] and [`ledger`] (what is counted), [`report`] (what is printed).
+//! Reading order: [`cli`] (what can be asked), [`scenario`] (what each subcommand does), [`body`] and [`poster`] (what
+//! is posted, and how), [`audience`] (the clients that hold polls), [`run`] and [`ledger`] (what is counted),
+//! [`read_back`] (what is found again), [`report`] (what is printed).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 

@@ -1,7 +1,10 @@
 //! The figures are computed and shown as documented.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::ledger::{Ledger, Outcome, Watch};
+use crate::poster::Answers;
 use crate::run::latency_histogram;
 
 /// A run with one acknowledged alarm that never arrived.

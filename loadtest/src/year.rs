@@ -41,6 +41,12 @@ pub(crate) fn collection(source: &str, first: u32, minutes: u32) -> String {
     body
 }
 
+/// The least and the greatest value of the series that is read, in the first so many minutes.
+pub(crate) fn range(minutes: u32) -> (f64, f64) {
+    let values = || (0..minutes).map(|minute| readings(minute)[0]);
+    (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+}
+
 /// Warm at noon and in summer, as a sensor would say it.
 fn readings(minute: u32) -> [f64; 3] {
     let turn = |period: f64| (f64::from(minute) / period * std::f64::consts::TAU).sin();

@@ -1,0 +1,123 @@
+//! Scenarios that read what is a lot, and those that make it.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::Written;
+
+/// The shape of the inventory that `inventory-fill` makes and `inventory` reads.
+#[derive(Debug, Clone, Copy, Args, Serialize)]
+pub(crate) struct Shape {
+    /// Managed objects
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+    pub(crate) objects: u32,
+    /// How many of them are devices, evenly spread
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) devices: u32,
+}
+
+/// Settings of `inventory`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Inventory {
+    /// As the database was filled
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) shape: Shape,
+    /// Requests of each kind
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) requests: u32,
+    /// Page reached through the links `next`
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) page: u32,
+    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    #[arg(long, default_value_t = 50)]
+    pub(crate) limit: u32,
+}
+
+/// Settings of `inventory-fill`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct InventoryFill {
+    /// Database of the server, `postgres://…` or `key=value …`; the server must have started on it once
+    #[arg(long, env = "LOADTEST_DATABASE_URL", hide_env_values = true)]
+    #[serde(skip)]
+    pub(crate) database_url: String,
+    /// Tenant whose inventory is filled
+    #[arg(long, default_value = "main")]
+    pub(crate) tenant: String,
+    /// What is made
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) shape: Shape,
+}
+
+/// Settings of `series-fill`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct SeriesFill {
+    /// Minutes, each with one measurement, from the start of 2025 on
+    #[arg(long, default_value_t = crate::year::MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) minutes: u32,
+    /// Measurements in each collection
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) per_post: u32,
+    /// Connections that send
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) connections: u32,
+}
+
+/// Settings of `series`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Series {
+    /// Id of the device [default: the newest one that series-fill made]
+    #[arg(long)]
+    pub(crate) source: Option<String>,
+    /// Minutes it was filled with
+    #[arg(long, default_value_t = crate::year::MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) minutes: u32,
+    /// Requests of each kind
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) requests: u32,
+    /// Milliseconds that 99 of 100 answers by day and by hour must not exceed
+    #[arg(long, default_value_t = 300)]
+    pub(crate) limit: u32,
+}
+
+/// Settings of `data-fill`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct DataFill {
+    /// Database of the server, `postgres://…` or `key=value …`; the server must be running on it
+    #[arg(long, env = "LOADTEST_DATABASE_URL", hide_env_values = true)]
+    #[serde(skip)]
+    pub(crate) database_url: String,
+    /// Tenant that is filled; the user of --user must be one of it
+    #[arg(long, default_value = "main")]
+    pub(crate) tenant: String,
+    /// Rows of each kind
+    #[arg(long, default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(1000..=1_000_000_000))]
+    pub(crate) rows: u32,
+    /// Devices they are spread over
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) devices: u32,
+    /// Days before now they are spread over
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i32).range(1..=300))]
+    pub(crate) days: i32,
+    /// What is made
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Written::Alarm, Written::Event, Written::Measurement])]
+    pub(crate) kinds: Vec<Written>,
+}
+
+/// Settings of `data`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Data {
+    /// Devices, as the database was filled
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) devices: u32,
+    /// What is read
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Written::Alarm, Written::Event, Written::Measurement])]
+    pub(crate) kinds: Vec<Written>,
+    /// Requests of each kind
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) requests: u32,
+    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    #[arg(long, default_value_t = 50)]
+    pub(crate) limit: u32,
+}

@@ -1,0 +1,96 @@
+//! Scenarios that write as much as the server takes.
+
+use clap::Args;
+use serde::Serialize;
+
+/// Settings of `alarms`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Alarms {
+    /// Connections; each posts its next alarm when the one before is answered
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) connections: u32,
+    /// Devices the alarms are spread over
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Seconds of measured posting
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of posting before, not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+}
+
+/// Settings of `measurements`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Measurements {
+    /// Connections; without --rate and --ramp each posts again when the post before is answered
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) connections: u32,
+    /// Devices the measurements are spread over
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Seconds of measured posting; of a ramp, seconds of each step
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of posting before, not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+    /// Measurements in each post; more than one make a measurementCollection
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) per_post: u32,
+    /// Processing mode, such as TRANSIENT [default: none is sent, which means PERSISTENT]
+    #[arg(long)]
+    pub(crate) mode: Option<String>,
+    /// Ask for answers with a body
+    #[arg(long)]
+    pub(crate) accept: bool,
+    /// Read everything back at the end and compare it with the ledger
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Posts per second on a fixed schedule, whatever the server does
+    #[arg(long, conflicts_with = "ramp", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rate: Option<u32>,
+    /// Posts per second, rising step by step until the server breaks, such as 1000..20000
+    #[arg(long, value_name = "FROM..TO", value_parser = Ramp::parse)]
+    pub(crate) ramp: Option<Ramp>,
+    /// By how much each step of a ramp is steeper than the one before
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) step: u32,
+}
+
+/// Rates from one to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Ramp {
+    /// The first, in posts per second.
+    pub(crate) from: u32,
+    /// The last.
+    pub(crate) to: u32,
+}
+
+impl Ramp {
+    fn parse(text: &str) -> Result<Self, String> {
+        let rate = |text: &str| text.parse().ok().filter(|rate| (1..=1_000_000).contains(rate));
+        let rates = text.split_once("..").and_then(|(from, to)| rate(from).zip(rate(to)));
+        let ramp = rates.map(|(from, to)| Self { from, to }).filter(|ramp| ramp.from < ramp.to);
+        ramp.ok_or_else(|| "two rising rates from 1 to 1000000, such as 1000..20000".to_owned())
+    }
+
+    /// The rates in between, each steeper by `step`.
+    pub(crate) fn rates(self, step: u32) -> impl Iterator<Item = u32> {
+        (self.from..=self.to).step_by(step as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ramp_is_two_rising_rates() {
+        let ramp = Ramp::parse("1000..4500").unwrap();
+        assert_eq!(ramp.rates(1500).collect::<Vec<_>>(), [1000, 2500, 4000]);
+        for text in ["", "5", "5..", "0..5", "7..5", "5..5", "1..2000000", "-1..5"] {
+            assert!(Ramp::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! How many, and how long it took.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::poster::Answers;
+
+/// Percentiles in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Latency {
+    samples: u64,
+    p50_ms: f64,
+    p90_ms: f64,
+    pub(super) p99_ms: f64,
+    p999_ms: f64,
+    max_ms: f64,
+}
+
+impl Latency {
+    /// Percentiles of a histogram in microseconds.
+    pub(crate) fn of(histogram: &Histogram<u64>) -> Self {
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0;
+        Self {
+            samples: histogram.len(),
+            p50_ms: at(0.5),
+            p90_ms: at(0.9),
+            p99_ms: at(0.99),
+            p999_ms: at(0.999),
+            max_ms: histogram.max() as f64 / 1000.0,
+        }
+    }
+}
+
+impl Latency {
+    /// Whether 99 of 100 took no longer.
+    pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
+        self.p99_ms <= f64::from(milliseconds)
+    }
+}
+
+impl Latency {
+    pub(super) fn row(&self) -> String {
+        format!(
+            "p50 {:.2}  p90 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
+            self.p50_ms, self.p90_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
+        )
+    }
+}
+
+/// Posts; latency runs from the due time to the answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Posts {
+    /// Answers 201 in the measured window, per second.
+    per_second: f64,
+    /// Rows in these answers, per second, where a post holds more than one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows_per_second: Option<f64>,
+    by_status: BTreeMap<String, u64>,
+    latency: Latency,
+}
+
+impl Posts {
+    /// Figures of all posters over the measured seconds.
+    pub(crate) fn of(answers: &Answers, seconds: f64) -> Self {
+        Self::of_rows(answers, seconds, 1)
+    }
+
+    /// The same where each post holds so many rows.
+    pub(crate) fn of_rows(answers: &Answers, seconds: f64, rows: u32) -> Self {
+        let per_second = answers.latency.len() as f64 / seconds;
+        Self {
+            per_second,
+            rows_per_second: (rows > 1).then(|| per_second * f64::from(rows)),
+            by_status: answers.by_status.clone(),
+            latency: Latency::of(&answers.latency),
+        }
+    }
+}
+
+/// Posts at one rate on a fixed schedule; latency runs from the due time to the answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Step {
+    /// Posts due per second.
+    pub(crate) rate: u32,
+    /// Answers 201 to measured posts, per second of the schedule.
+    pub(crate) per_second: f64,
+    /// Posts sent and not answered 201.
+    pub(crate) failed: u64,
+    /// Posts sent more than 10 ms after they were due, because every connection was waiting for an answer.
+    pub(crate) late: u64,
+    /// Posts that were not sent within 5 s.
+    pub(crate) unsent: u64,
+    /// Whether the server failed, left posts unsent, or took more than a second for one in a hundred.
+    pub(crate) broke: bool,
+    pub(crate) latency: Latency,
+}
+
+impl Step {
+    /// One line.
+    pub(crate) fn row(&self) -> String {
+        format!(
+            "{:>6}/s  answered {:.0}/s  p50 {:.2}  p99 {:.2}  max {:.2} ms  failed {}  late {}  unsent {}{}",
+            self.rate,
+            self.per_second,
+            self.latency.p50_ms,
+            self.latency.p99_ms,
+            self.latency.max_ms,
+            self.failed,
+            self.late,
+            self.unsent,
+            if self.broke { "  BROKE" } else { "" }
+        )
+    }
+}
+
+/// Reads of one kind; latency runs from the request to the whole answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Reads {
+    /// What was asked for.
+    pub(crate) kind: &'static str,
+    /// Answers by status; empty where the server does not have this request.
+    pub(crate) by_status: BTreeMap<u16, u64>,
+    /// Bytes of the last body.
+    pub(crate) bytes: usize,
+    pub(crate) latency: Latency,
+}
+
+impl Reads {
+    /// Whether all were answered 200, and 99 of 100 within so long. A request the server does not have is.
+    pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
+        self.by_status.keys().all(|status| *status == 200) && self.latency.is_within(milliseconds)
+    }
+}
+
+impl Reads {
+    pub(super) fn row(&self) -> String {
+        match self.by_status.is_empty() {
+            true => "not offered by this server".to_owned(),
+            false => format!("{}  {:?}, {} bytes", self.latency.row(), self.by_status, self.bytes),
+        }
+    }
+}
+
+/// Notifications; latency runs from the due time of the post to the delivery.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Deliveries {
+    per_second: f64,
+    latency: Latency,
+}
+
+impl Deliveries {
+    /// Figures of all receivers over the measured seconds.
+    pub(crate) fn of(latency: &Histogram<u64>, seconds: f64) -> Self {
+        Self { per_second: latency.len() as f64 / seconds, latency: Latency::of(latency) }
+    }
+}
+
+/// How long something took that nobody asked for.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Delay {
+    /// From what to what.
+    pub(crate) kind: &'static str,
+    pub(crate) latency: Latency,
+}
+
+impl Posts {
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+        let mut rows = vec![("posts/s", format!("{:.0}", self.per_second))];
+        rows.extend(self.rows_per_second.iter().map(|rate| ("rows/s", format!("{rate:.0}"))));
+        rows.push(("posts by status", format!("{:?}", self.by_status)));
+        rows.push(("post latency", self.latency.row()));
+        rows
+    }
+}
+
+impl Deliveries {
+    pub(super) fn rows(&self) -> [(&'static str, String); 2] {
+        [
+            ("deliveries/s", format!("{:.0}", self.per_second)),
+            ("post-to-delivery latency", self.latency.row()),
+        ]
+    }
+}

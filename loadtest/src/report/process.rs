@@ -1,0 +1,95 @@
+//! What it cost the server, and the generator.
+
+use serde::Serialize;
+
+/// PSS of the server in bytes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Memory {
+    /// With the devices created and no poll open.
+    before: u64,
+    /// With all polls open.
+    held: u64,
+    /// Growth from `before` to `held`, per poll.
+    per_poll: f64,
+    /// After the storm, polls still open.
+    after: u64,
+    /// `after` / `held`.
+    after_over_held: f64,
+    /// (`after` - `before`) / (`held` - `before`): what the storm left on the polls alone.
+    growth_after_over_held: f64,
+}
+
+impl Memory {
+    /// From three readings; `None` when one could not be taken.
+    pub(crate) fn of(
+        polls: usize,
+        before: Option<u64>,
+        held: Option<u64>,
+        after: Option<u64>,
+    ) -> Option<Self> {
+        let (before, held, after) = (before?, held?, after?);
+        let growth = |to: u64| to as f64 - before as f64;
+        Some(Self {
+            before,
+            held,
+            per_poll: growth(held) / polls as f64,
+            after,
+            after_over_held: after as f64 / held as f64,
+            growth_after_over_held: growth(after) / growth(held),
+        })
+    }
+}
+
+impl Memory {
+    pub(super) fn rows(&self) -> [(&'static str, String); 2] {
+        let mebibytes = |bytes: u64| bytes as f64 / 1_048_576.0;
+        [
+            ("memory per held poll", format!("{:.0} bytes", self.per_poll)),
+            (
+                "server PSS",
+                format!(
+                    "before {:.1}  held {:.1}  after {:.1} MiB; after/held {:.3}, growth only {:.3}",
+                    mebibytes(self.before),
+                    mebibytes(self.held),
+                    mebibytes(self.after),
+                    self.after_over_held,
+                    self.growth_after_over_held
+                ),
+            ),
+        ]
+    }
+}
+
+/// CPU seconds in the measured window; a generator near 100 % of its core is the limit, not the server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Cpu {
+    server_seconds: Option<f64>,
+    server_percent: Option<f64>,
+    generator_seconds: f64,
+    generator_percent: f64,
+}
+
+impl Cpu {
+    /// From the seconds each side used in `window` seconds.
+    pub(crate) fn of(server_seconds: Option<f64>, generator_seconds: f64, window: f64) -> Self {
+        let percent = |seconds: f64| 100.0 * seconds / window;
+        Self {
+            server_seconds,
+            server_percent: server_seconds.map(percent),
+            generator_seconds,
+            generator_percent: percent(generator_seconds),
+        }
+    }
+}
+
+impl Cpu {
+    pub(super) fn row(&self) -> (&'static str, String) {
+        let server = match (self.server_seconds, self.server_percent) {
+            (Some(seconds), Some(percent)) => format!("server {seconds:.2} s ({percent:.2} % of a core)"),
+            _ => "server unknown".to_owned(),
+        };
+        let generator =
+            format!("generator {:.2} s ({:.1} %)", self.generator_seconds, self.generator_percent);
+        ("CPU", format!("{server}  {generator}"))
+    }
+}
