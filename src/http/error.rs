@@ -244,6 +244,18 @@ mod tests {
                 "alarm/Not Found",
                 "Finding alarm from database failed : No alarm for gid '7'!",
             ),
+            (
+                not_found(Noun::Event),
+                404,
+                "event/Not Found",
+                "Finding event from database failed : No event for gid '7'!",
+            ),
+            (
+                not_found(Noun::EventBinary),
+                404,
+                "event/Not Found",
+                "Finding binary from database failed : No binary for gid '7'!",
+            ),
             (ApiError::Unauthorized, 401, "security/Unauthorized", "Invalid credentials! : Bad credentials"),
             (
                 ApiError::TooManyRequests { retry_after: 3 },

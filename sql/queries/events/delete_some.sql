@@ -1,5 +1,5 @@
 -- Some of the events of sources, but only when there are so many: few go with their sources, at once.
-WITH some AS MATERIALIZED (
+WITH ahead AS MATERIALIZED (
     SELECT id
     FROM events
     WHERE tenant = $1
@@ -7,7 +7,7 @@ WITH some AS MATERIALIZED (
     LIMIT $3
 )
 DELETE FROM events e
-USING some
+USING ahead
 WHERE e.tenant = $1
-    AND e.id = some.id
-    AND (SELECT count(*) FROM some) = $3
+    AND e.id = ahead.id
+    AND (SELECT count(*) FROM ahead) = $3
