@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use deadpool_postgres::Pool;
 
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::model::id::TenantId;
 use crate::session::ClientId;
-use crate::store::Database;
 use crate::store::presence::{self, User};
 
 /// After this time a write that failed is tried again.
@@ -42,7 +42,7 @@ pub(crate) struct Vanished {
 
 /// Tells all processes who is here.
 pub(crate) struct Presence {
-    database: Database,
+    pool: Pool,
     /// Number of this process.
     process: i64,
     lease: Duration,
@@ -53,9 +53,9 @@ pub(crate) struct Presence {
 }
 
 impl Presence {
-    pub(crate) fn new(database: Database, process: i64, limits: &Limits) -> Self {
+    pub(crate) fn new(pool: Pool, process: i64, limits: &Limits) -> Self {
         let lease = limits.presence_lease;
-        Self { database, process, lease, here: HashMap::new(), untold: HashSet::new(), writing: false }
+        Self { pool, process, lease, here: HashMap::new(), untold: HashSet::new(), writing: false }
     }
 
     /// Writes what is untold, one statement of each kind at a time.
@@ -72,13 +72,13 @@ impl Presence {
         users.sort_unstable();
         let (here, gone): (Vec<User>, Vec<User>) =
             users.iter().cloned().partition(|user| self.here.contains_key(user));
-        let (database, process, lease) = (self.database.clone(), self.process, self.lease);
+        let (pool, process, lease) = (self.pool.clone(), self.process, self.lease);
         let write = async move {
             if !here.is_empty() {
-                presence::renew(&database, process, &here, lease).await?;
+                presence::renew(&pool, process, &here, lease).await?;
             }
             if !gone.is_empty() {
-                presence::delete(&database, process, &gone).await?;
+                presence::delete(&pool, process, &gone).await?;
             }
             Ok::<_, Error>(())
         };
