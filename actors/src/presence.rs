@@ -14,7 +14,7 @@ use deadpool_postgres::Pool;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::model::id::TenantId;
-use crate::session::ClientId;
+use crate::session::{ClientId, SessionActor};
 use crate::store::presence::{self, User};
 
 /// After this time a write that failed is tried again.
@@ -29,6 +29,8 @@ pub(crate) struct Appeared {
     pub(crate) tenant: TenantId,
     pub(crate) user: Arc<str>,
     pub(crate) client: ClientId,
+    /// Whether it lives is looked at before a promise is renewed: its tenant may have died, and told nothing.
+    pub(crate) session: Addr<SessionActor>,
 }
 
 /// A session of a device user is over, whether or not it ever held a connection.
@@ -46,7 +48,7 @@ pub(crate) struct Presence {
     /// Number of this process.
     process: i64,
     lease: Duration,
-    here: HashMap<User, HashSet<ClientId>>,
+    here: HashMap<User, HashMap<ClientId, Addr<SessionActor>>>,
     /// Users of whom the database does not know yet whether they are here.
     untold: HashSet<User>,
     writing: bool,
@@ -102,6 +104,10 @@ impl Actor for Presence {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(self.lease / 3, |actor, ctx| {
             actor.untold.extend(actor.here.keys().cloned());
+            actor.here.retain(|_, sessions| {
+                sessions.retain(|_, session| session.connected());
+                !sessions.is_empty()
+            });
             actor.tell(ctx);
         });
     }
@@ -113,7 +119,7 @@ impl Handler<Appeared> for Presence {
     fn handle(&mut self, appeared: Appeared, ctx: &mut Self::Context) {
         let user = (appeared.tenant, appeared.user);
         let sessions = self.here.entry(user.clone()).or_default();
-        if sessions.insert(appeared.client) && sessions.len() == 1 {
+        if sessions.insert(appeared.client, appeared.session).is_none() && sessions.len() == 1 {
             self.untold.insert(user);
             self.tell(ctx);
         }
