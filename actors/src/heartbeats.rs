@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+use deadpool_postgres::Pool;
 
 use crate::device::EndSilence;
 use crate::limits::Limits;
@@ -20,7 +21,6 @@ use crate::model::id::ManagedObjectId;
 use crate::model::links::Links;
 use crate::model::origin::Origin;
 use crate::platform::Platform;
-use crate::store::Database;
 use crate::store::availability::{self, Device, Watched};
 
 /// How often an object that is not watched is looked at again; a change of its interval is told at once.
@@ -69,7 +69,7 @@ struct Rhythm {
 
 /// Writes down when devices were heard.
 pub(crate) struct Heartbeats {
-    database: Database,
+    pool: Pool,
     limits: Arc<Limits>,
     platform: Weak<Platform>,
     known: HashMap<Device, Rhythm>,
@@ -80,9 +80,9 @@ pub(crate) struct Heartbeats {
 }
 
 impl Heartbeats {
-    pub(crate) fn new(database: Database, limits: Arc<Limits>, platform: Weak<Platform>) -> Self {
+    pub(crate) fn new(pool: Pool, limits: Arc<Limits>, platform: Weak<Platform>) -> Self {
         Self {
-            database,
+            pool,
             limits,
             platform,
             known: HashMap::new(),
@@ -112,9 +112,9 @@ impl Heartbeats {
             return self.arm(ctx);
         }
         self.writing = true;
-        let (database, begun) = (self.database.clone(), Instant::now());
+        let (pool, begun) = (self.pool.clone(), Instant::now());
         let ages: Vec<_> = due.iter().map(|(device, heard)| (device.clone(), heard.at.elapsed())).collect();
-        let write = async move { availability::hear(&database, &ages).await };
+        let write = async move { availability::hear(&pool, &ages).await };
         ctx.spawn(write.into_actor(self).map(move |outcome, actor, ctx| {
             actor.writing = false;
             match outcome {

@@ -16,14 +16,14 @@
 //!
 //! # Reading order
 //!
-//! [`model`] (what there is), [`device`] (what is written), [`hub`] and [`session`] (what is told), then the parts
-//! they stand on: `writer`, [`store`], [`bayeux`].
+//! [`model`] (what there is), [`device`] (what is written), [`hub`] and [`session`] (what is told), `heartbeats`, `silence` and
+//! `presence` (whether devices are there), then the parts they stand on: `writer`, [`store`], [`bayeux`].
 //!
 //! # Message rules
 //!
 //! - Look-up is a table read ([`registry`]), birth is a message to the tenant.
 //! - Handlers that write return `AtomicResponse`: one message of a device is handled after the other.
-//! - `send` towards actors that write; `do_send` only towards actors that never await (hub, session).
+//! - `send` towards actors that write; `do_send` only towards actors that never await (hub, session, heartbeats, presence).
 //! - A crash means forget and reload: memory is a cache, PostgreSQL is the truth.
 //! - Every write carries its premise in SQL. When it no longer holds, the actor reloads and decides once more.
 

@@ -109,11 +109,13 @@ impl Platform {
             })
             .collect::<Result<Vec<_>>>()?;
         let limits = Arc::new(limits);
-        let watched = Presence::new(database.clone(), process, &limits);
-        let presence = Presence::start_in_arbiter(&writers[0].1, |_| watched);
+        // What is written now and then takes no connection from those who wait for an answer.
+        let background = database.writer_pool()?;
+        let presence = Presence::new(background.clone(), process, &limits);
+        let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
         Ok(Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
-                let heartbeats = Heartbeats::new(database.clone(), limits.clone(), platform.clone());
+                let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
                 let heartbeats = Heartbeats::start_in_arbiter(&arbiter, |_| heartbeats);
                 ActorThread { arbiter, writer, heartbeats }
             };

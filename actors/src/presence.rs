@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use deadpool_postgres::Pool;
 
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::model::id::TenantId;
-use crate::session::ClientId;
-use crate::store::Database;
+use crate::session::{ClientId, SessionActor};
 use crate::store::presence::{self, User};
 
 /// After this time a write that failed is tried again.
@@ -29,6 +29,8 @@ pub(crate) struct Appeared {
     pub(crate) tenant: TenantId,
     pub(crate) user: Arc<str>,
     pub(crate) client: ClientId,
+    /// Whether it lives is looked at before a promise is renewed: its tenant may have died, and told nothing.
+    pub(crate) session: Addr<SessionActor>,
 }
 
 /// A session of a device user is over, whether or not it ever held a connection.
@@ -42,20 +44,20 @@ pub(crate) struct Vanished {
 
 /// Tells all processes who is here.
 pub(crate) struct Presence {
-    database: Database,
+    pool: Pool,
     /// Number of this process.
     process: i64,
     lease: Duration,
-    here: HashMap<User, HashSet<ClientId>>,
+    here: HashMap<User, HashMap<ClientId, Addr<SessionActor>>>,
     /// Users of whom the database does not know yet whether they are here.
     untold: HashSet<User>,
     writing: bool,
 }
 
 impl Presence {
-    pub(crate) fn new(database: Database, process: i64, limits: &Limits) -> Self {
+    pub(crate) fn new(pool: Pool, process: i64, limits: &Limits) -> Self {
         let lease = limits.presence_lease;
-        Self { database, process, lease, here: HashMap::new(), untold: HashSet::new(), writing: false }
+        Self { pool, process, lease, here: HashMap::new(), untold: HashSet::new(), writing: false }
     }
 
     /// Writes what is untold, one statement of each kind at a time.
@@ -72,13 +74,13 @@ impl Presence {
         users.sort_unstable();
         let (here, gone): (Vec<User>, Vec<User>) =
             users.iter().cloned().partition(|user| self.here.contains_key(user));
-        let (database, process, lease) = (self.database.clone(), self.process, self.lease);
+        let (pool, process, lease) = (self.pool.clone(), self.process, self.lease);
         let write = async move {
             if !here.is_empty() {
-                presence::renew(&database, process, &here, lease).await?;
+                presence::renew(&pool, process, &here, lease).await?;
             }
             if !gone.is_empty() {
-                presence::delete(&database, process, &gone).await?;
+                presence::delete(&pool, process, &gone).await?;
             }
             Ok::<_, Error>(())
         };
@@ -102,6 +104,10 @@ impl Actor for Presence {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(self.lease / 3, |actor, ctx| {
             actor.untold.extend(actor.here.keys().cloned());
+            actor.here.retain(|_, sessions| {
+                sessions.retain(|_, session| session.connected());
+                !sessions.is_empty()
+            });
             actor.tell(ctx);
         });
     }
@@ -113,7 +119,7 @@ impl Handler<Appeared> for Presence {
     fn handle(&mut self, appeared: Appeared, ctx: &mut Self::Context) {
         let user = (appeared.tenant, appeared.user);
         let sessions = self.here.entry(user.clone()).or_default();
-        if sessions.insert(appeared.client) && sessions.len() == 1 {
+        if sessions.insert(appeared.client, appeared.session).is_none() && sessions.len() == 1 {
             self.untold.insert(user);
             self.tell(ctx);
         }

@@ -29,8 +29,11 @@ impl Platform {
     /// it is dropped. `links`: how links start in what is told, for no request causes it.
     pub async fn watch_silence(self: Arc<Self>, links: Links) {
         loop {
-            let Err(error) = self.keep_watch(&links).await;
-            tracing::debug!(%error, "the watch over silent devices begins anew");
+            match self.keep_watch(&links).await {
+                // The watch over the database says so already.
+                Err(Error::Unavailable(_)) => tracing::debug!("the watch over silent devices begins anew"),
+                Err(error) => tracing::error!(%error, "silent devices are not looked for"),
+            }
             tokio::time::sleep(PAUSE).await;
         }
     }

@@ -48,6 +48,7 @@ pub enum AcknowledgementExtension {
 pub(crate) struct SessionConnected {
     pub(crate) client: ClientId,
     pub(crate) user: Arc<str>,
+    pub(crate) session: Addr<SessionActor>,
 }
 
 /// A session is over. Sent by the session itself.
@@ -129,9 +130,10 @@ impl Handler<StartSession> for TenantActor {
 impl Handler<SessionConnected> for TenantActor {
     type Result = ();
 
-    fn handle(&mut self, SessionConnected { client, user }: SessionConnected, _: &mut Self::Context) {
+    fn handle(&mut self, connected: SessionConnected, _: &mut Self::Context) {
         if let Some((_, context)) = self.devices.first() {
-            context.presence.do_send(Appeared { tenant: context.tenant.clone(), user, client });
+            let SessionConnected { client, user, session } = connected;
+            context.presence.do_send(Appeared { tenant: context.tenant.clone(), user, client, session });
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use deadpool_postgres::Pool;
 use time::OffsetDateTime;
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
@@ -37,11 +38,11 @@ pub(crate) struct Watched {
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
-pub(crate) async fn hear(database: &Database, heard: &[(Device, Duration)]) -> Result<Vec<Watched>> {
+pub(crate) async fn hear(pool: &Pool, heard: &[(Device, Duration)]) -> Result<Vec<Watched>> {
     let tenants: Vec<&str> = heard.iter().map(|((tenant, _), _)| tenant.as_str()).collect();
     let devices: Vec<i64> = heard.iter().map(|((_, device), _)| device.0).collect();
     let ago: Vec<f64> = heard.iter().map(|(_, ago)| ago.as_secs_f64()).collect();
-    let client = database.loader().await?;
+    let client = pool.get().await?;
     let statement = client.prepare_cached(HEAR).await?;
     let rows = client.query(&statement, &[&tenants, &devices, &ago]).await?;
     rows.iter()

@@ -6,6 +6,7 @@ use super::Database;
 use super::filter::{Filtered, page_of};
 use super::inventory_query as query;
 use super::managed_objects::{COLUMNS, from_row};
+use super::server_fragments;
 use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
 use crate::error::Result;
 use crate::model::access::{Authority, Grants};
@@ -361,6 +362,13 @@ impl List<'_> {
         let mut filtered = Filtered::new("managed_objects o", "o.tenant", self.tenant.as_str());
         if let Some(conditions) = self.conditions(None, &mut filtered) {
             filtered.and_clause(&conditions);
+        }
+        let bound = match &self.filter.query {
+            Some(query) => query.condition.as_ref().and_then(query::bound),
+            None => self.filter.fragment_type.as_deref().and_then(server_fragments::bound),
+        };
+        if let Some(bound) = bound {
+            filtered.and_clause(bound);
         }
         if let Some(word) = self.rarest_word().await? {
             filtered.and("o.words @@ search_prefixes($)", word);

@@ -33,6 +33,21 @@ pub(super) fn clause(condition: &Condition, filtered: &mut Filtered) -> String {
     }
 }
 
+/// Where to look for what fulfils a condition, when it needs a fragment that the server writes: no index of objects knows
+/// those.
+pub(super) fn bound(condition: &Condition) -> Option<&'static str> {
+    match condition {
+        Condition::All(parts) => parts.iter().find_map(bound),
+        Condition::Has(path) => server_fragments::bound(path.fragment()),
+        // What is absent is not equal to anything, and equal to null.
+        Condition::Compare(_, Operator::NotEqual, _) | Condition::Compare(_, _, Value::Null) => None,
+        Condition::Compare(Path::Fragment(path) | Path::Instant(path), operator, value) => {
+            server_fragments::bound_of_comparison(path, *operator, value)
+        }
+        _ => None,
+    }
+}
+
 /// What a result is sorted by, as the list behind `ORDER BY`.
 pub(super) fn order(keys: &[SortKey], filtered: &mut Filtered) -> String {
     let mut sort = String::new();

@@ -107,7 +107,7 @@ impl Database {
         })
     }
 
-    /// A pool of one connection, for a writer.
+    /// A pool of one connection, for a writer, or for what is written now and then.
     pub(crate) fn writer_pool(&self) -> Result<Pool> {
         pool(&with_options(&self.config, WRITER_PLANS), 1)
     }

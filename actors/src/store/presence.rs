@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::Database;
+use deadpool_postgres::Pool;
+
 use crate::error::Result;
 use crate::model::id::TenantId;
 
@@ -16,9 +17,9 @@ pub(crate) type User = (TenantId, std::sync::Arc<str>);
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
-pub(crate) async fn renew(database: &Database, process: i64, users: &[User], lease: Duration) -> Result<()> {
+pub(crate) async fn renew(pool: &Pool, process: i64, users: &[User], lease: Duration) -> Result<()> {
     let (tenants, names) = columns(users);
-    let client = database.loader().await?;
+    let client = pool.get().await?;
     let statement = client.prepare_cached(RENEW).await?;
     client.execute(&statement, &[&tenants, &names, &process, &lease.as_secs_f64()]).await?;
     Ok(())
@@ -28,9 +29,9 @@ pub(crate) async fn renew(database: &Database, process: i64, users: &[User], lea
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
-pub(crate) async fn delete(database: &Database, process: i64, users: &[User]) -> Result<()> {
+pub(crate) async fn delete(pool: &Pool, process: i64, users: &[User]) -> Result<()> {
     let (tenants, names) = columns(users);
-    let client = database.loader().await?;
+    let client = pool.get().await?;
     let statement = client.prepare_cached(DELETE).await?;
     client.execute(&statement, &[&tenants, &names, &process]).await?;
     Ok(())

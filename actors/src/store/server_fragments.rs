@@ -61,11 +61,16 @@ fn from_row(row: &tokio_postgres::Row) -> ServerFragments {
     ServerFragments { open_alarms: Some(open), availability: watched }
 }
 
-/// Whether `managed_objects o` is watched. The tenant is parameter 1 in all of these.
-const IS_WATCHED: &str = "EXISTS (SELECT FROM availability w WHERE w.tenant = $1 AND w.device = o.id)";
+/// Whether `managed_objects o` is watched. The tenant is parameter 1 in all of these; OFFSET 0 has each row looked up by its
+/// key, for what is asked of a window must not cost a table.
+const IS_WATCHED: &str =
+    "EXISTS (SELECT FROM availability w WHERE w.tenant = $1 AND w.device = o.id OFFSET 0)";
 /// Whether it has an open alarm.
-pub(super) const HAS_OPEN_ALARM: &str =
-    "EXISTS (SELECT FROM alarms a WHERE a.tenant = $1 AND a.source = o.id AND a.status <> 'CLEARED')";
+pub(super) const HAS_OPEN_ALARM: &str = "EXISTS (SELECT FROM alarms a WHERE a.tenant = $1 AND a.source = o.id AND a.status <> 'CLEARED' OFFSET 0)";
+/// The same as sets of ids: where the page is not found in a window, these are where to look.
+const WATCHED_IDS: &str = "o.id = ANY(ARRAY(SELECT w.device FROM availability w WHERE w.tenant = $1))";
+const OPEN_ALARM_IDS: &str =
+    "o.id = ANY(ARRAY(SELECT DISTINCT a.source FROM alarms a WHERE a.tenant = $1 AND a.status <> 'CLEARED'))";
 /// `plat_ActiveAlarmsStatus` as JSON.
 const OPEN_ALARMS: &str = "(SELECT jsonb_build_object( \
         'critical', count(*) FILTER (WHERE a.severity = 'CRITICAL'), \
@@ -108,13 +113,30 @@ pub(super) fn document(name: &str, filtered: &mut Filtered) -> Option<String> {
     })
 }
 
-/// Whether `managed_objects o` shows a fragment of the server, in a form that indexes serve; `None` for what clients write.
+/// Whether `managed_objects o` shows a fragment of the server; `None` for what clients write.
 pub(super) fn has_fragment(name: &str, filtered: &mut Filtered) -> Option<String> {
     Some(match known(name)? {
         AVAILABILITY => IS_WATCHED.into(),
         CONNECTION => format!("({IS_WATCHED} AND {CONNECTED} IS NOT NULL)"),
         _ => format!("({})", shows_alarms(filtered)),
     })
+}
+
+/// Which objects show a fragment of the server at most, in a form that finds them by their ids; `None` for the others.
+pub(super) fn bound(name: &str) -> Option<&'static str> {
+    known(name).filter(|known| *known != ACTIVE_ALARMS_STATUS).map(|_| WATCHED_IDS)
+}
+
+/// The same for a comparison of a fragment.
+pub(super) fn bound_of_comparison(
+    path: &FragmentPath,
+    operator: Operator,
+    value: &Value,
+) -> Option<&'static str> {
+    match implies_open_alarm(path, operator, value) {
+        true => Some(OPEN_ALARM_IDS),
+        false => bound(path.fragment()),
+    }
 }
 
 fn shows_alarms(filtered: &mut Filtered) -> String {

@@ -83,3 +83,26 @@ async fn message_at_one_server_clears_what_the_other_raised() {
     }
     assert_eq!(unavailability_alarms(&on_a, &device).await.len(), 2);
 }
+
+#[tokio::test]
+async fn sweeper_that_loses_its_connection_is_replaced_within_seconds() {
+    let (a, b) = two_servers().await;
+    let device = watched(&b.admin(), 10).await;
+    // The lock of the one that sweeps is the only one that is not shared.
+    let sweepers = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted \
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let before = a.database().query(sweepers, &[]).await;
+    assert_eq!(before.len(), 1, "one sweeps");
+    let killed: i32 = before[0].get(0);
+
+    a.database().execute("SELECT pg_terminate_backend($1)", &[&killed]).await;
+    silence(a.database(), &device, 11).await;
+
+    let alarms = until_alarm_is(&a.admin(), &device, "ACTIVE").await;
+    assert_eq!((alarms.len(), &alarms[0]["count"]), (1, &json!(1)));
+    let after = a.database().query(sweepers, &[]).await;
+    assert!(after.iter().all(|row| row.get::<_, i32>(0) != killed));
+    // The other one listened all the time, so nobody gets a grace.
+    let since = "SELECT value = '0' FROM deployment WHERE name = 'availability watched since'";
+    assert!(a.database().query(since, &[]).await[0].get::<_, bool>(0));
+}
