@@ -295,7 +295,7 @@ async fn alarms_raised_after_it_are_not_touched() {
         TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    fill(server.database(), &[device.clone()], 20_000).await;
+    fill(server.database(), std::slice::from_ref(&device), 20_000).await;
     let finished = async || server.database().count("bulk_alarm_updates").await == 0;
 
     assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
@@ -317,7 +317,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
         TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    fill(server.database(), &[device.clone()], 5000).await;
+    fill(server.database(), std::slice::from_ref(&device), 5000).await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     assert_eq!(bulk(&admin, "resolved=false", r#"{"status":"CLEARED"}"#).await, 202);
@@ -360,7 +360,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     })
     .await;
     let device = a.admin().create_device("pump").await;
-    fill(&database, &[device.clone()], 12_000).await;
+    fill(&database, std::slice::from_ref(&device), 12_000).await;
     // As a process leaves it that was killed in the middle.
     let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
             user_name, base, place_time, place_id, fence, leased_until) \
