@@ -190,6 +190,16 @@ pub struct LimitSettings {
           value_parser = count(1_024..=1_073_741_824))]
     pub binary_bytes: usize,
 
+    /// Bytes of one chunk of an event's file that comes in chunks (V-07)
+    #[arg(long, env = "PLATFORM_BINARY_CHUNK_BYTES", value_name = "BYTES", default_value = "5242880",
+          value_parser = count(1_024..=1_073_741_824))]
+    pub binary_chunk_bytes: usize,
+
+    /// Seconds after which an event's file is given up of which no further chunk came
+    #[arg(long = "incomplete-upload-seconds", env = "PLATFORM_INCOMPLETE_UPLOAD_SECONDS", value_name = "SECONDS",
+          default_value = "604800", value_parser = seconds(60..=31_536_000))]
+    pub incomplete_upload: Duration,
+
     /// Bytes of one Bayeux request body or WebSocket message
     #[arg(long, env = "PLATFORM_BAYEUX_BYTES", value_name = "BYTES", default_value = "262144",
           value_parser = count(1_024..=16_777_216))]
@@ -234,6 +244,25 @@ pub struct LimitSettings {
     #[arg(long = "bulk-alarm-lease-seconds", env = "PLATFORM_BULK_ALARM_LEASE_SECONDS", value_name = "SECONDS",
           default_value = "15", value_parser = seconds(1..=3_600))]
     pub bulk_alarm_lease: Duration,
+    /// Milliseconds between two looks for silent devices
+    #[arg(long = "silence-sweep-ms", env = "PLATFORM_SILENCE_SWEEP_MS", value_name = "MS",
+          default_value = "10000", value_parser = milliseconds(10..=60_000))]
+    pub silence_sweep: Duration,
+
+    /// Seconds that silent devices get beyond their interval after all servers were away
+    #[arg(long = "silence-grace-seconds", env = "PLATFORM_SILENCE_GRACE_SECONDS", value_name = "SECONDS",
+          default_value = "60", value_parser = seconds(0..=86_400))]
+    pub silence_grace: Duration,
+
+    /// Milliseconds within which the last message of a device is written down, an eighth of its interval at most
+    #[arg(long = "heartbeat-pause-ms", env = "PLATFORM_HEARTBEAT_PAUSE_MS", value_name = "MS",
+          default_value = "300000", value_parser = milliseconds(1..=3_600_000))]
+    pub heartbeat_pause: Duration,
+
+    /// Milliseconds that a server process which died is believed to hold its connections
+    #[arg(long = "presence-lease-ms", env = "PLATFORM_PRESENCE_LEASE_MS", value_name = "MS",
+          default_value = "60000", value_parser = milliseconds(1_000..=3_600_000))]
+    pub presence_lease: Duration,
 
     /// Wrong passwords of one account that cost no delay
     #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_ACCOUNT", value_name = "COUNT", default_value = "5",
@@ -320,6 +349,8 @@ impl Settings {
             sessions_per_user: limits.sessions_per_user,
             body_bytes: limits.body_bytes,
             binary_bytes: limits.binary_bytes,
+            binary_chunk_bytes: limits.binary_chunk_bytes,
+            incomplete_upload: limits.incomplete_upload,
             bayeux_bytes: limits.bayeux_bytes,
             socket_ping: limits.socket_ping,
             statement_timeout: limits.statement_timeout,
@@ -329,6 +360,10 @@ impl Settings {
             device_idle: limits.device_idle,
             bulk_alarm_reply: limits.bulk_alarm_reply,
             bulk_alarm_lease: limits.bulk_alarm_lease,
+            silence_sweep: limits.silence_sweep,
+            silence_grace: limits.silence_grace,
+            heartbeat_pause: limits.heartbeat_pause,
+            presence_lease: limits.presence_lease,
             free_guesses_per_account: limits.free_guesses_per_account,
             free_guesses_per_source: limits.free_guesses_per_source,
             guess_delay: limits.guess_delay,

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::Platform;
+use platform_actors::abandoned_uploads;
 use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
+use platform_actors::model::links::Links;
 use platform_actors::store::{self, Connections, Database};
+use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
 use crate::auth::Authenticator;
@@ -150,25 +154,31 @@ impl Server {
                 edge.cors.forget(changed);
             })
         };
-        let watching = actix_web::rt::spawn(changes);
-        let upkeep = actix_web::rt::spawn(telemetry::keep_up());
-        let sweeping = store::binaries::sweep_hourly(self.edge.platform.database().clone());
-        let sweeping = actix_web::rt::spawn(sweeping);
-        let bulk_updates = actix_web::rt::spawn(self.edge.platform.clone().keep_bulk_updates_going());
-        let partitions =
-            store::measurement_partitions::make_partitions_hourly(self.edge.platform.database().clone());
-        let partitioning = actix_web::rt::spawn(partitions);
-        let serving = actix_web::rt::spawn(self.http);
+        let watching = spawn(changes);
+        let upkeep = self.keep_up();
+        let serving = spawn(self.http);
         stop.await;
         stop_gracefully(&self.edge, &handle, self.shutdown).await;
         // It ended: `stop` has returned.
         drop(serving.await);
         watching.abort();
-        upkeep.abort();
-        sweeping.abort();
-        bulk_updates.abort();
-        partitioning.abort();
+        upkeep.iter().for_each(JoinHandle::abort);
         self.edge.platform.stop();
+    }
+
+    /// What goes on beside the requests, for as long as the server runs.
+    fn keep_up(&self) -> [JoinHandle<()>; 6] {
+        let platform = || self.edge.platform.clone();
+        let database = || self.edge.platform.database().clone();
+        let links = || Links::new(self.edge.fallback_base.clone());
+        [
+            spawn(telemetry::keep_up()),
+            spawn(store::binaries::sweep_hourly(database())),
+            spawn(store::measurement_partitions::make_partitions_hourly(database())),
+            spawn(platform().keep_bulk_updates_going()),
+            spawn(abandoned_uploads::remove_hourly(platform(), links())),
+            spawn(platform().watch_silence(links())),
+        ]
     }
 }
 

@@ -28,6 +28,10 @@ pub enum Noun {
     Alarm,
     /// A measurement.
     Measurement,
+    /// An event.
+    Event,
+    /// The file of an event.
+    EventBinary,
     /// An audit record.
     AuditRecord,
     /// A group of users.
@@ -49,6 +53,8 @@ impl fmt::Display for Noun {
             Self::Binary => "binary",
             Self::Alarm => "alarm",
             Self::Measurement => "measurement",
+            Self::Event => "event",
+            Self::EventBinary => "binary",
             Self::AuditRecord => "audit record",
             Self::Group => "group",
             Self::Role => "role",

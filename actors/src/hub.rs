@@ -13,7 +13,8 @@ use bytes::Bytes;
 
 use crate::bayeux::{Channel, Pattern, Resource};
 use crate::model::alarm::Alarm;
-use crate::model::id::{AlarmId, ManagedObjectId, MeasurementId, TenantId};
+use crate::model::event;
+use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, TenantId};
 use crate::model::links::{Links, encode};
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
@@ -59,6 +60,12 @@ pub enum Event {
     ManagedObjectUpdated(Arc<ManagedObject>),
     /// A managed object is gone; only its id is told.
     ManagedObjectDeleted(ManagedObjectId),
+    /// A new event.
+    EventCreated(Arc<event::Event>),
+    /// A changed event, or a change of its file.
+    EventUpdated(Arc<event::Event>),
+    /// An event is gone; only its id is told.
+    EventDeleted(EventId),
 }
 
 /// Tells everyone who listens to a channel.
@@ -259,6 +266,7 @@ impl Event {
             Self::ManagedObjectCreated(_) | Self::ManagedObjectUpdated(_) | Self::ManagedObjectDeleted(_) => {
                 Resource::ManagedObjects
             }
+            Self::EventCreated(_) | Self::EventUpdated(_) | Self::EventDeleted(_) => Resource::Events,
         }
     }
 
@@ -272,6 +280,9 @@ impl Event {
             Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),
             Self::ManagedObjectUpdated(object) => ("UPDATE", encode(&**object, links)),
             Self::ManagedObjectDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+            Self::EventCreated(event) => ("CREATE", encode(&**event, links)),
+            Self::EventUpdated(event) => ("UPDATE", encode(&**event, links)),
+            Self::EventDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
         };
         let head =
             format!(r#"{{"channel":"{channel}","id":"{id}","data":{{"realtimeAction":"{action}","data":"#);

@@ -10,6 +10,8 @@
 //!     ├── BulkAlarmUpdate      alarms that are changed together, step by step
 //!     └── SessionActor         subscriptions, queue, parked connect
 //! Writer                       one per actor thread: group commit
+//! Heartbeats                   one per actor thread: when devices were heard
+//! Presence                     which device users are connected
 //! ```
 //!
 //! # Reading order
@@ -25,18 +27,22 @@
 //! - A crash means forget and reload: memory is a cache, PostgreSQL is the truth.
 //! - Every write carries its premise in SQL. When it no longer holds, the actor reloads and decides once more.
 
+pub mod abandoned_uploads;
 pub mod bayeux;
 mod bulk_alarm_update;
 pub mod device;
 pub mod error;
+mod heartbeats;
 pub mod hub;
 pub mod limits;
 pub mod metrics;
 pub mod model;
 pub mod naming;
 pub mod platform;
+mod presence;
 pub mod registry;
 pub mod session;
+mod silence;
 pub mod store;
 pub mod tenant;
 mod writer;

@@ -42,6 +42,10 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of one file: 50 MB (document 2, Limits; I-12, V-07).
     pub binary_bytes: usize,
+    /// Bytes of one chunk of a file that comes in chunks: 5 MB (document 2, Limits; V-07).
+    pub binary_chunk_bytes: usize,
+    /// A file of which no further chunk came for this long is given up, so that a device may go on after days offline.
+    pub incomplete_upload: Duration,
     /// Bytes of one Bayeux request body or WebSocket message.
     pub bayeux_bytes: usize,
     /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
@@ -61,6 +65,15 @@ pub struct Limits {
     pub bulk_alarm_lease: Duration,
     /// A device actor that was idle this long stops; the next message starts it again.
     pub device_idle: Duration,
+    /// How often silent devices are looked for; at least every 60 seconds.
+    pub silence_sweep: Duration,
+    /// After all servers were away a silent device gets this long beyond its interval, until it counts as silent.
+    pub silence_grace: Duration,
+    /// A device's last message is written down once in an eighth of its interval, and at least this often when it is heard
+    ///
+    pub heartbeat_pause: Duration,
+    /// So long a server process that died is believed to hold the connections it held; renewed three times as often.
+    pub presence_lease: Duration,
     /// Wrong passwords of one account that cost no delay: people mistype.
     pub free_guesses_per_account: u32,
     /// Wrong passwords from one source (an address, of IPv6 a network of 64 bits) that cost no delay: many share one.
@@ -91,6 +104,8 @@ impl Default for Limits {
             sessions_per_user: None,
             body_bytes: 16 << 20,
             binary_bytes: 50 << 20,
+            binary_chunk_bytes: 5 << 20,
+            incomplete_upload: Duration::from_secs(7 * 24 * 3600),
             bayeux_bytes: 256 << 10,
             socket_ping: Duration::from_secs(30),
             statement_timeout: Duration::from_secs(30),
@@ -100,6 +115,10 @@ impl Default for Limits {
             bulk_alarm_reply: Duration::from_millis(500),
             bulk_alarm_lease: Duration::from_secs(15),
             device_idle: Duration::from_secs(600),
+            silence_sweep: Duration::from_secs(10),
+            silence_grace: Duration::from_secs(60),
+            heartbeat_pause: Duration::from_secs(300),
+            presence_lease: Duration::from_secs(60),
             free_guesses_per_account: 5,
             free_guesses_per_source: 20,
             guess_delay: Duration::from_millis(100),

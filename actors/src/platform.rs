@@ -12,14 +12,18 @@ use tokio::time::{sleep, timeout};
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates, delete_alarms};
 use crate::device::{self, DeviceActor, NewMeasurements, NewObject, RememberedMappings};
 use crate::error::{Error, Result};
+use crate::heartbeats::{Forget, Heartbeats};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
 use crate::model::alarm::AlarmFilter;
-use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::event::{Event, EventFilter, NewEvent};
+use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
+use crate::model::origin::Origin;
 use crate::model::units::SystemOfUnits;
+use crate::presence::Presence;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
 use crate::store::Database;
@@ -34,6 +38,7 @@ pub struct Platform {
     limits: Arc<Limits>,
     ids: Arc<IdGenerator>,
     threads: Vec<ActorThread>,
+    presence: Addr<Presence>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     bulk_alarm_updates: Arc<BulkAlarmUpdates>,
 }
@@ -51,6 +56,7 @@ pub enum BulkProgress {
 struct ActorThread {
     arbiter: ArbiterHandle,
     writer: WriterHandle,
+    heartbeats: Addr<Heartbeats>,
 }
 
 /// A tenant as the edge sees it.
@@ -94,15 +100,34 @@ impl Platform {
     /// # Errors
     /// `Unavailable` when PostgreSQL is away.
     pub async fn start(database: Database, limits: Limits, actor_threads: usize) -> Result<Arc<Self>> {
-        let ids = Arc::new(IdGenerator::new(database.draw_process_number().await?));
-        let threads = (0..actor_threads.max(1))
+        let process = database.draw_process_number().await?;
+        let ids = Arc::new(IdGenerator::new(process));
+        let writers = (0..actor_threads.max(1))
             .map(|_| {
                 let arbiter = Arbiter::new().handle();
-                Ok(ActorThread { writer: Writer::start_in(&arbiter, &database, &limits)?, arbiter })
+                Ok((Writer::start_in(&arbiter, &database, &limits)?, arbiter))
             })
-            .collect::<Result<_>>()?;
-        let (tenants, bulk_alarm_updates) = (RwLock::default(), Arc::default());
-        Ok(Arc::new(Self { database, limits: Arc::new(limits), ids, threads, tenants, bulk_alarm_updates }))
+            .collect::<Result<Vec<_>>>()?;
+        let limits = Arc::new(limits);
+        let watched = Presence::new(database.clone(), process, &limits);
+        let presence = Presence::start_in_arbiter(&writers[0].1, |_| watched);
+        Ok(Arc::new_cyclic(|platform| {
+            let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
+                let heartbeats = Heartbeats::new(database.clone(), limits.clone(), platform.clone());
+                let heartbeats = Heartbeats::start_in_arbiter(&arbiter, |_| heartbeats);
+                ActorThread { arbiter, writer, heartbeats }
+            };
+            let threads = writers.into_iter().map(thread).collect();
+            Self {
+                database: database.clone(),
+                limits: limits.clone(),
+                ids,
+                threads,
+                presence,
+                tenants: RwLock::default(),
+                bulk_alarm_updates: Arc::default(),
+            }
+        }))
     }
 
     /// The database, for reads.
@@ -170,6 +195,8 @@ impl Platform {
             tenant: tenant.clone(),
             database: self.database.clone(),
             writer: thread.writer.clone(),
+            heartbeats: thread.heartbeats.clone(),
+            presence: self.presence.clone(),
             hub: hub.clone(),
             ids: self.ids.clone(),
             devices: devices.clone(),
@@ -258,13 +285,22 @@ impl Platform {
                     self.forget_options(&tenant);
                     on_change(Changed::Options(&tenant));
                 }
+                Seen::AvailabilityChanged(tenant, object) => self.forget_rhythm(Some((tenant, object))),
                 Seen::Gap => {
                     self.tenants.read().values().for_each(|tenant| tenant.forget_options());
+                    self.forget_rhythm(None);
                     on_change(Changed::Anything);
                 }
             }
         }
         watching.abort();
+    }
+
+    /// How often a device is written down depends on what it asks for.
+    fn forget_rhythm(&self, device: Option<(TenantId, ManagedObjectId)>) {
+        for thread in &self.threads {
+            thread.heartbeats.do_send(Forget { device: device.clone() });
+        }
     }
 
     fn end_sessions(&self, tenant: &TenantId, user: Option<String>) {
@@ -358,6 +394,27 @@ impl Tenant {
     pub async fn create_measurements(&self, new: NewMeasurements) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
         device::measure(&self.contexts[place(first, self.contexts.len())], new).await
+    }
+
+    /// Creates an event; see [`device::create_event`].
+    ///
+    /// # Errors
+    /// `Invalid` when the source does not exist, `Forbidden`; `Unavailable` or `Database`: then nothing was published.
+    pub async fn create_event(&self, new: NewEvent, origin: &Origin) -> Result<Arc<Event>> {
+        // By way of the thread of its source, so that what is told of a source has one order.
+        let context = &self.contexts[place(new.source, self.contexts.len())];
+        device::create_event(context, EventId(self.ids.next()), new, origin).await
+    }
+
+    /// Deletes what a filter finds; see [`device::delete_events`].
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+    pub async fn delete_events(&self, filter: &EventFilter, origin: &Origin) -> Result<()> {
+        match self.contexts.first() {
+            Some(context) => device::delete_events(context, filter, origin).await,
+            None => Ok(()),
+        }
     }
 
     /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).

@@ -9,7 +9,9 @@ use actix::prelude::*;
 
 use crate::device::{self, DeviceActor};
 use crate::model::id::ManagedObjectId;
+use crate::model::origin::is_device_user;
 use crate::model::units::SystemOfUnits;
+use crate::presence::{Appeared, Vanished};
 use crate::session::{ClientId, End, Home, SessionActor};
 
 /// Starts the actor of a device, unless it lives. Replies with its address.
@@ -38,6 +40,14 @@ pub enum AcknowledgementExtension {
     Requested,
     /// It was not.
     Absent,
+}
+
+/// A session holds a connection for the first time. Sent by the session of a device user.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct SessionConnected {
+    pub(crate) client: ClientId,
+    pub(crate) user: Arc<str>,
 }
 
 /// A session is over. Sent by the session itself.
@@ -116,6 +126,16 @@ impl Handler<StartSession> for TenantActor {
     }
 }
 
+impl Handler<SessionConnected> for TenantActor {
+    type Result = ();
+
+    fn handle(&mut self, SessionConnected { client, user }: SessionConnected, _: &mut Self::Context) {
+        if let Some((_, context)) = self.devices.first() {
+            context.presence.do_send(Appeared { tenant: context.tenant.clone(), user, client });
+        }
+    }
+}
+
 impl Handler<SessionEnded> for TenantActor {
     type Result = ();
 
@@ -125,6 +145,10 @@ impl Handler<SessionEnded> for TenantActor {
             if of_user.is_empty() {
                 self.sessions_of_user.remove(&ended.user);
             }
+        }
+        if let Some((_, context)) = self.devices.first().filter(|_| is_device_user(&ended.user)) {
+            let SessionEnded { client, user } = ended;
+            context.presence.do_send(Vanished { tenant: context.tenant.clone(), user, client });
         }
     }
 }

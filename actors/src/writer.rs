@@ -19,11 +19,13 @@ use tokio_postgres::Statement;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::model::alarm::Alarm;
+use crate::model::event::Event;
 use crate::model::id::{BinaryId, ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::store::Database;
 use crate::store::alarms::{self, AlarmUpdate, SentAlarm};
 use crate::store::binaries;
+use crate::store::events::{self, SentEvent, ShownSource};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 use crate::store::measurements::{self, SentMeasurements};
 
@@ -36,6 +38,8 @@ pub(crate) enum Change {
     InsertMeasurements(TenantId, Arc<SentMeasurements>),
     InsertManagedObject(TenantId, Arc<ManagedObject>),
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
+    InsertEvent(TenantId, Arc<SentEvent>),
+    UpdateEvent(TenantId, Arc<Event>),
     /// An object, and the upload that becomes its content.
     InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
     /// A change, and the upload that becomes the content.
@@ -61,6 +65,8 @@ pub(crate) enum Written {
     Alarm(Box<Alarm>),
     /// The managed object as it stands now.
     ManagedObject(Box<ManagedObject>),
+    /// Stored as given; what is shown of its source.
+    EventOf(Box<ShownSource>),
     /// The premise did not hold: nothing was written, the sender's memory is stale.
     Stale,
 }
@@ -255,6 +261,8 @@ struct ByKind<'a> {
     measurements: Vec<(&'a TenantId, &'a SentMeasurements)>,
     new_objects: Vec<(&'a TenantId, &'a ManagedObject)>,
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
+    events: Vec<(&'a TenantId, &'a SentEvent)>,
+    event_updates: Vec<(&'a TenantId, &'a Event)>,
     uploads: Vec<(&'a TenantId, ManagedObjectId, BinaryId)>,
 }
 
@@ -269,6 +277,8 @@ impl<'a> ByKind<'a> {
                 Change::InsertMeasurements(tenant, sent) => by.measurements.push((tenant, sent)),
                 Change::InsertManagedObject(tenant, object) => by.new_objects.push((tenant, object)),
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
+                Change::InsertEvent(tenant, event) => by.events.push((tenant, event)),
+                Change::UpdateEvent(tenant, event) => by.event_updates.push((tenant, event)),
                 Change::InsertBinary(tenant, object, binary) => {
                     by.new_objects.push((tenant, object));
                     by.uploads.extend(object.id.map(|id| (tenant, id, *binary)));
@@ -293,6 +303,8 @@ impl<'a> ByKind<'a> {
             self.measurements.iter().any(|(_, sent)| sent.measurements.len() > 1),
             !self.new_objects.is_empty(),
             !self.object_updates.is_empty(),
+            !self.events.is_empty(),
+            !self.event_updates.is_empty(),
             !self.uploads.is_empty(),
         ];
         used.into_iter().filter(|used| *used).count() == 1
@@ -309,7 +321,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, raised, counted, updated, measured, objects, changed, attached, committed) = tokio::join!(
+    let (begun, raised, counted, updated, measured, objects, changed, events, new_texts, attached, committed) = tokio::join!(
         biased;
         bracket("BEGIN"),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
@@ -318,6 +330,8 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         measurements::insert_measurements(client, &statements.measurements, &mut by.measurements),
         managed_objects::insert_managed_objects(client, &statements.insert_objects, &by.new_objects),
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
+        events::insert_events(client, &statements.insert_events, &by.events),
+        events::update_events(client, &statements.update_events, &by.event_updates),
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
@@ -326,12 +340,16 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
     let measured = measured?;
     objects?;
     let (mut changed, attached) = (changed?, attached?);
+    let (mut events, new_texts) = (events?, new_texts?);
     committed?;
 
     let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
     let alarm = |found: Option<Alarm>| found.map_or(Written::Stale, |alarm| Written::Alarm(Box::new(alarm)));
     let object = |found: Option<ManagedObject>| {
         found.map_or(Written::Stale, |object| Written::ManagedObject(Box::new(object)))
+    };
+    let event = |found: Option<ShownSource>| {
+        found.map_or(Written::Stale, |source| Written::EventOf(Box::new(source)))
     };
     let outcome = |change: &Change| match change {
         Change::RaiseAlarm(_, sent) => alarm(raised.remove(&alarms::key(&sent.alarm))),
@@ -340,6 +358,8 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         Change::InsertMeasurements(_, sent) => stored(sent.are_among(&measured)),
         Change::InsertManagedObject(..) => Written::Stored,
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
+        Change::InsertEvent(_, sent) => event(sent.event.id.and_then(|id| events.remove(&id.0))),
+        Change::UpdateEvent(_, event) => stored(event.id.is_some_and(|id| new_texts.contains(&id.0))),
         Change::InsertBinary(.., binary) => stored(attached.contains(&binary.0)),
         Change::ReplaceBinary(_, update, binary) => {
             object(changed.remove(&update.id.0).filter(|_| attached.contains(&binary.0)))
@@ -356,6 +376,8 @@ struct Statements {
     measurements: measurements::Statements,
     insert_objects: Statement,
     update_objects: Statement,
+    insert_events: Statement,
+    update_events: Statement,
     delete_replaced_binaries: Statement,
     attach_uploads: Statement,
 }
@@ -369,6 +391,8 @@ impl Statements {
             measurements: measurements::Statements::prepare(client).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
+            insert_events: client.prepare_cached(events::INSERT).await?,
+            update_events: client.prepare_cached(events::UPDATE).await?,
             delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,
             attach_uploads: client.prepare_cached(binaries::ATTACH).await?,
         })

@@ -28,11 +28,26 @@ struct Created {
 /// # Errors
 /// The first device that was not answered 201.
 pub(crate) async fn create(target: &Arc<Target>, count: usize) -> Result<Vec<String>, Error> {
+    create_as(target, count, BODY).await
+}
+
+/// Creates `count` devices with this body; the ids in the order of the device indexes.
+///
+/// # Errors
+/// The first device that was not answered 201.
+pub(crate) async fn create_as(target: &Arc<Target>, count: usize, body: &str) -> Result<Vec<String>, Error> {
+    let request: Arc<[u8]> = target.post(PATH, body).into();
     let progress = Arc::new(Progress::count("creating devices", count));
     let cursor = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for _ in 0..CONNECTIONS.min(count) {
-        workers.spawn(create_some(Arc::clone(target), Arc::clone(&cursor), count, Arc::clone(&progress)));
+        workers.spawn(create_some(
+            Arc::clone(target),
+            Arc::clone(&request),
+            Arc::clone(&cursor),
+            count,
+            Arc::clone(&progress),
+        ));
     }
     let mut ids = Vec::with_capacity(count);
     while let Some(created) = workers.join_next().await {
@@ -43,13 +58,13 @@ pub(crate) async fn create(target: &Arc<Target>, count: usize) -> Result<Vec<Str
 
 async fn create_some(
     target: Arc<Target>,
+    request: Arc<[u8]>,
     cursor: Arc<AtomicUsize>,
     count: usize,
     progress: Arc<Progress>,
 ) -> Result<Vec<String>, Error> {
     let step = "creating a device";
     let mut connection = target.connect().await?;
-    let request = target.post(PATH, BODY);
     let mut ids = Vec::new();
     while cursor.fetch_add(1, Ordering::Relaxed) < count {
         let response = connection.call(step, &request).await?;

@@ -18,7 +18,7 @@ pub(crate) enum Watch {
     All,
 }
 
-/// What is known of a posted alarm.
+/// What is known of a posted row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// No answer, or a 5xx: it may be stored and delivered, or not.
@@ -50,6 +50,8 @@ pub(crate) struct Ledger {
     /// Receivers that watch each device by its own channel.
     watchers: Vec<u32>,
     wildcard_watchers: u32,
+    /// Posts of several rows: device, first sequence, number.
+    collections: Vec<(u32, u32, u32)>,
     expected: u64,
     delivered: u64,
     faults: Faults,
@@ -61,10 +63,11 @@ struct Faults {
     reordered: u64,
     unexpected: u64,
     lost: u64,
+    torn: u64,
     examples: Vec<String>,
 }
 
-/// The verdict over a run. Clean means: nothing lost, doubled, reordered or unexpected.
+/// The verdict over a run. Clean means: nothing lost, doubled, reordered, unexpected or torn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Audit {
     /// Alarms answered 201.
@@ -83,6 +86,8 @@ pub(crate) struct Audit {
     pub(crate) reordered: u64,
     /// Deliveries of alarms that were refused, never posted, or of a device the receiver does not watch.
     pub(crate) unexpected: u64,
+    /// Collections of which a part arrived and a part did not.
+    pub(crate) torn: u64,
     /// The first faults in words.
     pub(crate) examples: Vec<String>,
 }
@@ -90,7 +95,7 @@ pub(crate) struct Audit {
 impl Audit {
     /// Whether every acknowledged alarm reached every watcher exactly once and in order.
     pub(crate) fn is_clean(&self) -> bool {
-        self.lost == 0 && self.doubled == 0 && self.reordered == 0 && self.unexpected == 0
+        [self.lost, self.doubled, self.reordered, self.unexpected, self.torn] == [0; 5]
     }
 }
 
@@ -102,6 +107,7 @@ impl Ledger {
             receivers: Vec::new(),
             watchers: vec![0; devices],
             wildcard_watchers: 0,
+            collections: Vec::new(),
             expected: 0,
             delivered: 0,
             faults: Faults::default(),
@@ -129,6 +135,18 @@ impl Ledger {
         let sequences = &mut self.outcomes[device as usize];
         sequences.push(Outcome::Unknown);
         sequences.len() as u32 - 1
+    }
+
+    /// The sequence of the first of so many rows that are posted together.
+    pub(crate) fn post_rows(&mut self, device: u32, rows: u32) -> u32 {
+        let first = self.post(device);
+        for _ in 1..rows {
+            self.post(device);
+        }
+        if rows > 1 {
+            self.collections.push((device, first, rows));
+        }
+        first
     }
 
     /// Notes the answer to a post.
@@ -180,6 +198,7 @@ impl Ledger {
                 }
             }
         }
+        self.audit_collections(&mut faults);
         let count = |outcome| self.outcomes.iter().flatten().filter(|is| **is == outcome).count() as u64;
         Audit {
             acknowledged: count(Outcome::Acknowledged),
@@ -190,7 +209,26 @@ impl Ledger {
             doubled: faults.doubled,
             reordered: faults.reordered,
             unexpected: faults.unexpected,
+            torn: faults.torn,
             examples: faults.examples,
+        }
+    }
+
+    fn audit_collections(&self, faults: &mut Faults) {
+        for (id, receiver) in self.receivers.iter().enumerate() {
+            for &(device, first, rows) in &self.collections {
+                let next = match receiver.watch {
+                    Watch::Device(watched) if watched == device => receiver.next[0],
+                    Watch::Device(_) => continue,
+                    Watch::All => receiver.next[device as usize],
+                };
+                let missing =
+                    |sequence: &u32| *sequence >= next || receiver.gaps.contains(&(device, *sequence));
+                let missed = (first..first + rows).filter(missing).count() as u32;
+                if missed != 0 && missed != rows {
+                    faults.torn(id, device, first);
+                }
+            }
         }
     }
 
@@ -234,9 +272,14 @@ impl Faults {
         self.describe("lost", receiver, device, sequence);
     }
 
+    fn torn(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
+        self.torn += 1;
+        self.describe("torn", receiver, device, sequence);
+    }
+
     fn describe(&mut self, fault: &str, receiver: ReceiverId, device: u32, sequence: u32) {
         if self.examples.len() < EXAMPLES {
-            self.examples.push(format!("{fault}: receiver {receiver}, device {device}, alarm {sequence}"));
+            self.examples.push(format!("{fault}: receiver {receiver}, device {device}, row {sequence}"));
         }
     }
 }

@@ -139,3 +139,27 @@ fn alarm_of_unknown_outcome_may_arrive_or_not_but_never_twice() {
     ledger.deliver(2, 0, first);
     assert_eq!(faults(ledger), [0, 1, 0, 0]);
 }
+
+#[test]
+fn collection_that_arrived_in_part_is_torn_whatever_its_answer() {
+    for outcome in [Outcome::Unknown, Outcome::Acknowledged] {
+        let mut ledger = Ledger::new(1);
+        ledger.add_receiver(Watch::All);
+        let first = ledger.post_rows(0, 3);
+        (first..3).for_each(|row| ledger.settle(0, row, outcome));
+        ledger.deliver(0, 0, 0);
+        ledger.deliver(0, 0, 2);
+        let audit = ledger.audit();
+        assert_eq!((audit.torn, audit.is_clean()), (1, false));
+    }
+}
+
+#[test]
+fn collection_of_unknown_outcome_may_be_whole_or_absent() {
+    let mut ledger = Ledger::new(2);
+    ledger.add_receiver(Watch::All);
+    ledger.post_rows(0, 3);
+    ledger.post_rows(1, 3);
+    (0..3).for_each(|row| ledger.deliver(0, 1, row));
+    assert!(ledger.audit().is_clean());
+}

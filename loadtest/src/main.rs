@@ -6,25 +6,32 @@
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
-mod alarm;
 mod audience;
 mod bayeux;
+mod body;
 mod cli;
 mod connection;
+mod data;
 mod devices;
 mod error;
 mod inventory;
 mod ledger;
 mod long_polling;
 mod mark;
+mod poster;
 mod progress;
+mod read_back;
 mod report;
 mod response;
 mod run;
 mod scenario;
+mod schedule;
+mod server_child;
 mod server_process;
 mod target;
+mod vigil;
 mod websocket;
+mod year;
 
 use std::process::ExitCode;
 

@@ -1,13 +1,19 @@
-//! The mark every posted alarm carries, by which its notifications are recognised without parsing them.
+//! The mark every posted row carries, by which it is recognised in notifications and lists without parsing them.
 
 use std::fmt;
 
 use memchr::memmem;
 
+/// Bits of the sequence in the mark of a measurement.
+const SEQUENCE_BITS: u32 = 32;
+
+/// Below this a 64-bit float holds every whole number: 2^53.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
 /// Name of the fragment that holds the mark.
 pub(crate) const FRAGMENT: &str = "loadtest_Sequence";
 
-/// Which alarm of which run this is, and when it was due. Travels as the text `run-device-sequence-due` in the
+/// Which row of which run this is, and when it was due. Travels as the text `run-device-sequence-due` in the
 /// fragment `loadtest_Sequence`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
@@ -15,9 +21,9 @@ pub(crate) struct Mark {
     pub(crate) run: u32,
     /// Index of the device in this run.
     pub(crate) device: u32,
-    /// Position of the alarm among those of its device, from 0.
+    /// Position of the row among those of its device, from 0.
     pub(crate) sequence: u32,
-    /// When the alarm was due to be posted, in microseconds since the start of the run.
+    /// When the row was due to be posted, in microseconds since the start of the run.
     pub(crate) due: u64,
 }
 
@@ -28,6 +34,27 @@ impl fmt::Display for Mark {
 }
 
 impl Mark {
+    /// The mark so many rows behind this one.
+    pub(crate) fn following(self, rows: u32) -> Self {
+        Self { sequence: self.sequence + rows, ..self }
+    }
+
+    /// Device and sequence as one number that a 64-bit float holds exactly: the mark of a measurement is a reading like
+    /// its others, because a text among them would make it another kind of measurement.
+    pub(crate) fn number(self) -> u64 {
+        u64::from(self.device) << SEQUENCE_BITS | u64::from(self.sequence)
+    }
+
+    /// The mark of a measurement, from its readings; `None` when they are no mark.
+    pub(crate) fn of_readings(run: f64, number: f64) -> Option<Self> {
+        let whole = |reading: f64| {
+            (reading.fract() == 0.0 && (0.0..LARGEST_WHOLE).contains(&reading)).then_some(reading as u64)
+        };
+        let (run, number) = (u32::try_from(whole(run)?).ok()?, whole(number)?);
+        let device = u32::try_from(number >> SEQUENCE_BITS).ok()?;
+        Some(Self { run, device, sequence: number as u32, due: 0 })
+    }
+
     /// All marks in a JSON text, in order; whatever else the text holds is skipped.
     pub(crate) fn scan(text: &[u8]) -> impl Iterator<Item = Self> + '_ {
         let starts = memmem::find_iter(text, FRAGMENT);
@@ -69,6 +96,15 @@ mod tests {
             r#"[{{"data":{{"{FRAGMENT}":"{first}","x":1}}}},{{"{FRAGMENT}" : "{second}"}},{{"channel":"/meta/connect"}}]"#
         );
         assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [first, second]);
+    }
+
+    #[test]
+    fn mark_of_a_measurement_survives_as_a_float() {
+        let mark = Mark { run: u32::MAX, device: 100_000, sequence: u32::MAX, due: 0 };
+        assert_eq!(Mark::of_readings(f64::from(mark.run), mark.number() as f64), Some(mark));
+        for (run, number) in [(-1.0, 0.0), (0.5, 0.0), (5e9, 0.0), (0.0, 0.5), (0.0, 1e30), (f64::NAN, 0.0)] {
+            assert_eq!(Mark::of_readings(run, number), None, "{run} {number}");
+        }
     }
 
     #[test]

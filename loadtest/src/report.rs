@@ -7,10 +7,10 @@ use std::path::Path;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::alarm::Answers;
 use crate::audience::Mishaps;
 use crate::error::Error;
 use crate::ledger::Audit;
+use crate::poster::Answers;
 
 /// Everything a scenario measured; parts it does not measure are absent.
 #[derive(Debug, Clone, Serialize)]
@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) seconds: f64,
     /// Whether everything the scenario promises held; decides the exit code.
     pub(crate) clean: bool,
-    /// Alarms posted.
+    /// What was posted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
     /// Notifications received.
@@ -43,6 +43,18 @@ pub(crate) struct Report {
     /// The verdict over the deliveries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ledger: Option<Audit>,
+    /// Posts at rising rates, step by step.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steps: Vec<Step>,
+    /// Ends and new starts of the server.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rounds: Vec<Round>,
+    /// What was counted and must have a certain value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) facts: Vec<Fact>,
+    /// Waits that are no requests.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) delays: Vec<Delay>,
     /// Reads by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reads: Vec<Reads>,
@@ -61,13 +73,74 @@ pub(crate) struct Latency {
     max_ms: f64,
 }
 
-/// Posts of alarms; latency runs from the due time to the answer.
+/// Posts; latency runs from the due time to the answer.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Posts {
     /// Answers 201 in the measured window, per second.
     per_second: f64,
+    /// Rows in these answers, per second, where a post holds more than one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows_per_second: Option<f64>,
     by_status: BTreeMap<String, u64>,
     latency: Latency,
+}
+
+/// Posts at one rate on a fixed schedule; latency runs from the due time to the answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Step {
+    /// Posts due per second.
+    pub(crate) rate: u32,
+    /// Answers 201 to measured posts, per second of the schedule.
+    pub(crate) per_second: f64,
+    /// Posts sent and not answered 201.
+    pub(crate) failed: u64,
+    /// Posts sent more than 10 ms after they were due, because every connection was waiting for an answer.
+    pub(crate) late: u64,
+    /// Posts that were not sent within 5 s.
+    pub(crate) unsent: u64,
+    /// Whether the server failed, left posts unsent, or took more than a second for one in a hundred.
+    pub(crate) broke: bool,
+    pub(crate) latency: Latency,
+}
+
+/// One end of the server under load, and what it held when it was there again.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Round {
+    /// From 1.
+    pub(crate) number: u32,
+    /// What was ended.
+    pub(crate) stop: &'static str,
+    /// Milliseconds of posting before.
+    pub(crate) ended_after_ms: u64,
+    /// Milliseconds from the end until the server was ready again.
+    pub(crate) ready_after_ms: u64,
+    /// Posts answered 4xx; there is no reason for any.
+    pub(crate) refused: u64,
+    /// All posts by answer.
+    pub(crate) by_status: BTreeMap<String, u64>,
+    /// The verdict over the rows.
+    pub(crate) ledger: Audit,
+}
+
+/// Something that was counted.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Fact {
+    /// What.
+    pub(crate) what: &'static str,
+    /// What came out.
+    pub(crate) found: String,
+    /// What should have.
+    pub(crate) expected: String,
+    /// Whether it did.
+    pub(crate) holds: bool,
+}
+
+/// How long something took that nobody asked for.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Delay {
+    /// From what to what.
+    pub(crate) kind: &'static str,
+    pub(crate) latency: Latency,
 }
 
 /// Reads of one kind; latency runs from the request to the whole answer.
@@ -137,11 +210,25 @@ impl Latency {
     }
 }
 
+impl Reads {
+    /// Whether all were answered 200, and 99 of 100 within so long. A request the server does not have is.
+    pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
+        self.by_status.keys().all(|status| *status == 200) && self.latency.is_within(milliseconds)
+    }
+}
+
 impl Posts {
     /// Figures of all posters over the measured seconds.
     pub(crate) fn of(answers: &Answers, seconds: f64) -> Self {
+        Self::of_rows(answers, seconds, 1)
+    }
+
+    /// The same where each post holds so many rows.
+    pub(crate) fn of_rows(answers: &Answers, seconds: f64, rows: u32) -> Self {
+        let per_second = answers.latency.len() as f64 / seconds;
         Self {
-            per_second: answers.latency.len() as f64 / seconds,
+            per_second,
+            rows_per_second: (rows > 1).then(|| per_second * f64::from(rows)),
             by_status: answers.by_status.clone(),
             latency: Latency::of(&answers.latency),
         }
@@ -220,6 +307,7 @@ impl Report {
         rows.push(("measured seconds", format!("{:.1}", self.seconds)));
         if let Some(posts) = &self.posts {
             rows.push(("posts/s", format!("{:.0}", posts.per_second)));
+            rows.extend(posts.rows_per_second.iter().map(|rate| ("rows/s", format!("{rate:.0}"))));
             rows.push(("posts by status", format!("{:?}", posts.by_status)));
             rows.push(("post latency", posts.latency.row()));
         }
@@ -227,6 +315,13 @@ impl Report {
             rows.push(("deliveries/s", format!("{:.0}", deliveries.per_second)));
             rows.push(("post-to-delivery latency", deliveries.latency.row()));
         }
+        rows.extend(self.steps.iter().map(|step| ("at a rate of", step.row())));
+        for round in &self.rounds {
+            rows.push(("round", round.row()));
+            rows.extend(round.ledger.examples.iter().map(|fault| ("", fault.clone())));
+        }
+        rows.extend(self.facts.iter().map(|fact| (fact.what, fact.row())));
+        rows.extend(self.delays.iter().map(|delay| (delay.kind, delay.latency.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
         rows.extend(self.memory.iter().flat_map(Memory::rows));
         rows.extend(self.cpu.iter().map(Cpu::row));
@@ -247,6 +342,60 @@ impl Latency {
             "p50 {:.2}  p90 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
             self.p50_ms, self.p90_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
         )
+    }
+}
+
+impl Step {
+    /// One line.
+    pub(crate) fn row(&self) -> String {
+        format!(
+            "{:>6}/s  answered {:.0}/s  p50 {:.2}  p99 {:.2}  max {:.2} ms  failed {}  late {}  unsent {}{}",
+            self.rate,
+            self.per_second,
+            self.latency.p50_ms,
+            self.latency.p99_ms,
+            self.latency.max_ms,
+            self.failed,
+            self.late,
+            self.unsent,
+            if self.broke { "  BROKE" } else { "" }
+        )
+    }
+}
+
+impl Round {
+    /// Whether nothing was lost, doubled, torn, refused or made up, and something was written at all.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.ledger.is_clean() && self.refused == 0 && self.ledger.acknowledged > 0
+    }
+
+    /// One line.
+    pub(crate) fn row(&self) -> String {
+        format!(
+            "{:>2} {:<8} after {:.1} s, ready {:.1} s later; rows {}; posts {:?}  {}",
+            self.number,
+            self.stop,
+            self.ended_after_ms as f64 / 1000.0,
+            self.ready_after_ms as f64 / 1000.0,
+            self.ledger.row(),
+            self.by_status,
+            if self.is_clean() { "clean" } else { "NOT CLEAN" }
+        )
+    }
+}
+
+impl Fact {
+    /// A number that must be so large.
+    pub(crate) fn number(what: &'static str, found: usize, expected: usize) -> Self {
+        let holds = found == expected;
+        Self { what, found: found.to_string(), expected: expected.to_string(), holds }
+    }
+
+    fn row(&self) -> String {
+        match self.holds {
+            true => self.found.clone(),
+            false => format!("{} INSTEAD OF {}", self.found, self.expected),
+        }
     }
 }
 
@@ -301,7 +450,7 @@ impl Mishaps {
 impl Audit {
     fn row(&self) -> String {
         format!(
-            "acknowledged {}  unknown {}  expected {}  delivered {}  lost {}  doubled {}  reordered {}  unexpected {}",
+            "acknowledged {}  unknown {}  expected {}  delivered {}  lost {}  doubled {}  reordered {}  unexpected {}  torn {}",
             self.acknowledged,
             self.unknown,
             self.expected,
@@ -309,7 +458,8 @@ impl Audit {
             self.lost,
             self.doubled,
             self.reordered,
-            self.unexpected
+            self.unexpected,
+            self.torn
         )
     }
 }

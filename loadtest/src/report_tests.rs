@@ -28,6 +28,10 @@ fn report() -> Report {
         cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0)),
         clients: Some(Mishaps::default()),
         ledger: Some(ledger),
+        steps: Vec::new(),
+        rounds: Vec::new(),
+        facts: Vec::new(),
+        delays: Vec::new(),
         reads: Vec::new(),
         devices_left: 0,
     }
@@ -42,7 +46,7 @@ fn table_shows_figures_faults_and_verdict() {
         "memory per held poll     209715 bytes",
         "after/held 1.067, growth only 1.100",
         "server 0.50 s (25.00 % of a core)  generator 1.00 s (50.0 %)",
-        "lost: receiver 0, device 0, alarm 0",
+        "lost: receiver 0, device 0, row 0",
         "verdict                  NOT CLEAN\n",
     ] {
         assert!(table.contains(line), "{line:?} not in\n{table}");
@@ -66,4 +70,53 @@ fn memory_is_absent_when_the_server_cannot_be_read() {
 #[test]
 fn percentiles_of_nothing_are_zero() {
     assert_eq!(Latency::of(&latency_histogram()).p99_ms, 0.0);
+}
+
+#[test]
+fn rows_steps_and_facts_are_shown() {
+    let mut answers = Answers::new();
+    answers.latency.record_n(2000, 10).unwrap();
+    let posts = Some(Posts::of_rows(&answers, 2.0, 100));
+    let latency = Latency::of(&answers.latency);
+    let step = Step { rate: 500, per_second: 499.6, failed: 1, late: 2, unsent: 3, broke: true, latency };
+    let facts = vec![Fact::number("reported twice", 2, 0), Fact::number("cleared once", 7, 7)];
+    let report = Report { posts, steps: vec![step], facts, ledger: None, ..report() };
+    let table = report.table();
+    for line in [
+        "posts/s                  5\n",
+        "rows/s                   500\n",
+        "at a rate of                500/s  answered 500/s  p50 2.00  p99 2.00  max 2.00 ms  failed 1  late 2  unsent 3  BROKE\n",
+        "reported twice           2 INSTEAD OF 0\n",
+        "cleared once             7\n",
+    ] {
+        assert!(table.contains(line), "{line:?} not in\n{table}");
+    }
+}
+
+#[test]
+fn round_is_clean_only_when_all_that_was_acknowledged_is_there_and_nothing_was_refused() {
+    let round = |ledger: Audit, refused| Round {
+        number: 1,
+        stop: "kill",
+        ended_after_ms: 1500,
+        ready_after_ms: 2500,
+        refused,
+        by_status: BTreeMap::new(),
+        ledger,
+    };
+    let audit = |outcome, arrives| {
+        let mut ledger = Ledger::new(1);
+        let receiver = ledger.add_receiver(Watch::All);
+        let sequence = ledger.post(0);
+        ledger.settle(0, sequence, outcome);
+        if arrives {
+            ledger.deliver(receiver, 0, sequence);
+        }
+        ledger.audit()
+    };
+    assert!(round(audit(Outcome::Acknowledged, true), 0).is_clean());
+    assert!(!round(audit(Outcome::Acknowledged, false), 0).is_clean());
+    assert!(!round(audit(Outcome::Acknowledged, true), 1).is_clean());
+    // Nothing was acknowledged: nothing was proved.
+    assert!(!round(audit(Outcome::Unknown, true), 0).is_clean());
 }

@@ -73,15 +73,30 @@ impl Run {
         self.observed().ledger.add_receiver(watch)
     }
 
-    /// Enters the next alarm of a device, due at `due`, into the ledger.
-    pub(crate) fn post(&self, device: u32, due: u64) -> Mark {
-        let sequence = self.observed().ledger.post(device);
+    /// Enters the next post of a device, due at `due`, into the ledger; gives the mark of its first row.
+    pub(crate) fn post(&self, device: u32, rows: u32, due: u64) -> Mark {
+        let sequence = self.observed().ledger.post_rows(device, rows);
         Mark { run: self.id, device, sequence, due }
     }
 
-    /// Notes the answer to a post.
-    pub(crate) fn settle(&self, mark: Mark, outcome: Outcome) {
-        self.observed().ledger.settle(mark.device, mark.sequence, outcome);
+    /// Notes the answer to a post, given the mark of its first row.
+    pub(crate) fn settle(&self, first: Mark, rows: u32, outcome: Outcome) {
+        let mut observed = self.observed();
+        for row in 0..rows {
+            observed.ledger.settle(first.device, first.sequence + row, outcome);
+        }
+    }
+
+    /// Notes everything that was found of a device when it was read back; lists may be in any order.
+    pub(crate) fn found(&self, receiver: ReceiverId, device: u32, mut marks: Vec<Mark>) {
+        marks.retain(|mark| mark.run == self.id);
+        marks.sort_unstable_by_key(|mark| (mark.device != device, mark.sequence));
+        let mut observed = self.observed();
+        for mark in marks {
+            // A row in the list of another device is as wrong as one never posted.
+            let sequence = if mark.device == device { mark.sequence } else { u32::MAX };
+            observed.ledger.deliver(receiver, device, sequence);
+        }
     }
 
     /// Notes every notification of this run in a batch; returns how many there were.

@@ -1,11 +1,21 @@
 //! The scenarios, and the frame they share: devices, memory readings, CPU readings, the report.
 
 mod alarms;
+mod availability;
+mod closed_loop;
+mod data;
+mod data_fill;
+mod durability;
 mod fanout;
 mod fleet;
 mod hold;
 mod inventory;
 mod inventory_fill;
+mod measurements;
+mod open_loop;
+mod sampling;
+mod series;
+mod series_fill;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,6 +44,13 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Fleet(settings) => Box::pin(fleet::run(&bench, settings)).await,
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
         cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
+        cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
+        cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
+        cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
+        cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
+        cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
+        cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
+        cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
@@ -60,8 +77,8 @@ impl Bench {
     fn new(common: &Common) -> Result<Self, Error> {
         let reach = if common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
         let target = Target::resolve(&common.url, reach, &common.user, &common.password)?;
-        let target = Arc::new(match &common.alarm_header {
-            Some(header) => target.with_alarm_header(header),
+        let target = Arc::new(match &common.post_header {
+            Some(header) => target.with_post_header(header),
             None => target,
         });
         let server = match (common.server_pid, reach) {
@@ -125,6 +142,10 @@ impl Bench {
             cpu: None,
             clients: None,
             ledger: None,
+            steps: Vec::new(),
+            rounds: Vec::new(),
+            facts: Vec::new(),
+            delays: Vec::new(),
             reads: Vec::new(),
             devices_left: 0,
         }

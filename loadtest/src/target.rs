@@ -16,6 +16,8 @@ use crate::error::Error;
 /// Connections opened from one source address before the next one is used; a source address has about 28,000
 /// ports.
 const CONNECTIONS_PER_SOURCE: u32 = 20_000;
+/// Asks for an answer with a body.
+const ACCEPT: &str = "Accept: application/json\r\n";
 /// How long one TCP connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -34,7 +36,7 @@ pub(crate) struct Target {
     address: SocketAddr,
     authority: String,
     authorization: String,
-    alarm_header: String,
+    post_headers: String,
     opened: AtomicU32,
 }
 
@@ -58,20 +60,40 @@ impl Target {
         if reach == Reach::Loopback && !address.ip().is_loopback() {
             return Err(refused("not a loopback address; --allow-remote-target lifts this"));
         }
-        let authorization = format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")));
         Ok(Self {
             address,
             authority: authority.to_owned(),
-            authorization,
-            alarm_header: String::new(),
+            authorization: basic(user, password),
+            post_headers: ACCEPT.to_owned(),
             opened: AtomicU32::new(0),
         })
     }
 
-    /// Sends this header, `Name: value`, with every posted alarm.
-    pub(crate) fn with_alarm_header(mut self, header: &str) -> Self {
-        self.alarm_header = format!("{}\r\n", header.trim());
+    /// Sends this header, `Name: value`, with every post that is measured.
+    pub(crate) fn with_post_header(mut self, header: &str) -> Self {
+        self.post_headers += &header_line(header);
         self
+    }
+
+    /// The same server, spoken to by another user.
+    pub(crate) fn with_user(&self, user: &str, password: &str) -> Self {
+        Self {
+            address: self.address,
+            authority: self.authority.clone(),
+            authorization: basic(user, password),
+            post_headers: self.post_headers.clone(),
+            opened: AtomicU32::new(0),
+        }
+    }
+
+    /// Complete header lines that every measured post is sent with; asks for an answer with a body.
+    pub(crate) fn post_headers(&self) -> &str {
+        &self.post_headers
+    }
+
+    /// The same without asking for a body.
+    pub(crate) fn quiet_post_headers(&self) -> &str {
+        self.post_headers.strip_prefix(ACCEPT).unwrap_or_default()
     }
 
     /// Host and port as the URL gave them.
@@ -124,18 +146,23 @@ impl Target {
 
     /// A complete POST request with a JSON body; asks for JSON back.
     pub(crate) fn post(&self, path: &str, body: &str) -> Vec<u8> {
-        self.post_with("", path, body)
+        self.request("POST", ACCEPT, path, body)
     }
 
-    /// A complete POST request for an alarm.
-    pub(crate) fn post_alarm(&self, path: &str, body: &str) -> Vec<u8> {
-        self.post_with(&self.alarm_header, path, body)
+    /// A complete POST request with a JSON body and these complete header lines.
+    pub(crate) fn post_with(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
+        self.request("POST", headers, path, body)
     }
 
-    fn post_with(&self, header: &str, path: &str, body: &str) -> Vec<u8> {
+    /// A complete PUT request with a JSON body; asks for JSON back.
+    pub(crate) fn put(&self, path: &str, body: &str) -> Vec<u8> {
+        self.request("PUT", ACCEPT, path, body)
+    }
+
+    fn request(&self, method: &str, headers: &str, path: &str, body: &str) -> Vec<u8> {
         format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\
-             {header}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\
+             {headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             self.authority,
             self.authorization,
             body.len()
@@ -162,6 +189,15 @@ impl Target {
         )
         .into_bytes()
     }
+}
+
+/// A complete header line.
+pub(crate) fn header_line(header: &str) -> String {
+    format!("{}\r\n", header.trim())
+}
+
+fn basic(user: &str, password: &str) -> String {
+    format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
 }
 
 /// Lifts the soft limit of open files to the hard one; a poll is a file.

@@ -9,7 +9,6 @@ use platform_actors::model::alarm::{
     AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, TimeOrder, bulk_status,
 };
 use platform_actors::model::id::{AlarmId, ManagedObjectId};
-use platform_actors::model::reference::LinkKind;
 use platform_actors::model::role;
 use platform_actors::store;
 use platform_actors::store::bulk_alarm_updates::NewBulkAlarmUpdate;
@@ -191,7 +190,7 @@ fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
             return Ok(None);
         }
     }
-    let with_descendants = with_descendants(query)?;
+    let with_descendants = query.with_descendants()?;
     let source = query.get("source").map(ManagedObjectId::parse).transpose();
     let severities = query.list("severity").into_iter().map(Severity::parse).collect::<Result<_, _>>()?;
     let order = match query.flag("revert")? {
@@ -203,24 +202,4 @@ fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
     // A source that is no id is no error of the caller: it has no alarms.
     let Ok(source) = source else { return Ok(None) };
     Ok(Some(AlarmFilter { with_descendants, statuses, severities, types, source, date_from, date_to, order }))
-}
-
-/// Below which links the descendants of the source are meant too (A-01; the short names are those of a template, X-08).
-fn with_descendants(query: &Query) -> Result<Vec<LinkKind>> {
-    let mut kinds = Vec::new();
-    for (name, kind) in [
-        ("withSourceAssets", LinkKind::ChildAssets),
-        ("withAssets", LinkKind::ChildAssets),
-        ("withSourceDevices", LinkKind::ChildDevices),
-        ("withDevices", LinkKind::ChildDevices),
-    ] {
-        if query.flag(name)? != Some(true) {
-            continue;
-        }
-        if query.get("source").is_none() {
-            return Err(Error::Invalid(format!("Parameter '{name}' needs parameter 'source'")).into());
-        }
-        kinds.push(kind);
-    }
-    Ok(kinds)
 }

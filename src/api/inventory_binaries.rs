@@ -5,11 +5,7 @@
 
 use std::sync::Arc;
 
-use actix_web::body::SizedStream;
-use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use bytes::Bytes;
-use futures_util::{Stream, stream};
 use platform_actors::Error;
 use platform_actors::device::{DeleteManagedObject, NewObject, ReplaceBinary, UpdateManagedObject};
 use platform_actors::limits::Limits;
@@ -22,20 +18,19 @@ use platform_actors::model::managed_object::{Cascade, ManagedObjectFilter, NewMa
 use platform_actors::model::reference::WantedReferences;
 use platform_actors::model::role;
 use platform_actors::naming::naming;
+use platform_actors::store;
 use platform_actors::store::binaries::Upload;
-use platform_actors::store::{self, Database};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
+use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// What a form may hold beside object and file: boundaries, headers of parts, parts nobody asked for.
-const FRAMING: usize = 256 << 10;
 /// Bytes of the part `filesize`.
 const MAX_SIZE_TEXT: usize = 64;
 
@@ -101,14 +96,7 @@ pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>)
     caller.sees(&edge, id, WantedReferences::NONE).await?;
     let database = edge.platform.database().clone();
     let binary = store::binaries::get_binary(&database, &caller.tenant, id).await?;
-
-    let mut response = HttpResponse::Ok();
-    response.insert_header((header::CONTENT_TYPE, binary.content_type.clone()));
-    response.insert_header((header::CONTENT_DISPOSITION, binary.disposition()));
-    // What somebody uploaded is never to be taken for a page of this server.
-    response.insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
-    let length = binary.length.unsigned_abs();
-    Ok(response.body(SizedStream::new(length, Box::pin(content(database, caller.tenant.clone(), binary)))))
+    Ok(file::found(database, caller.tenant.clone(), binary))
 }
 
 /// `PUT /inventory/binaries/<id>`: replaces the content by the body as it is; 201 (I-12). The file name stays.
@@ -133,7 +121,7 @@ pub async fn update(
         return Err(ApiError::TooLarge { limit });
     }
     let mut upload = Upload::begin(database, &caller.tenant, edge.platform.next_id()).await?;
-    if let Err(refusal) = receive_body(&mut upload, &mut body, limit).await {
+    if let Err(refusal) = file::receive(&mut upload, &mut body, limit).await {
         body.refuse().await;
         return Err(refusal);
     }
@@ -238,7 +226,7 @@ async fn receive_file(
     let differs =
         || Error::invalid_value("filesize", size.unwrap_or_default(), "the number of bytes of 'file'");
     while let Some(chunk) = part.chunk().await? {
-        within(limits.binary_bytes, &upload, &chunk)?;
+        file::check_size(limits.binary_bytes, &upload, &chunk)?;
         if size.is_some_and(|size| upload.length() + chunk.len() as u64 > size) {
             return Err(differs().into());
         }
@@ -248,34 +236,4 @@ async fn receive_file(
         true => Ok((upload, name, content_type)),
         false => Err(differs().into()),
     }
-}
-
-async fn receive_body(upload: &mut Upload, body: &mut Unread, limit: usize) -> Result<()> {
-    while let Some(chunk) = body.chunk().await? {
-        within(limit, upload, &chunk)?;
-        upload.write(chunk).await?;
-    }
-    Ok(())
-}
-
-fn within(limit: usize, upload: &Upload, chunk: &Bytes) -> Result<()> {
-    match upload.length() + chunk.len() as u64 <= limit as u64 {
-        true => Ok(()),
-        false => Err(ApiError::TooLarge { limit }),
-    }
-}
-
-/// The bytes, chunk by chunk: the next is read when the connection has taken the last.
-fn content(database: Database, tenant: TenantId, binary: Binary) -> impl Stream<Item = Result<Bytes, Error>> {
-    stream::try_unfold((0, binary.length), move |(number, left)| {
-        let (database, tenant, id) = (database.clone(), tenant.clone(), binary.id);
-        async move {
-            if left <= 0 {
-                return Ok(None);
-            }
-            let bytes = store::binaries::read_chunk(&database, &tenant, id, number).await?;
-            let left = left - bytes.len() as i64;
-            Ok(Some((bytes, (number + 1, left))))
-        }
-    })
 }

@@ -21,7 +21,7 @@ use crate::server::Edge;
 /// # Errors
 /// 403 without role or ownership, 422 for a wrong body or an unknown source, 503 when it cannot be stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let origin = caller.data_origin(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     wire.check_content_type(&["measurement", "measurementCollection"])?;
     let links = origin.links.clone();
     let mut body = body.json(edge.limits().body_bytes).await?;

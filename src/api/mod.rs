@@ -4,6 +4,8 @@ pub mod alarms;
 pub mod audit;
 pub mod current_user;
 pub mod entry;
+pub mod event_binaries;
+pub mod events;
 pub mod groups;
 pub mod identity;
 pub mod inventory;

@@ -115,7 +115,7 @@ impl Caller {
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
-    pub fn data_origin(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
+    pub fn origin_of_data(&self, wire: &Wire, role: &str, api: Api) -> Result<Origin> {
         Ok(self.origin_in(wire.data_mode()?, wire, role, api))
     }
 
@@ -124,6 +124,7 @@ impl Caller {
             user: self.user.clone(),
             mode,
             authority: self.authority(role, api, Permission::Admin),
+            application_key: wire.application_key().map(Into::into),
             links: wire.links(),
         }
     }

@@ -66,6 +66,7 @@ impl ApiError {
             Noun::ExternalId => "identity",
             Noun::Alarm => "alarm",
             Noun::Measurement => "measurement",
+            Noun::Event | Noun::EventBinary => "event",
             Noun::AuditRecord => "audit",
             Noun::User | Noun::Group | Noun::Role => "user",
             Noun::Tenant | Noun::Option => "tenants",

@@ -3,6 +3,7 @@
 pub mod body;
 pub mod cors;
 pub mod error;
+pub mod file;
 pub mod middleware;
 pub mod multipart;
 pub mod paging;
@@ -71,6 +72,12 @@ impl Wire {
             Some(value) => Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?),
             None => Ok(ProcessingMode::Persistent),
         }
+    }
+
+    /// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
+    pub fn application_key(&self) -> Option<&str> {
+        let value = self.request.headers().get(naming().header("Application-Key"))?;
+        value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
     }
 
     /// The header `Content-Type` of the body, as far as it is text.

@@ -1,6 +1,7 @@
 //! Query parameters, hostile or broken until parsed. Unknown ones are ignored (C-08).
 
 use platform_actors::Error;
+use platform_actors::model::reference::LinkKind;
 use platform_actors::model::timestamp::Timestamp;
 
 use crate::http::error::Result;
@@ -68,6 +69,30 @@ impl Query {
     /// `Invalid` names the parameter, the value and the forms.
     pub fn time(&self, name: &str) -> Result<Option<Timestamp>> {
         Ok(self.get(name).map(|text| Timestamp::parse_bound(name, text)).transpose()?)
+    }
+
+    /// Below which links the descendants of the parameter `source` are meant too (A-01, V-01; the short names are those of
+    /// a template, X-08).
+    ///
+    /// # Errors
+    /// `Invalid` without a source.
+    pub fn with_descendants(&self) -> Result<Vec<LinkKind>> {
+        let mut kinds = Vec::new();
+        for (name, kind) in [
+            ("withSourceAssets", LinkKind::ChildAssets),
+            ("withAssets", LinkKind::ChildAssets),
+            ("withSourceDevices", LinkKind::ChildDevices),
+            ("withDevices", LinkKind::ChildDevices),
+        ] {
+            if self.flag(name)? != Some(true) {
+                continue;
+            }
+            if self.get("source").is_none() {
+                return Err(Error::Invalid(format!("Parameter '{name}' needs parameter 'source'")).into());
+            }
+            kinds.push(kind);
+        }
+        Ok(kinds)
     }
 }
 

@@ -10,9 +10,12 @@
 mod alarms;
 mod audit;
 mod authentication;
+mod availability;
 mod callers;
 mod conventions;
 mod entry;
+mod event_binaries;
+mod events;
 mod groups;
 mod harness;
 mod identity;

@@ -27,6 +27,7 @@ use crate::writer::{Change, Written};
 /// Sent by the edge for `POST /alarm/alarms`. Replies with the stored alarm; `count` is 1 exactly when it is new.
 /// Publishes CREATE or UPDATE. What the tenant's severity mapping says is applied first; a type it maps to NONE is not
 /// raised, and the reply has no id. In mode TRANSIENT nothing is stored: the reply has no id, CREATE is published (M-02).
+/// While the source is in maintenance nothing is stored nor published, and the reply has no id.
 ///
 /// # Errors
 /// `Invalid` when the device does not exist, `Forbidden` for a caller who needs to be its owner and is not;
@@ -75,7 +76,17 @@ impl Handler<UpdateAlarm> for DeviceActor {
 }
 
 impl Device {
-    async fn raise_alarm(&mut self, RaiseAlarm { alarm: new, origin }: RaiseAlarm) -> Result<Arc<Alarm>> {
+    async fn raise_alarm(&mut self, message: RaiseAlarm) -> Result<Arc<Alarm>> {
+        let origin = message.origin.clone();
+        let alarm = self.raise_or_suppress(message).await?;
+        self.context.heard(self.id, &origin);
+        Ok(alarm)
+    }
+
+    async fn raise_or_suppress(
+        &mut self,
+        RaiseAlarm { alarm: new, origin }: RaiseAlarm,
+    ) -> Result<Arc<Alarm>> {
         let mappings = self.context.mappings.get(&self.context.database, &self.context.tenant).await?;
         let Some(new) = mappings.apply(new.clone()) else {
             let source = self.authorize_raising(&new, &origin).await?;
@@ -86,11 +97,14 @@ impl Device {
         }
         let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
         let id = AlarmId(self.context.ids.next());
-        let mut sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner });
+        let mut sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner, silent_since: None });
 
         let mut stored = self.write_sent(sent.clone()).await?;
         if stored.is_none() {
-            self.authorize_raising(&new, &origin).await?;
+            let source = self.authorize_raising(&new, &origin).await?;
+            if self.is_in_maintenance().await? {
+                return Ok(Arc::new(new.suppressed(source.name.as_deref())));
+            }
             // Not the owner, but permitted all the same: that has just been looked up.
             Arc::make_mut(&mut sent).owner = None;
             stored = self.write_sent(sent.clone()).await?;
@@ -108,8 +122,8 @@ impl Device {
         Ok(alarm)
     }
 
-    /// Raises or counts; `None` when there is no such source, or it is not the caller's.
-    async fn write_sent(&mut self, sent: Arc<SentAlarm>) -> Result<Option<Alarm>> {
+    /// Raises or counts; `None` when there is no such source, it is not the caller's, or it is in maintenance.
+    pub(super) async fn write_sent(&mut self, sent: Arc<SentAlarm>) -> Result<Option<Alarm>> {
         let tenant = &self.context.tenant;
         let mut changes = vec![Change::RaiseAlarm(tenant.clone(), sent.clone())];
         if !sent.alarm.status.is_open() {
@@ -138,12 +152,20 @@ impl Device {
     /// Mode TRANSIENT: real-time processing only (M-02).
     async fn tell_only(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Arc<Alarm>> {
         let source = self.authorize_raising(new, origin).await?;
+        if self.is_in_maintenance().await? {
+            return Ok(Arc::new(new.suppressed(source.name.as_deref())));
+        }
         let alarm = Arc::new(new.raised(None, source.name.as_deref()));
         self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
         Ok(alarm)
     }
 
-    async fn update_alarm(&mut self, message: UpdateAlarm) -> Result<Arc<Alarm>> {
+    /// Whether no alarms are raised now.
+    async fn is_in_maintenance(&self) -> Result<bool> {
+        store::availability::is_in_maintenance(&self.context.database, &self.context.tenant, self.id).await
+    }
+
+    pub(super) async fn update_alarm(&mut self, message: UpdateAlarm) -> Result<Arc<Alarm>> {
         let UpdateAlarm { alarm: mut current, patch, origin } = message;
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Alarm, "null"))?;
         self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;

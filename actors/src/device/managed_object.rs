@@ -18,7 +18,7 @@ use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::writer::{Change, Written};
 
 /// Deletions that one request tells of (B-06).
-const NOTIFIED_DELETIONS: usize = 1000;
+pub(super) const NOTIFIED_DELETIONS: usize = 1000;
 
 /// A managed object to create.
 #[derive(Debug, Clone)]
@@ -126,7 +126,9 @@ impl Device {
         let UpdateManagedObject { patch, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         if patch.is_empty() || !origin.mode.stores() {
-            return self.unchanged(&patch, &origin).await;
+            let object = self.unchanged(&patch, &origin).await?;
+            self.context.heard(self.id, &origin);
+            return Ok(object);
         }
         let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now() };
 
@@ -140,6 +142,7 @@ impl Device {
                 store::links::add_references(database, tenant, &mut object, wanted).await?;
                 let [object] = object.map(Arc::new);
                 self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
+                self.context.heard(self.id, &origin);
                 Ok(object)
             }
             _ => Err(self.missing()),

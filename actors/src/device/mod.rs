@@ -4,8 +4,11 @@
 
 mod alarm_mappings;
 mod alarms;
+mod availability;
 mod binary;
 mod children;
+mod event_binaries;
+mod events;
 mod managed_object;
 mod measurements;
 
@@ -17,21 +20,27 @@ use tokio::sync::oneshot;
 
 pub(crate) use alarm_mappings::RememberedMappings;
 pub use alarms::{RaiseAlarm, UpdateAlarm};
+pub(crate) use availability::{EndSilence, ReportSilence};
 pub use binary::ReplaceBinary;
 pub(crate) use binary::create_binary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
+pub use event_binaries::{PlaceEventBinary, RemoveEventBinary, Removed};
+pub use events::{DeleteEvent, UpdateEvent};
+pub(crate) use events::{create_event, delete_events};
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
 
 use crate::error::{Error, Noun, Result};
+use crate::heartbeats::Heartbeats;
 use crate::hub::{Event, LinksChanged, NotificationHub, Publish};
 use crate::limits::Limits;
 use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::origin::Origin;
+use crate::presence::Presence;
 use crate::registry::Registry;
 use crate::store::access::Source;
 use crate::store::{self, Database};
@@ -49,6 +58,8 @@ pub(crate) struct Context {
     pub(crate) tenant: TenantId,
     pub(crate) database: Database,
     pub(crate) writer: WriterHandle,
+    pub(crate) heartbeats: Addr<Heartbeats>,
+    pub(crate) presence: Addr<Presence>,
     pub(crate) hub: Addr<NotificationHub>,
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,

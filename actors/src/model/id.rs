@@ -102,6 +102,11 @@ server_id!(
     crate::error::Noun::Measurement
 );
 server_id!(
+    /// Id of an event.
+    EventId,
+    crate::error::Noun::Event
+);
+server_id!(
     /// Id of an audit record.
     AuditRecordId,
     crate::error::Noun::AuditRecord

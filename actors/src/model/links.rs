@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::model::external_id::NewExternalId;
 use crate::model::group::GroupId;
-use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 use crate::model::reference::LinkKind;
 use crate::model::role::{RoleHolder, RoleReference};
 
@@ -49,6 +49,22 @@ impl Links {
         match id {
             Some(id) => format!("{}/measurement/measurements/{id}", self.base),
             None => format!("{}/measurement/measurements/null", self.base),
+        }
+    }
+
+    /// Link of an event; of one that was not stored it ends in `/null`.
+    pub fn event(&self, id: Option<impl Display>) -> String {
+        match id {
+            Some(id) => format!("{}/event/events/{id}", self.base),
+            None => format!("{}/event/events/null", self.base),
+        }
+    }
+
+    /// Link of the file of an event; of one that was not stored it ends in `/null`.
+    pub fn event_binary(&self, event: EventId, binary: Option<BinaryId>) -> String {
+        match binary {
+            Some(_) => format!("{}/event/events/{event}/binaries", self.base),
+            None => format!("{}/event/events/{event}/binaries/null", self.base),
         }
     }
 

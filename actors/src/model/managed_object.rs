@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::error::Result;
+use crate::model::availability::{ServerFragments, clamp_response_interval, server_fragments};
 use crate::model::body::{Body, MAX_SHORT_TEXT, text};
 use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
@@ -45,6 +46,8 @@ pub struct ManagedObject {
     pub last_updated: Timestamp,
     /// What it refers to: filled where a read asks for it.
     pub references: References,
+    /// What the server tells of it: filled with the references.
+    pub server_fragments: ServerFragments,
     /// Everything else.
     pub fragments: Fragments,
 }
@@ -68,6 +71,7 @@ impl Serialize for Linked<'_, ManagedObject> {
         object.references.serialize_entries(&mut map, &link, links)?;
         map.serialize_entry("self", &link)?;
         object.fragments.serialize_entries(&mut map)?;
+        object.server_fragments.serialize_entries(&mut map)?;
         map.end()
     }
 }
@@ -93,8 +97,10 @@ impl NewManagedObject {
         let name = body.take_text("name", MAX_SHORT_TEXT)?;
         body.ignore(&SERVER_MEMBERS);
         body.ignore(&["owner"]);
+        body.ignore(&server_fragments().each_ref().map(String::as_str));
         let mut fragments = body.into_fragments()?;
         fragments.drop_nulls();
+        clamp_response_interval(&mut fragments);
         Ok(Self { type_, name, fragments })
     }
 
@@ -109,6 +115,7 @@ impl NewManagedObject {
             creation_time: now,
             last_updated: now,
             references: References::default(),
+            server_fragments: ServerFragments::of_new(&self.fragments, now),
             fragments: self.fragments.clone(),
         }
     }
@@ -140,7 +147,10 @@ impl ManagedObjectPatch {
         let name = body.take_nullable("name").map(|raw| nullable("name", raw)).transpose()?;
         let owner = body.take_text("owner", MAX_SHORT_TEXT)?;
         body.ignore(&SERVER_MEMBERS);
-        Ok(Self { type_, name, owner, fragments: body.into_fragments()? })
+        body.ignore(&server_fragments().each_ref().map(String::as_str));
+        let mut fragments = body.into_fragments()?;
+        clamp_response_interval(&mut fragments);
+        Ok(Self { type_, name, owner, fragments })
     }
 
     /// Whether the PUT names nothing: a heartbeat, `lastUpdated` stays and nobody is told (I-15).

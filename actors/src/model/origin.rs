@@ -15,15 +15,42 @@ pub struct Origin {
     pub mode: ProcessingMode,
     /// By what right the caller writes.
     pub authority: Authority,
+    /// The application that sent the request, by its key (C-05).
+    pub application_key: Option<Arc<str>>,
     /// Address of the request; links in the answer and in notifications start with it.
     pub links: Links,
 }
 
+/// The user in audit records of what the server does by itself.
+const SERVER: &str = "system";
+
 impl Origin {
+    /// What the server does by itself, on nobody's request. Links in notifications start with `links`.
+    pub(crate) fn of_server(links: Links) -> Self {
+        Self {
+            user: SERVER.into(),
+            mode: ProcessingMode::Persistent,
+            authority: Authority::Role,
+            application_key: None,
+            links,
+        }
+    }
+
     /// By what right a write is made: what the rule of [`access`](crate::model::access) is asked with.
     pub(crate) fn by(&self) -> (&Authority, &str, Ownership) {
         (&self.authority, &self.user, Ownership::Counts)
     }
+
+    /// Whether a write shows that the device lives: its own user made it, no application in its name, and it is stored
+    /// (R-03, M-02).
+    pub fn is_heartbeat(&self) -> bool {
+        is_device_user(&self.user) && self.application_key.is_none() && self.mode.stores()
+    }
+}
+
+/// Whether a user is a device: `device_<external id>`, the owner of its object.
+pub fn is_device_user(name: &str) -> bool {
+    name.starts_with("device_")
 }
 
 /// The header `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-04).

@@ -95,6 +95,7 @@ impl Handler<Connect> for SessionActor {
             return drop(connect.reply_to.send(Answer::unknown_client()));
         }
         self.connects += 1;
+        self.appear();
         self.answer_parked(Answer::default());
         if let Some(interval) = connect.advice.and_then(|advice| advice.interval) {
             self.interval = interval;

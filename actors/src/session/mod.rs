@@ -5,6 +5,7 @@
 //! one answer, a socket takes frames whenever it is ready for more.
 
 mod connect;
+mod presence;
 mod queue;
 mod socket;
 mod subscriptions;
@@ -110,6 +111,8 @@ pub struct SessionActor {
     parked: Option<Parked>,
     socket: Option<Socket>,
     connects: u64,
+    /// Whether it ever held a connection.
+    appeared: bool,
     /// How long the session outlives a connect.
     interval: Duration,
     /// When it ends unless a connect is held or a socket is open.
@@ -135,6 +138,7 @@ impl SessionActor {
             parked: None,
             socket: None,
             connects: 0,
+            appeared: false,
             timer: None,
         }
     }

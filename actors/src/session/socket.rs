@@ -75,6 +75,7 @@ impl Handler<AttachSocket> for SessionActor {
         if let Some(old) = self.socket.replace(Socket { recipient: attach.socket, writing: false }) {
             old.close();
         }
+        self.appear();
         self.flush_socket(ctx);
         true
     }

@@ -20,6 +20,8 @@ const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
 pub struct Source {
     /// Its name, shown in alarms.
     pub name: Option<String>,
+    /// Its type, shown in events.
+    pub type_: Option<String>,
     /// Names of its fragments.
     pub fragment_names: Vec<String>,
     /// Itself first, then everything above.
@@ -56,7 +58,8 @@ pub(crate) async fn find_source(
         owner: row.get(1),
         by_devices: row.get(2),
     });
-    Ok(Some(Source { name: first.get(3), fragment_names: first.get(4), lineage: lineage.collect() }))
+    let (name, type_, fragment_names) = (first.get(3), first.get(5), first.get(4));
+    Ok(Some(Source { name, type_, fragment_names, lineage: lineage.collect() }))
 }
 
 /// Managed objects, each with everything above it and itself. One statement.

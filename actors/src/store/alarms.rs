@@ -17,6 +17,7 @@ use crate::model::timestamp::Timestamp;
 pub(crate) const RAISE: &str = include_str!("../../../sql/queries/alarms/raise.sql");
 pub(crate) const COUNT_REPETITION: &str = include_str!("../../../sql/queries/alarms/count_repetition.sql");
 pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/alarms/update.sql");
+const FIND_OPEN: &str = include_str!("../../../sql/queries/alarms/find_open.sql");
 const FIND: &str = include_str!("../../../sql/queries/alarms/find.sql");
 
 /// An alarm as a PUT leaves it, with the record that tells of it.
@@ -35,10 +36,12 @@ pub(crate) struct SentAlarm {
     pub(crate) alarm: Alarm,
     /// Who must own its source: the premise of a caller who writes by ownership.
     pub(crate) owner: Option<Arc<str>>,
+    /// When its source was heard last: the premise of an alarm of its silence.
+    pub(crate) silent_since: Option<Timestamp>,
 }
 
 /// Raises alarms or counts those that are open already; gives them as they stand now, by source and type. Those left out
-/// have no source, or one that is not the caller's.
+/// have no source, one that is not the caller's, or one in maintenance.
 ///
 /// The rows are sorted, so that two processes that raise the same alarms wait for each other in one order.
 pub(crate) async fn raise_alarms(
@@ -63,7 +66,9 @@ pub(crate) async fn raise_alarms(
     let created: Vec<_> = alarms().map(|alarm| alarm.creation_time.instant()).collect();
     let fragments: Vec<String> = alarms().map(|alarm| alarm.fragments.to_json()).collect();
     let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
-    let parameters: [&(dyn ToSql + Sync); 12] = [
+    let silent_since: Vec<_> =
+        rows.iter().map(|(_, sent)| sent.silent_since.map(Timestamp::instant)).collect();
+    let parameters: [&(dyn ToSql + Sync); 13] = [
         &tenants,
         &ids,
         &sources,
@@ -76,6 +81,7 @@ pub(crate) async fn raise_alarms(
         &created,
         &fragments,
         &owners,
+        &silent_since,
     ];
     by_key(client.query(statement, &parameters).await?)
 }
@@ -165,6 +171,22 @@ pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> R
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Alarm, id))?)
+}
+
+/// The open alarm of a type, with the name of its source.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn find_open_alarm(
+    database: &Database,
+    tenant: &TenantId,
+    source: ManagedObjectId,
+    type_: &str,
+) -> Result<Option<Alarm>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND_OPEN).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &source.0, &type_]).await?;
+    row.as_ref().map(from_row).transpose()
 }
 
 fn by_id(rows: Vec<Row>) -> Result<HashMap<i64, Alarm>> {

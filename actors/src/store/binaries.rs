@@ -10,13 +10,15 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
+use deadpool_postgres::GenericClient;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
 use crate::error::{Error, Noun, Result};
 use crate::model::binary::Binary;
-use crate::model::id::{BinaryId, ManagedObjectId, TenantId};
+use crate::model::event_binary::Content;
+use crate::model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 
 pub(crate) const DELETE_REPLACED: &str = include_str!("../../../sql/queries/binaries/delete_replaced.sql");
 pub(crate) const ATTACH: &str = include_str!("../../../sql/queries/binaries/attach.sql");
@@ -26,6 +28,11 @@ const FINISH: &str = include_str!("../../../sql/queries/binaries/finish.sql");
 const FIND: &str = include_str!("../../../sql/queries/binaries/find.sql");
 const FIND_CHUNK: &str = include_str!("../../../sql/queries/binaries/find_chunk.sql");
 const DELETE_UNFINISHED: &str = include_str!("../../../sql/queries/binaries/delete_unfinished.sql");
+const ATTACH_TO_EVENT: &str = include_str!("../../../sql/queries/binaries/attach_to_event.sql");
+const DELETE_OF_EVENT: &str = include_str!("../../../sql/queries/binaries/delete_of_event.sql");
+const MOVE_CHUNKS: &str = include_str!("../../../sql/queries/binaries/move_chunks.sql");
+const EXTEND: &str = include_str!("../../../sql/queries/binaries/extend.sql");
+const LIST_GIVEN_UP: &str = include_str!("../../../sql/queries/binaries/list_given_up.sql");
 const SWEEP: &str = include_str!("../../../sql/queries/binaries/sweep.sql");
 
 /// Bytes of one row.
@@ -174,6 +181,96 @@ pub(crate) async fn attach_binaries(
     );
     deleted?;
     Ok(attached?.iter().map(|row| row.get(0)).collect())
+}
+
+/// Makes an upload the file of an event, in the transaction that changes the event.
+///
+/// # Errors
+/// `Unavailable` when the upload was swept away; `Database`.
+pub(super) async fn attach_to_event(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    event: EventId,
+    content: &Content,
+) -> Result<()> {
+    let statement = client.prepare_cached(ATTACH_TO_EVENT).await?;
+    let (id, incomplete) = (content.binary().id.0, content.is_incomplete());
+    let attached = client.execute(&statement, &[&tenant.as_str(), &id, &event.0, &incomplete]).await?;
+    found(attached)
+}
+
+/// Puts the bytes of an upload behind those of an incomplete file, which becomes `content`, in the transaction that
+/// changes the event.
+///
+/// # Errors
+/// `Unavailable` when the upload was swept away; `Database`.
+pub(super) async fn append(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    content: &Content,
+    upload: BinaryId,
+) -> Result<()> {
+    let (tenant, binary) = (tenant.as_str(), content.binary());
+    let statement = client.prepare_cached(MOVE_CHUNKS).await?;
+    found(client.execute(&statement, &[&tenant, &upload.0, &binary.id.0]).await?)?;
+    let statement = client.prepare_cached(DELETE_UNFINISHED).await?;
+    found(client.execute(&statement, &[&tenant, &upload.0]).await?)?;
+    let statement = client.prepare_cached(EXTEND).await?;
+    let incomplete = content.is_incomplete();
+    found(client.execute(&statement, &[&tenant, &binary.id.0, &binary.length, &incomplete]).await?)
+}
+
+/// Takes away what an event has of a file, in the transaction that changes the event.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn delete_of_event(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    event: EventId,
+) -> Result<()> {
+    let statement = client.prepare_cached(DELETE_OF_EVENT).await?;
+    client.execute(&statement, &[&tenant.as_str(), &event.0]).await?;
+    Ok(())
+}
+
+fn found(rows: u64) -> Result<()> {
+    match rows {
+        0 => Err(Error::unavailable("an upload has gone before it became somebody's content")),
+        _ => Ok(()),
+    }
+}
+
+/// A file of an event of which no chunk came for too long.
+#[derive(Debug, Clone)]
+pub(crate) struct GivenUp {
+    pub(crate) tenant: TenantId,
+    pub(crate) event: EventId,
+    pub(crate) source: ManagedObjectId,
+    pub(crate) binary: BinaryId,
+    /// Bytes it had: a chunk that comes now makes it go on after all.
+    pub(crate) length: i64,
+}
+
+/// Some of the files of events, of all tenants, that got no chunk for this long.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn list_given_up(database: &Database, after: Duration) -> Result<Vec<GivenUp>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(LIST_GIVEN_UP).await?;
+    let rows = client.query(&statement, &[&after.as_secs_f64(), &SWEPT_AT_ONCE]).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(GivenUp {
+                tenant: TenantId::parse(row.get(0))?,
+                event: EventId(row.get(1)),
+                source: ManagedObjectId(row.get(2)),
+                binary: BinaryId(row.get(3)),
+                length: row.get(4),
+            })
+        })
+        .collect()
 }
 
 /// The content of a managed object, without its bytes.

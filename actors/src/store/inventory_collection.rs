@@ -344,7 +344,7 @@ impl List<'_> {
             format!("o.owner = {}", filtered.parameter(filter.owner.clone()))
         });
         add(plain && filter.fragment_type.is_some(), None, &mut || {
-            format!("o.fragment_names @> ARRAY[{}::text]", filtered.parameter(filter.fragment_type.clone()))
+            query::has_fragment(filter.fragment_type.as_deref().unwrap_or_default(), filtered)
         });
         add(plain && filter.text.is_some(), None, &mut || {
             // A test of every row; the index is asked for one word, see `rarest_word`.

@@ -2,9 +2,11 @@
 //!
 //! What is asked of a fragment goes through `jsonpath` in its lax mode, which looks into arrays by itself and takes
 //! values of different types for unequal; equality is found by an index then. What else is asked of a fragment names
-//! the fragment, which has an index too.
+//! the fragment, which has an index too. What is asked of a fragment that the server writes goes to what it is made of, see
+//! [`server_fragments`].
 
 use super::filter::Filtered;
+use super::server_fragments;
 use crate::model::inventory_query::{
     Condition, Direction, FragmentPath, Operator, Path, SortKey, TextMember, TimeMember, Value,
 };
@@ -125,53 +127,77 @@ fn fragment(path: &FragmentPath, operator: Operator, value: &Value, filtered: &m
         Value::Boolean(boolean) if operator == Operator::Equal => format!("@ == {boolean}"),
         Value::Null if operator == Operator::Equal => {
             let absent = not(&exists(path, filtered));
-            let null = filtered.parameter(format!("{} ? (@ == null)", accessors(path)));
-            return format!("({absent} OR o.fragments @? {null}::text::jsonpath)");
+            let (document, inside) = place(path, filtered);
+            let null = filtered.parameter(format!("{inside} ? (@ == null)"));
+            return format!("({absent} OR {document} @? {null}::text::jsonpath)");
         }
         _ => return "false".into(),
     };
-    let found = filtered.parameter(format!("{} ? ({predicate})", accessors(path)));
-    let found = format!("o.fragments @? {found}::text::jsonpath");
+    let (document, inside) = place(path, filtered);
+    let found = filtered.parameter(format!("{inside} ? ({predicate})"));
+    let found = format!("{document} @? {found}::text::jsonpath");
+    if server_fragments::implies_open_alarm(path, operator, value) {
+        return format!("({} AND {found})", server_fragments::HAS_OPEN_ALARM);
+    }
     match (operator, value) {
         // The index finds paths with equal values; of everything else at least the name of the fragment.
-        (Operator::Equal, Value::Text(_) | Value::Number(_) | Value::Boolean(_)) => found,
-        _ => format!("({} AND {found})", has_fragment(path, filtered)),
+        (Operator::Equal, Value::Text(_) | Value::Number(_) | Value::Boolean(_)) if document == STORED => {
+            found
+        }
+        _ => format!("({} AND {found})", has_fragment(path.fragment(), filtered)),
     }
 }
 
 fn exists(path: &FragmentPath, filtered: &mut Filtered) -> String {
-    let fragment = has_fragment(path, filtered);
+    let fragment = has_fragment(path.fragment(), filtered);
     if path.segments().len() == 1 {
         return fragment;
     }
-    let inside = filtered.parameter(accessors(path));
-    format!("({fragment} AND o.fragments @? {inside}::text::jsonpath)")
+    let (document, inside) = place(path, filtered);
+    let inside = filtered.parameter(inside);
+    format!("({fragment} AND {document} @? {inside}::text::jsonpath)")
 }
 
-fn has_fragment(path: &FragmentPath, filtered: &mut Filtered) -> String {
-    format!("o.fragment_names @> ARRAY[{}::text]", filtered.parameter(path.fragment().to_owned()))
+/// Whether an object shows a fragment, stored or written by the server.
+pub(super) fn has_fragment(name: &str, filtered: &mut Filtered) -> String {
+    server_fragments::has_fragment(name, filtered).unwrap_or_else(|| {
+        format!("o.fragment_names @> ARRAY[{}::text]", filtered.parameter(name.to_owned()))
+    })
 }
 
 /// Whether any instant at a path fulfils a condition.
 fn instants(path: &FragmentPath, condition: &str, filtered: &mut Filtered) -> String {
-    let fragment = has_fragment(path, filtered);
+    let fragment = has_fragment(path.fragment(), filtered);
+    let (document, inside) = place(path, filtered);
     // As often as a comparison looks into arrays.
-    let path = filtered.parameter(format!("{}[*][*]", accessors(path)));
+    let path = filtered.parameter(format!("{inside}[*][*]"));
     format!(
-        "({fragment} AND EXISTS (SELECT FROM jsonb_path_query(o.fragments, {path}::text::jsonpath) AS at (value) \
+        "({fragment} AND EXISTS (SELECT FROM jsonb_path_query({document}, {path}::text::jsonpath) AS at (value) \
             WHERE instant_of(at.value) {condition}))"
     )
 }
 
 /// The first value at a path.
 fn first(path: &FragmentPath, filtered: &mut Filtered) -> String {
-    let path = filtered.parameter(accessors(path));
-    format!("jsonb_path_query_first(o.fragments, {path}::text::jsonpath)")
+    let (document, inside) = place(path, filtered);
+    let path = filtered.parameter(inside);
+    format!("jsonb_path_query_first({document}, {path}::text::jsonpath)")
+}
+
+/// Where the fragments are that clients wrote.
+const STORED: &str = "o.fragments";
+
+/// The JSON a path leads into, and the way there: all fragments, or one that the server writes.
+fn place(path: &FragmentPath, filtered: &mut Filtered) -> (String, String) {
+    match server_fragments::document(path.fragment(), filtered) {
+        Some(document) => (document, accessors(&path.segments()[1..])),
+        None => (STORED.into(), accessors(path.segments())),
+    }
 }
 
 /// `$."a"."b"`
-fn accessors(path: &FragmentPath) -> String {
-    path.segments().iter().fold("$".to_owned(), |path, name| path + "." + &quoted(name))
+fn accessors(segments: &[String]) -> String {
+    segments.iter().fold("$".to_owned(), |path, name| path + "." + &quoted(name))
 }
 
 /// A text as `jsonpath` writes it, which is as JSON does.

@@ -9,7 +9,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 
 use super::filter::{Filtered, Order, page_of};
 use super::managed_objects::{COLUMNS, INSERT, from_row, insert_managed_objects};
-use super::{Database, until_uncontended};
+use super::{Database, server_fragments, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
@@ -195,7 +195,7 @@ pub async fn list_children(
     Ok(Page { members, next: page.next, count })
 }
 
-/// Fills the reference blocks of objects that were read.
+/// Fills the reference blocks of objects that were read, and what the server tells of them.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -205,7 +205,7 @@ pub async fn add_references(
     objects: &mut [ManagedObject],
     wanted: WantedReferences,
 ) -> Result<()> {
-    if objects.is_empty() || wanted == WantedReferences::NONE {
+    if objects.is_empty() {
         return Ok(());
     }
     let client = database.reader().await?;
@@ -220,8 +220,13 @@ async fn fill_references(
     wanted: WantedReferences,
 ) -> Result<()> {
     let ids: Vec<i64> = objects.iter().filter_map(|object| object.id).map(|id| id.0).collect();
-    let mut of = references(client, tenant, &ids, wanted).await?;
+    let (mut of, told) = futures_util::future::try_join(
+        references(client, tenant, &ids, wanted),
+        server_fragments::told(client, tenant, &ids),
+    )
+    .await?;
     for object in objects {
+        server_fragments::complete(object, &told);
         object.references = object.id.and_then(|id| of.remove(&id.0)).unwrap_or_default();
     }
     Ok(())

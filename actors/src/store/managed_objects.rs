@@ -6,8 +6,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::{Database, links, measurements, until_uncontended};
+use super::{Database, events, links, measurements, server_fragments, until_uncontended};
 use crate::error::{Error, Noun, Result};
+use crate::model::availability::{ResponseInterval, ServerFragments};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use crate::model::reference::{References, WantedReferences};
@@ -49,8 +50,12 @@ pub(crate) async fn insert_managed_objects(
     let owners: Vec<&str> = rows.iter().map(|(_, object)| &*object.owner).collect();
     let created: Vec<_> = rows.iter().map(|(_, object)| object.creation_time.instant()).collect();
     let fragments: Vec<String> = rows.iter().map(|(_, object)| object.fragments.to_json()).collect();
-    let parameters: [&(dyn ToSql + Sync); 7] =
-        [&tenants, &ids, &types, &names, &owners, &created, &fragments];
+    let intervals: Vec<Option<i16>> = rows
+        .iter()
+        .map(|(_, object)| ResponseInterval::required_by(&object.fragments).map(|interval| interval.0))
+        .collect();
+    let parameters: [&(dyn ToSql + Sync); 8] =
+        [&tenants, &ids, &types, &names, &owners, &created, &fragments, &intervals];
     Ok(client.execute(statement, &parameters).await?)
 }
 
@@ -80,8 +85,25 @@ pub(crate) async fn update_managed_objects(
         })
         .unzip();
     let times: Vec<_> = rows.iter().map(|(_, change)| change.time.instant()).collect();
-    let parameters: [&(dyn ToSql + Sync); 10] =
-        [&tenants, &ids, &sets_type, &types, &sets_name, &names, &owners, &set, &removed, &times];
+    let intervals: Vec<Option<Option<ResponseInterval>>> =
+        rows.iter().map(|(_, change)| ResponseInterval::changed_by(&change.patch.fragments)).collect();
+    let sets_interval: Vec<bool> = intervals.iter().map(Option::is_some).collect();
+    let intervals: Vec<Option<i16>> =
+        intervals.into_iter().map(|interval| interval.flatten().map(|interval| interval.0)).collect();
+    let parameters: [&(dyn ToSql + Sync); 12] = [
+        &tenants,
+        &ids,
+        &sets_type,
+        &types,
+        &sets_name,
+        &names,
+        &owners,
+        &set,
+        &removed,
+        &times,
+        &sets_interval,
+        &intervals,
+    ];
     let rows = client.query(statement, &parameters).await?;
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
 }
@@ -103,6 +125,7 @@ pub(crate) async fn delete_managed_objects(
     for chunk in going.chunks(DELETED_AT_ONCE) {
         measurements::delete_of_sources(database, tenant, chunk).await?;
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
+        until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
         let deleted: HashSet<i64> = until_uncontended(async || delete_chunk(database, tenant, &ids).await)
             .await?
             .into_iter()
@@ -147,7 +170,7 @@ async fn delete_chunk(database: &Database, tenant: &TenantId, ids: &[i64]) -> Re
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// One managed object with the references that are wanted.
+/// One managed object with the references that are wanted and what the server tells of it.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -159,14 +182,16 @@ pub async fn get_managed_object(
 ) -> Result<ManagedObject> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(FIND).await?;
-    // Both are sent before the first answer is awaited.
+    // All are sent before the first answer is awaited.
     let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &id.0];
-    let (row, mut references) = futures_util::future::try_join(
+    let (row, mut references, told) = futures_util::future::try_join3(
         async { Ok::<_, Error>(client.query_opt(&statement, &parameters).await?) },
         links::references(&client, tenant, &[id.0], wanted),
+        server_fragments::told(&client, tenant, &[id.0]),
     )
     .await?;
-    let object = from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?;
+    let mut object = from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?;
+    server_fragments::complete(&mut object, &told);
     Ok(ManagedObject { references: references.remove(&id.0).unwrap_or_default(), ..object })
 }
 
@@ -194,6 +219,7 @@ pub(super) fn from_row(row: &Row) -> Result<ManagedObject> {
         creation_time: Timestamp::stored(row.get(4), 0),
         last_updated: Timestamp::stored(row.get(5), 0),
         references: References::default(),
+        server_fragments: ServerFragments::default(),
         fragments: fragments(row, 6)?,
     })
 }

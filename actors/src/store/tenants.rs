@@ -29,7 +29,7 @@ const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_i
 
 /// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
 /// along. Table, and the rest of its key. What is not named here goes with the tenant itself.
-const CONTENTS: [(&str, &str); 11] = [
+const CONTENTS: [(&str, &str); 12] = [
     ("measurements", "id"),
     ("source_shapes", "source, shape"),
     ("measurement_shapes", "id"),
@@ -38,6 +38,7 @@ const CONTENTS: [(&str, &str); 11] = [
     ("alarms", "id"),
     ("binary_chunks", "binary_id, number"),
     ("binaries", "id"),
+    ("events", "id"),
     ("managed_objects", "id"),
     ("audit_records", "id"),
     ("users", "name"),

@@ -10,7 +10,7 @@ use tokio_postgres::{AsyncMessage, NoTls};
 
 use super::Database;
 use crate::error::{Error, Result};
-use crate::model::id::TenantId;
+use crate::model::id::{ManagedObjectId, TenantId};
 
 /// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`; without a user the tenant itself changed, or one
 /// of its groups.
@@ -33,6 +33,9 @@ pub(crate) async fn announce_options(transaction: &impl GenericClient, tenant: &
     announce(transaction, tenant, OPTIONS).await
 }
 
+/// Stands in the place of a user for the availability of a managed object, its id follows (`managed_objects/update.sql`).
+const AVAILABILITY: &str = "+availability/";
+
 /// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
 const PING: Duration = Duration::from_millis(500);
 /// A PostgreSQL that needs longer than this for nothing counts as away.
@@ -52,6 +55,8 @@ pub(crate) enum Seen {
     TenantChanged(TenantId),
     /// An option changed that servers remember.
     OptionsChanged(TenantId),
+    /// A managed object asks for another availability than before.
+    AvailabilityChanged(TenantId, ManagedObjectId),
     /// Changes may have been missed while the connection was away.
     Gap,
 }
@@ -109,6 +114,9 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Seen>) -> Resu
 fn parse(payload: &str) -> Option<Seen> {
     let (tenant, user) = payload.split_once('/')?;
     let tenant = TenantId::parse(tenant).ok()?;
+    if let Some(object) = user.strip_prefix(AVAILABILITY) {
+        return ManagedObjectId::parse(object).ok().map(|object| Seen::AvailabilityChanged(tenant, object));
+    }
     Some(match user {
         "" => Seen::TenantChanged(tenant),
         OPTIONS => Seen::OptionsChanged(tenant),

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use crate::alarm::Poster;
 use crate::audience::{Audience, Seat, Transport};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
+use crate::poster::Poster;
 use crate::progress::Progress;
 use crate::report::{Deliveries, Memory, Posts, Report};
 use crate::run::Run;

@@ -2,47 +2,27 @@
 //! one must reach its device and every dashboard.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Bench;
-use crate::alarm::{Answers, Poster};
 use crate::audience::{Audience, Seat, Transport};
 use crate::cli::Fleet;
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::Watch;
+use crate::poster::{Answers, Poster};
 use crate::progress::Progress;
 use crate::report::{Deliveries, Memory, Posts, Report};
 use crate::run::Run;
+use crate::schedule::Schedule;
 
 /// Time between the decision to post and the first alarm, in microseconds.
 const LEAD: u64 = 100_000;
 /// How late an alarm is still posted when the server fell behind the schedule.
 const OVERTIME: Duration = Duration::from_secs(120);
-
-/// The fixed schedule: alarm `i` is due at `start + i / rate`, whatever became of those before it.
-#[derive(Debug, Clone, Copy)]
-struct Schedule {
-    /// Microseconds of the run.
-    start: u64,
-    per_second: u32,
-    count: u64,
-}
-
-impl Schedule {
-    fn new(settings: &Fleet, start: u64) -> Self {
-        let count = u64::from(settings.alarms_per_second) * (settings.warmup + settings.seconds);
-        Self { start, per_second: settings.alarms_per_second, count }
-    }
-
-    /// When alarm `index` is due, in microseconds of the run.
-    fn due(&self, index: u64) -> u64 {
-        self.start + index * 1_000_000 / u64::from(self.per_second)
-    }
-}
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error> {
@@ -94,7 +74,11 @@ fn seats(run: &Run, ids: &[String], dashboards: u32) -> Vec<Seat> {
 
 /// Posts the whole schedule; all alarms of a device go through one poster, so their order is defined.
 async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, settings: &Fleet) -> Answers {
-    let schedule = Schedule::new(settings, run.now() + LEAD);
+    let schedule = Schedule {
+        start: run.now() + LEAD,
+        per_second: settings.alarms_per_second,
+        count: u64::from(settings.alarms_per_second) * (settings.warmup + settings.seconds),
+    };
     let measured_from = schedule.due(u64::from(settings.alarms_per_second) * settings.warmup);
     run.measure_from(measured_from);
     let mut posters = JoinSet::new();
@@ -107,8 +91,8 @@ async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, setting
         posters.spawn(post_some(poster, dues, own_devices, Arc::clone(ids)));
     }
     let paced_run = Arc::clone(run);
-    let pacer = std::thread::spawn(move || pace(schedule, &paced_run, &paced));
-    let end = run.instant(schedule.due(schedule.count));
+    let pacer = std::thread::spawn(move || schedule.pace(&paced_run, &paced));
+    let end = run.instant(schedule.end());
     Progress::pass("posting alarms", end).await;
     let mut answers = Answers::new();
     while let Some(Ok(poster)) = posters.join_next().await {
@@ -116,17 +100,6 @@ async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, setting
     }
     pacer.join().ok();
     answers
-}
-
-/// Hands each alarm to its poster at its due time. A thread of its own, because the timers of the runtime are
-/// coarser (1 ms) than the latencies to be measured.
-fn pace(schedule: Schedule, run: &Run, posters: &[mpsc::UnboundedSender<u64>]) {
-    for (index, poster) in (0..schedule.count).zip(posters.iter().cycle()) {
-        let due = schedule.due(index);
-        std::thread::sleep(run.instant(due).saturating_duration_since(Instant::now()));
-        // A poster that gave up no longer listens.
-        poster.send(due).ok();
-    }
 }
 
 async fn post_some(
@@ -143,22 +116,4 @@ async fn post_some(
         poster.post(device as u32, &ids[device], due).await;
     }
     poster.answers
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn alarms_are_due_evenly_and_never_early() {
-        let schedule = Schedule { start: 500, per_second: 7, count: 15 };
-        assert_eq!((schedule.due(0), schedule.due(7), schedule.due(14)), (500, 1_000_500, 2_000_500));
-        let run = Run::new(1);
-        let schedule = Schedule { start: run.now(), per_second: 1000, count: 20 };
-        let (sender, mut dues) = mpsc::unbounded_channel();
-        pace(schedule, &run, &[sender]);
-        let paced: Vec<u64> = std::iter::from_fn(|| dues.try_recv().ok()).collect();
-        assert_eq!(paced, (0..20).map(|index| schedule.due(index)).collect::<Vec<_>>());
-        assert!(run.now() >= schedule.due(19));
-    }
 }

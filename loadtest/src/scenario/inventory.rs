@@ -1,18 +1,11 @@
 //! `inventory`: how long reads of a large inventory take, one after the other on one connection.
 
-use std::collections::BTreeMap;
-use std::time::Instant;
-
-use serde::Deserialize;
-
 use super::Bench;
+use super::sampling::{self, Samples, Walk};
 use crate::cli::Inventory;
-use crate::connection::Connection;
 use crate::error::Error;
 use crate::inventory::{ASSET_TYPES, MODELS, OWNERS, SERIAL, id, serial, type_and_name};
-use crate::progress::Progress;
-use crate::report::{Latency, Reads, Report};
-use crate::run::latency_histogram;
+use crate::report::Report;
 
 const OBJECTS: &str = "/inventory/managedObjects";
 /// Requests of each kind before those that are measured.
@@ -28,15 +21,18 @@ pub(super) async fn run(bench: &Bench, settings: &Inventory) -> Result<Report, E
     let window = bench.open_window();
     let mut connection = bench.target.connect().await?;
     let mut reads = Vec::new();
+    let samples = Samples { warmup: WARMUP, measured: settings.requests };
+    let spread = |request| (u64::from(request) * STRIDE % u64::from(settings.shape.objects)) as u32;
     for (kind, path) in kinds(settings) {
-        reads.push(read(bench, &mut connection, settings, kind, &path).await?);
+        let path = |request| path(spread(request));
+        reads.push(sampling::read(bench, &mut connection, kind, samples, path).await?);
     }
-    reads.push(follow(bench, &mut connection, settings).await?);
+    let far =
+        Walk { pages: settings.page, skipped: settings.page.saturating_sub(settings.requests), times: 1 };
+    let first = |_| OBJECTS.to_owned();
+    reads.push(sampling::follow(bench, &mut connection, "page far behind, by next", far, first).await?);
     let (seconds, cpu) = bench.close_window(&window);
-    let is_clean = |reads: &Reads| {
-        reads.by_status.keys().all(|status| *status == 200) && reads.latency.is_within(settings.limit)
-    };
-    let clean = reads.iter().all(is_clean);
+    let clean = reads.iter().all(|reads| reads.is_within(settings.limit));
     Ok(Report { seconds, clean, reads, cpu: Some(cpu), ..bench.report("inventory", settings) })
 }
 
@@ -107,65 +103,6 @@ fn kinds(settings: &Inventory) -> Vec<(&'static str, Path)> {
             }),
         ),
     ]
-}
-
-/// Asks many times, for objects all over the inventory.
-async fn read(
-    bench: &Bench,
-    connection: &mut Connection,
-    settings: &Inventory,
-    kind: &'static str,
-    path: &Path,
-) -> Result<Reads, Error> {
-    let progress = Progress::count(kind, settings.requests as usize);
-    let mut latency = latency_histogram();
-    let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
-    for request in 0..WARMUP + settings.requests {
-        let n = (u64::from(request) * STRIDE % u64::from(settings.shape.objects)) as u32;
-        let request_text = bench.target.get(&path(n));
-        let sent = Instant::now();
-        let response = connection.call(kind, &request_text).await?;
-        let taken = sent.elapsed();
-        if matches!(response.status, 404 | 405) && request == 0 {
-            break;
-        }
-        bytes = response.body.len();
-        if request >= WARMUP {
-            latency.saturating_record(taken.as_micros() as u64);
-            *by_status.entry(response.status).or_default() += 1;
-            progress.advance();
-        }
-    }
-    Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
-}
-
-/// Follows the links `next` to a distant page; the last of them are measured.
-async fn follow(bench: &Bench, connection: &mut Connection, settings: &Inventory) -> Result<Reads, Error> {
-    #[derive(Deserialize)]
-    struct Page {
-        next: Option<String>,
-    }
-    let kind = "page far behind, by next";
-    let progress = Progress::count("following next", settings.page as usize);
-    let mut latency = latency_histogram();
-    let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
-    let mut link = Some(OBJECTS.to_owned());
-    for page in 1..=settings.page {
-        let Some(path) = link else { break };
-        let request = bench.target.get(&path);
-        let sent = Instant::now();
-        let response = connection.call(kind, &request).await?;
-        let taken = sent.elapsed();
-        bytes = response.body.len();
-        if page + settings.requests > settings.page {
-            latency.saturating_record(taken.as_micros() as u64);
-            *by_status.entry(response.status).or_default() += 1;
-        }
-        let page: Page = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
-        link = page.next;
-        progress.advance();
-    }
-    Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
 }
 
 /// Percent-encodes what may stand in a query.

@@ -15,6 +15,13 @@ WHERE a.tenant = again.tenant
     AND a.status <> 'CLEARED'
     -- The premise: a caller who writes as the owner still is the owner.
     AND coalesce(again.owner, o.owner) = o.owner
+    -- Nothing is counted in maintenance (R-02, A-09).
+    AND NOT EXISTS (
+        SELECT
+        FROM availability v
+        WHERE v.tenant = a.tenant
+            AND v.device = a.source
+            AND v.response_interval <= 0)
 RETURNING
     a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count,
     a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, o.name

@@ -1,19 +1,53 @@
 -- Raises the alarms of one group commit, or counts those that are open already (A-05). The index decides which: so
 -- that it is right whatever the number of server processes.
+WITH new AS MATERIALIZED (
+    SELECT *
+    FROM unnest(
+        $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[], $6::smallint[],
+        $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[], $13::timestamptz[])
+        AS new (
+            tenant, id, source, type, time, time_offset, text, status, severity, created_at, fragments, owner,
+            silent_since)
+), silent AS MATERIALIZED (
+    -- The premise of an unavailability alarm: still the same silence, and nobody has raised one for it (R-04). Locked, so
+    -- that a message of this very moment is either seen here or finds that there is an alarm to clear.
+    SELECT v.tenant, v.device, v.last_message
+    FROM new
+    JOIN availability v ON v.tenant = new.tenant AND v.device = new.source
+    WHERE new.silent_since IS NOT NULL
+        AND v.last_message = new.silent_since
+        AND v.silent_since IS NULL
+        AND v.due_at <= now()
+    ORDER BY v.tenant, v.device
+    FOR UPDATE OF v
+), marked AS (
+    UPDATE availability v
+    SET silent_since = silent.last_message
+    FROM silent
+    WHERE v.tenant = silent.tenant
+        AND v.device = silent.device
+)
 INSERT INTO alarms AS a (
     tenant, id, source, type, time, time_offset, text, status, severity,
     count, first_time, first_offset, created_at, fragments)
 SELECT
     new.tenant, new.id, new.source, new.type, new.time, new.time_offset, new.text, new.status, new.severity,
     1, new.time, new.time_offset, new.created_at, new.fragments::json
-FROM unnest(
-    $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[], $6::smallint[],
-    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[])
-    AS new (tenant, id, source, type, time, time_offset, text, status, severity, created_at, fragments, owner)
+FROM new
 -- A row whose source does not exist is left out; left to the foreign key it would fail its neighbours too.
 JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.source
 -- The premise: a caller who writes as the owner still is the owner.
 WHERE coalesce(new.owner, o.owner) = o.owner
+    -- Nothing is raised in maintenance (R-02, A-09).
+    AND NOT EXISTS (
+        SELECT
+        FROM availability v
+        WHERE v.tenant = new.tenant
+            AND v.device = new.source
+            AND v.response_interval <= 0)
+    AND (
+        new.silent_since IS NULL
+        OR EXISTS (SELECT FROM silent WHERE silent.tenant = new.tenant AND silent.device = new.source))
 ON CONFLICT (tenant, source, type) WHERE status <> 'CLEARED'
 DO UPDATE SET
     count = a.count + 1,

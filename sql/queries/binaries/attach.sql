@@ -7,4 +7,5 @@ JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.object
 WHERE b.tenant = new.tenant
     AND b.id = new.id
     AND b.object IS NULL
+    AND b.event IS NULL
 RETURNING b.id

@@ -3,3 +3,4 @@ DELETE FROM binaries
 WHERE tenant = $1
     AND id = $2
     AND object IS NULL
+    AND event IS NULL

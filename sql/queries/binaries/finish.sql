@@ -6,3 +6,4 @@ SET
 WHERE tenant = $1
     AND id = $2
     AND object IS NULL
+    AND event IS NULL

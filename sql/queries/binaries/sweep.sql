@@ -5,6 +5,7 @@ USING (
     SELECT tenant, id
     FROM binaries
     WHERE object IS NULL
+        AND event IS NULL
         AND created_at < now() - interval '1 day'
     ORDER BY created_at
     LIMIT $1

@@ -106,6 +106,11 @@ impl Caller {
     pub(crate) async fn raise_alarm(&self, source: &str, kind: &str) -> Value {
         self.create("/alarm/alarms", &alarm_of(source, kind)).await
     }
+
+    /// A new event; gives it.
+    pub(crate) async fn create_event(&self, source: &str, kind: &str) -> Value {
+        self.create("/event/events", &event_of(source, kind)).await
+    }
 }
 
 /// Base64 of `user:password`.
@@ -121,6 +126,16 @@ pub(crate) fn alarm_of(source: &str, kind: &str) -> Value {
         "time": "2024-03-10T02:30:00.000+01:00",
         "text": "Too hot",
         "severity": "MAJOR",
+        "source": {"id": source},
+    })
+}
+
+/// A complete event body.
+pub(crate) fn event_of(source: &str, kind: &str) -> Value {
+    json!({
+        "type": kind,
+        "time": "2024-03-10T02:30:00.000+01:00",
+        "text": "It happened",
         "source": {"id": source},
     })
 }

@@ -34,6 +34,7 @@ async fn created_object_has_every_member_of_the_documents() {
     let id = created["id"].as_str().unwrap();
     let mut expected = with_blocks(json!({"self": "<base>/inventory/managedObjects/<id>"}));
     expected.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+    expected["plat_ActiveAlarmsStatus"] = json!({"critical": 0, "major": 0, "minor": 0, "warning": 0});
     for (member, value) in
         [("id", "<id>"), ("owner", "admin"), ("creationTime", "<time>"), ("lastUpdated", "<time>")]
     {

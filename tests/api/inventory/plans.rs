@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 6] = ["managed_objects", "alarms", "links", "external_ids", "audit_records", "users"];
+const LARGE: [&str; 7] =
+    ["managed_objects", "alarms", "events", "links", "external_ids", "audit_records", "users"];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
 const ROWS: f64 = 20_001.0;
 /// The same where no index knows the filters, and windows grow.
@@ -53,6 +54,11 @@ BEGIN
         now() - make_interval(secs => n), 0, 'It drips', CASE WHEN n % 10 = 0 THEN 'ACTIVE' ELSE 'CLEARED' END,
         CASE WHEN n % 100 = 0 THEN 'CRITICAL' ELSE 'MINOR' END, 1, now(), 0, now(), '{}'
     FROM generate_series(1, 100000) n;
+    INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments)
+    SELECT 'main', n, 1009 + n % 10000 * 10, CASE n % 20000 WHEN 1 THEN 'rare' ELSE 'type' || n % 47 END,
+        now() - make_interval(secs => n), 0, 'It drips', now(),
+        CASE n % 20000 WHEN 2 THEN '{"plat_Rare": {}}' ELSE '{}' END::json
+    FROM generate_series(1, 100000) n;
     INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, changes, created_at)
     SELECT 'main', n, 'Alarm', 'Alarm updated', now() - make_interval(secs => n), 'x', (n % 5000)::text,
         'operator' || n % 100, 'minor', '[]', now()
@@ -67,7 +73,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 60] = [
+const LISTS: [&str; 67] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -124,6 +130,13 @@ const LISTS: [&str; 60] = [
     "/alarm/alarms?source=1000&withSourceAssets=true&withSourceDevices=true&pageSize=100",
     "/alarm/alarms?source=1009&type=none&revert=true",
     "/alarm/alarms?dateFrom=2020-01-01&dateTo=2020-01-02",
+    "/event/events",
+    "/event/events?currentPage=1000",
+    "/event/events?type=rare",
+    "/event/events?fragmentType=plat_Rare&pageSize=100",
+    "/event/events?source=1009",
+    "/event/events?source=1000&withSourceAssets=true&withSourceDevices=true&revert=true",
+    "/event/events?dateFrom=2020-01-01&dateTo=2020-01-02",
     "/audit/auditRecords?source=77",
     "/audit/auditRecords?pageSize=100",
     "/user/main/users",
@@ -131,13 +144,15 @@ const LISTS: [&str; 60] = [
 ];
 
 /// What a caller without the roles asks for.
-const LIMITED: [&str; 6] = [
+const LIMITED: [&str; 8] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?type=acme_Pump",
     "/inventory/managedObjects?query=has(plat_IsDevice)",
     "/inventory/managedObjects?text=pump&pageSize=100",
     "/alarm/alarms",
     "/alarm/alarms?status=ACTIVE&source=1009",
+    "/event/events",
+    "/event/events?type=rare&source=1009",
 ];
 
 #[tokio::test]
@@ -152,8 +167,7 @@ async fn no_list_reads_a_large_table_from_end_to_end() {
     })
     .await;
     database.insert_user("owner", &[]).await;
-    let permissions =
-        json!({"1000": ["ALARM:*:READ", "MANAGED_OBJECT:*:READ"], "3000": ["ALARM:plat_Relay:READ"]});
+    let permissions = json!({"1000": ["ALARM:*:READ", "EVENT:*:READ", "MANAGED_OBJECT:*:READ"], "3000": ["ALARM:plat_Relay:READ"]});
     let grant = "UPDATE users SET device_permissions = $1::text::json WHERE name = 'owner'";
     database.execute(grant, &[&permissions.to_string()]).await;
     explain_everything(&database).await;
@@ -226,7 +240,8 @@ fn faults(logged: &Value) -> Vec<String> {
         return Vec::new();
     }
     let counts = statement.starts_with("SELECT count(*)");
-    let most = if statement.contains("FROM alarms a") { ALARMS } else { ROWS };
+    let by_time = ["FROM alarms a", "FROM events e"];
+    let most = if by_time.iter().any(|from| statement.contains(from)) { ALARMS } else { ROWS };
     let mut faults = Vec::new();
     let mut nodes = vec![&logged["Plan"]];
     while let Some(node) = nodes.pop() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use super::SECRET;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of};
+use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of, event_of};
 
 /// The kinds of callers, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +115,17 @@ impl Fixture {
                 let object = json!({"name": format!("{SECRET} {number}")});
                 let object = id(owner.create("/inventory/managedObjects", &object).await);
                 id(admin.create("/alarm/alarms", &alarm_of(&object, &format!("{SECRET} alarm"))).await)
+            }
+            "event" | "event with file" => {
+                let object = json!({"name": format!("{SECRET} {number}")});
+                let object = id(owner.create("/inventory/managedObjects", &object).await);
+                let event = event_of(&object, &format!("{SECRET} event"));
+                let event = id(admin.create("/event/events", &event).await);
+                if name == "event with file" {
+                    let path = format!("/event/events/{event}/binaries");
+                    assert_eq!(admin.request("POST", &path).body(SECRET).send().await.status, 201);
+                }
+                event
             }
             "external id" => {
                 let object = json!({"name": format!("{SECRET} {number}")});

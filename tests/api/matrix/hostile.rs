@@ -41,7 +41,7 @@ const VALUES: [&str; 12] = [
     "%F0%9F%92%A9",
 ];
 /// Every parameter of a collection or a deletion.
-const PARAMETERS: [&str; 32] = [
+const PARAMETERS: [&str; 33] = [
     "pageSize",
     "currentPage",
     "withTotalPages",
@@ -74,6 +74,7 @@ const PARAMETERS: [&str; 32] = [
     "withSubusersCount",
     "tenantId",
     "withSourceAssets",
+    "withSourceDevices",
 ];
 /// Members that some resource reads.
 const MEMBERS: [&str; 40] = [

@@ -34,6 +34,11 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO group_members (tenant, group_id, user_name) \
             SELECT $1, 4711, 'user' || n FROM generate_series(1, 2500) n",
         "INSERT INTO options (tenant, category, key, value) VALUES ($1, 'c', 'k', 'v')",
+        "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
+            SELECT $1, n, 1, 'x', now(), 0, 'x', now(), '{}' FROM generate_series(1, 2500) n",
+        // Of an event, whole and in part.
+        "INSERT INTO binaries (tenant, id, event, incomplete, name, content_type, length, created_at) \
+            SELECT $1, 10 + n, n, n > 1, 'x', 'x/y', 1, now() FROM generate_series(1, 2) n",
         // One that is somebody's content, and one that is still being uploaded.
         "INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at) \
             VALUES ($1, 1, 1, 'x', 'x/y', 1, now()), ($1, 2, NULL, NULL, NULL, NULL, now())",
@@ -46,6 +51,10 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO source_shapes (tenant, source, shape, first) VALUES ($1, 1, 1, 1)",
         "INSERT INTO measurements (tenant, id, source, time, local_time, shape, readings) \
             SELECT $1, n, 1, now(), now()::timestamp, 1, '{1}' FROM generate_series(1, 4500) n",
+        "INSERT INTO availability (tenant, device, response_interval, last_message, counted_from) \
+            SELECT $1, n, 0, now(), now() FROM generate_series(1, 2500) n",
+        "INSERT INTO presence (tenant, user_name, process, connected_until) \
+            SELECT $1, 'user' || n, 1, now() FROM generate_series(1, 2500) n",
     ] {
         server.database().execute(statement, &[&tenant]).await;
     }

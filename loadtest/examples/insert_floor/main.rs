@@ -1,26 +1,32 @@
-//! The floor for durable alarms: one INSERT, in a transaction of its own, for each request.
+//! The floor for durable alarms and measurements: one INSERT, in a transaction of its own, for each request.
 //!
-//! The table has the shape and the indexes of the server's, the pool is deadpool-postgres and the statement is
+//! The tables have the columns and the indexes one would give them, the pool is deadpool-postgres and the statements are
 //! prepared once per connection: what a straightforward actix-web program would do. No authentication, no
-//! de-duplication, no notifications. The same `loadtest alarms` runs against it as against the server.
+//! de-duplication, no notifications. The same `loadtest alarms` and `loadtest measurements` run against it as against
+//! the server.
+//!
+//! With `--bare` a measurement is parsed and nothing else: the floor for TRANSIENT. With `--unnest` nothing is served:
+//! the same rows are inserted by `INSERT … SELECT FROM unnest` on one connection, the floor for collections.
+
+mod alarms;
+mod measurements;
+mod unnest;
 
 use std::time::Duration;
 
-use actix_web::error::{ErrorInternalServerError, ErrorUnprocessableEntity};
+use actix_web::error::ErrorInternalServerError;
 use actix_web::{App, HttpResponse, HttpServer, web};
 use clap::Parser;
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 use tokio_postgres::NoTls;
 use tokio_postgres::types::Json;
 
-const TENANT: &str = "main";
+pub(crate) const TENANT: &str = "main";
 
-const SCHEMA: &str = "
-    DROP TABLE IF EXISTS floor_alarms, floor_objects;
+const OBJECTS: &str = "
+    DROP TABLE IF EXISTS floor_alarms, floor_measurements, floor_objects;
     CREATE TABLE floor_objects (
         tenant text NOT NULL,
         id bigint NOT NULL,
@@ -29,26 +35,6 @@ const SCHEMA: &str = "
         created_at timestamptz NOT NULL DEFAULT now(),
         fragments json NOT NULL,
         PRIMARY KEY (tenant, id));
-    CREATE TABLE floor_alarms (
-        tenant text NOT NULL,
-        id bigint NOT NULL,
-        source bigint NOT NULL,
-        type text NOT NULL,
-        time timestamptz NOT NULL,
-        time_offset smallint NOT NULL,
-        text text NOT NULL,
-        status text NOT NULL,
-        severity text NOT NULL,
-        count bigint NOT NULL,
-        first_time timestamptz NOT NULL,
-        first_offset smallint NOT NULL,
-        created_at timestamptz NOT NULL,
-        fragments json NOT NULL,
-        PRIMARY KEY (tenant, id),
-        FOREIGN KEY (tenant, source) REFERENCES floor_objects (tenant, id) ON DELETE CASCADE);
-    CREATE INDEX ON floor_alarms (tenant, time DESC, id DESC);
-    CREATE INDEX ON floor_alarms (tenant, source, time DESC, id DESC);
-    CREATE UNIQUE INDEX ON floor_alarms (tenant, source, type) WHERE status <> 'CLEARED';
     DROP SEQUENCE IF EXISTS floor_ids;
     CREATE SEQUENCE floor_ids CACHE 100;";
 
@@ -56,14 +42,9 @@ const INSERT_OBJECT: &str = "
     INSERT INTO floor_objects (tenant, id, type, name, fragments)
     VALUES ($1, nextval('floor_ids'), $2, $3, $4) RETURNING id";
 
-const INSERT_ALARM: &str = "
-    INSERT INTO floor_alarms (tenant, id, source, type, time, time_offset, text, status, severity, count,
-        first_time, first_offset, created_at, fragments)
-    VALUES ($1, nextval('floor_ids'), $2, $3, $4, $5, $6, 'ACTIVE', $7, 1, $4, $5, $8, $9) RETURNING id";
-
 const DELETE_OBJECT: &str = "DELETE FROM floor_objects WHERE tenant = $1 AND id = $2";
 
-/// Stores each alarm with one INSERT of its own.
+/// Stores each alarm and each measurement with one INSERT of its own.
 #[derive(Debug, Parser)]
 struct Settings {
     /// Address to listen on
@@ -72,28 +53,27 @@ struct Settings {
     /// Worker threads
     #[arg(long, default_value_t = 1)]
     workers: usize,
-    /// PostgreSQL, as URL or key=value text; its tables floor_alarms and floor_objects are made anew
+    /// PostgreSQL, as URL or key=value text; its tables floor_… are made anew
     #[arg(long, env = "FLOOR_DATABASE_URL", hide_env_values = true)]
     database_url: String,
     /// Connections to PostgreSQL
     #[arg(long, default_value_t = 16)]
     pool: usize,
+    /// Answer measurements without storing them
+    #[arg(long)]
+    bare: bool,
+    /// Serve nothing; insert measurements for so many seconds, many per statement
+    #[arg(long, value_name = "SECONDS")]
+    unnest: Option<u64>,
+    /// Measurements in each statement of --unnest
+    #[arg(long, default_value_t = 100)]
+    per_statement: usize,
 }
 
+/// The member `source` of what is posted.
 #[derive(Debug, Deserialize)]
-struct Alarm {
-    r#type: String,
-    time: String,
-    text: String,
-    severity: String,
-    source: Source,
-    #[serde(flatten)]
-    fragments: Map<String, Value>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Source {
-    id: String,
+pub(crate) struct Source {
+    pub(crate) id: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,47 +82,6 @@ struct Object {
     name: Option<String>,
     #[serde(flatten)]
     fragments: Map<String, Value>,
-}
-
-async fn post_alarm(
-    pool: web::Data<Pool>,
-    alarm: web::Json<Alarm>,
-) -> Result<HttpResponse, actix_web::Error> {
-    let time = OffsetDateTime::parse(&alarm.time, &Rfc3339).map_err(ErrorUnprocessableEntity)?;
-    let offset = time.offset().whole_minutes();
-    let source: i64 = alarm.source.id.parse().map_err(ErrorUnprocessableEntity)?;
-    let (created_at, fragments) = (OffsetDateTime::now_utc(), Json(&alarm.fragments));
-    let client = pool.get().await.map_err(ErrorInternalServerError)?;
-    let insert = client.prepare_cached(INSERT_ALARM).await.map_err(ErrorInternalServerError)?;
-    let row = client
-        .query_one(
-            &insert,
-            &[
-                &TENANT,
-                &source,
-                &alarm.r#type,
-                &time,
-                &offset,
-                &alarm.text,
-                &alarm.severity,
-                &created_at,
-                &fragments,
-            ],
-        )
-        .await
-        .map_err(ErrorUnprocessableEntity)?;
-    let id: i64 = row.get(0);
-    let stored = serde_json::json!({
-        "id": id.to_string(),
-        "type": alarm.r#type,
-        "time": alarm.time,
-        "text": alarm.text,
-        "status": "ACTIVE",
-        "severity": alarm.severity,
-        "count": 1,
-        "source": {"id": alarm.source.id},
-    });
-    Ok(HttpResponse::Created().json(stored))
 }
 
 async fn post_object(
@@ -175,7 +114,11 @@ async fn open_pool(settings: &Settings) -> Result<Pool, Box<dyn std::error::Erro
         .create_timeout(Some(Duration::from_secs(5)))
         .runtime(Runtime::Tokio1)
         .build()?;
-    pool.get().await?.batch_execute(SCHEMA).await?;
+    let client = pool.get().await?;
+    for schema in [OBJECTS, alarms::SCHEMA, measurements::SCHEMA] {
+        client.batch_execute(schema).await?;
+    }
+    drop(client);
     Ok(pool)
 }
 
@@ -183,10 +126,20 @@ async fn open_pool(settings: &Settings) -> Result<Pool, Box<dyn std::error::Erro
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings::parse();
     let pool = web::Data::new(open_pool(&settings).await?);
+    if let Some(seconds) = settings.unnest {
+        return unnest::run(&pool, Duration::from_secs(seconds), settings.per_statement).await;
+    }
+    let bare = settings.bare;
     let server = HttpServer::new(move || {
+        let measurement = match bare {
+            true => web::post().to(measurements::parse),
+            false => web::post().to(measurements::post),
+        };
         App::new()
             .app_data(pool.clone())
-            .route("/alarm/alarms", web::post().to(post_alarm))
+            .route("/alarm/alarms", web::post().to(alarms::post))
+            .route("/measurement/measurements", measurement)
+            .route("/transient", web::post().to(measurements::parse))
             .route("/inventory/managedObjects", web::post().to(post_object))
             .route("/inventory/managedObjects/{id}", web::delete().to(delete_object))
     });

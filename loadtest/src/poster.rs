@@ -1,22 +1,17 @@
-//! Posting alarms: the body, the connection, and the counting of answers.
+//! Posting: the connection, and the counting of answers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use serde_json::json;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
+use crate::body::Kind;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::ledger::Outcome;
-use crate::mark::{FRAGMENT, Mark};
 use crate::run::{Run, latency_histogram};
 use crate::target::Target;
-
-const PATH: &str = "/alarm/alarms";
 
 /// What became of the posts of one or more posters.
 #[derive(Debug)]
@@ -45,14 +40,20 @@ impl Answers {
     pub(crate) fn failures(&self) -> u64 {
         self.by_status.iter().filter(|(status, _)| *status != "201").map(|(_, count)| count).sum()
     }
+
+    /// Posts that were answered 4xx.
+    pub(crate) fn refused(&self) -> u64 {
+        self.by_status.iter().filter(|(status, _)| status.starts_with('4')).map(|(_, count)| count).sum()
+    }
 }
 
-/// One connection that posts alarms, one at a time: alarms of a device that go through the same poster are
-/// ordered.
+/// One connection that posts, one at a time: rows of a device that go through the same poster are ordered.
 #[derive(Debug)]
 pub(crate) struct Poster {
     target: Arc<Target>,
     run: Arc<Run>,
+    kind: Kind,
+    headers: Arc<str>,
     connection: Option<Connection>,
     measured_from: u64,
     /// What was answered so far.
@@ -60,29 +61,46 @@ pub(crate) struct Poster {
 }
 
 impl Poster {
-    /// A poster that counts alarms due from `measured_from` (microseconds of the run) on in the latencies.
+    /// A poster of alarms that counts those due from `measured_from` (microseconds of the run) on in the latencies.
     pub(crate) fn new(target: &Arc<Target>, run: &Arc<Run>, measured_from: u64) -> Self {
         Self {
             target: Arc::clone(target),
             run: Arc::clone(run),
+            kind: Kind::Alarm,
+            headers: target.post_headers().into(),
             connection: None,
             measured_from,
             answers: Answers::new(),
         }
     }
 
-    /// Posts the next alarm of a device, due at `due`, and enters it and its answer into the ledger. Every alarm
-    /// has a type of its own, so none is de-duplicated.
+    /// Posts this instead of alarms, with these complete header lines.
+    pub(crate) fn with(self, kind: Kind, headers: &Arc<str>) -> Self {
+        Self { kind, headers: Arc::clone(headers), ..self }
+    }
+
+    /// Counts what is due from here on (microseconds of the run) in the latencies, and starts the figures anew.
+    pub(crate) fn measure_from(&mut self, micros: u64) -> Answers {
+        self.measured_from = micros;
+        std::mem::replace(&mut self.answers, Answers::new())
+    }
+
+    /// Posts the next row or rows of a device, due at `due`, and enters them and their answer into the ledger.
     pub(crate) async fn post(&mut self, device: u32, id: &str, due: u64) -> Outcome {
-        let mark = self.run.post(device, due);
-        let request = self.target.post_alarm(PATH, &body(id, mark));
+        self.post_one(self.kind, device, id, due).await
+    }
+
+    /// As [`Self::post`], of any kind.
+    pub(crate) async fn post_one(&mut self, kind: Kind, device: u32, id: &str, due: u64) -> Outcome {
+        let mark = self.run.post(device, kind.rows(), due);
+        let request = self.target.post_with(&self.headers, kind.path(), &kind.body(id, mark));
         let status = self.exchange(&request).await;
         let outcome = match status {
-            Ok(201) => Outcome::Acknowledged,
+            Ok(200..=299) => Outcome::Acknowledged,
             Ok(400..=499) => Outcome::Refused,
             _ => Outcome::Unknown,
         };
-        self.run.settle(mark, outcome);
+        self.run.settle(mark, kind.rows(), outcome);
         let counted_as = match status {
             Ok(status) => status.to_string(),
             Err(_) => {
@@ -97,7 +115,7 @@ impl Poster {
         outcome
     }
 
-    /// How long ago an alarm was due.
+    /// How long ago a post was due.
     pub(crate) fn lateness(&self, due: u64) -> Duration {
         Duration::from_micros(self.run.now().saturating_sub(due))
     }
@@ -107,36 +125,6 @@ impl Poster {
             Some(connection) => connection,
             None => self.connection.insert(self.target.connect().await?),
         };
-        Ok(connection.call("posting an alarm", request).await?.status)
-    }
-}
-
-fn body(source: &str, mark: Mark) -> String {
-    let now = OffsetDateTime::now_utc();
-    let now = now.replace_millisecond(now.millisecond()).unwrap_or(now);
-    json!({
-        "type": format!("loadtest_{}_{}", mark.device, mark.sequence),
-        "time": now.format(&Rfc3339).unwrap_or_default(),
-        "text": "Raised by the load test",
-        "severity": "MAJOR",
-        "source": {"id": source},
-        FRAGMENT: mark.to_string(),
-    })
-    .to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn alarm_carries_its_mark_and_a_type_of_its_own() {
-        let mark = Mark { run: 1, device: 2, sequence: 3, due: 4 };
-        let text = body("208", mark);
-        let alarm: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(alarm["type"], "loadtest_2_3");
-        assert_eq!(alarm["source"]["id"], "208");
-        assert!(alarm["time"].as_str().unwrap().ends_with('Z'));
-        assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [mark]);
+        Ok(connection.call("posting", request).await?.status)
     }
 }

@@ -1,0 +1,230 @@
+//! Events of one device.
+//!
+//! An event that is new has no order to keep: creating it is a function, as for managed objects. What changes or ends an
+//! event, or its file, goes through the device's actor, so that it is told in the order it was done.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::managed_object::NOTIFIED_DELETIONS;
+use super::{Context, DECISIONS, Device, DeviceActor};
+use crate::error::{Error, Noun, Result};
+use crate::hub;
+use crate::model::access::Authority;
+use crate::model::event::{Event, EventFilter, EventPatch, NewEvent};
+use crate::model::id::EventId;
+use crate::model::origin::Origin;
+use crate::store;
+use crate::store::access::{Source, find_source};
+use crate::store::event_collection::Deletion;
+use crate::store::events::{SentEvent, ShownSource};
+use crate::writer::{Change, Written};
+
+/// Changes text and fragments of an event (V-02).
+///
+/// Sent by the edge for `PUT /event/events/<id>`. Replies with the event as it stands; a change that changes nothing
+/// writes nothing and publishes nothing. Publishes UPDATE, unless the mode is one without (M-02, M-03).
+///
+/// # Errors
+/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time, `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Arc<Event>>")]
+pub struct UpdateEvent {
+    /// The event as the edge found it.
+    pub event: Arc<Event>,
+    /// Body of the request.
+    pub patch: Arc<EventPatch>,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+/// Deletes an event with its file. Sent by the edge for `DELETE /event/events/<id>`. Publishes DELETE (B-03).
+///
+/// # Errors
+/// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<()>")]
+pub struct DeleteEvent {
+    /// The event as the edge found it.
+    pub event: Arc<Event>,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
+/// Creates an event and publishes CREATE (document 2, Events; M-01 to M-04).
+///
+/// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP tell nobody.
+///
+/// # Errors
+/// `Invalid` when the source does not exist, `Forbidden` for a caller who may not write events of it; `Unavailable` or
+/// `Database`: then nothing was published.
+pub(crate) async fn create_event(
+    context: &Context,
+    id: EventId,
+    new: NewEvent,
+    origin: &Origin,
+) -> Result<Arc<Event>> {
+    if !origin.mode.stores() {
+        return pass_on(context, new, origin).await;
+    }
+    let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
+    let mut sent = Arc::new(SentEvent { event: new.created(Some(id)), owner });
+
+    let mut source = insert(context, sent.clone()).await?;
+    if source.is_none() {
+        authorize_sending(context, &sent.event, origin).await?;
+        // Not the owner, but permitted all the same: that has just been looked up.
+        Arc::make_mut(&mut sent).owner = None;
+        source = insert(context, sent.clone()).await?;
+    }
+
+    let event = Arc::unwrap_or_clone(sent).event;
+    let Some(source) = source else { return Err(Error::unknown_source(event.source)) };
+    // Stored and committed from here on.
+    let event = Arc::new(shown(event, source));
+    if origin.mode.notifies() {
+        publish(context, &event, hub::Event::EventCreated(event.clone()), origin);
+    }
+    Ok(event)
+}
+
+/// Inserts an event; `None` when there is no such source, or it is not the caller's.
+async fn insert(context: &Context, sent: Arc<SentEvent>) -> Result<Option<ShownSource>> {
+    match context.writer.write(Change::InsertEvent(context.tenant.clone(), sent)).await {
+        Ok(Written::EventOf(source)) => Ok(Some(*source)),
+        Ok(_) => Ok(None),
+        // The source was deleted between the look and the write.
+        Err(error) if error.is_foreign_key_violation() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Modes TRANSIENT and CEP: what is not stored is shown as it would be (M-02), and TRANSIENT is told.
+async fn pass_on(context: &Context, new: NewEvent, origin: &Origin) -> Result<Arc<Event>> {
+    let event = new.created(None);
+    let source = authorize_sending(context, &event, origin).await?;
+    let event = Arc::new(shown(event, ShownSource { name: source.name, type_: source.type_ }));
+    if origin.mode.notifies() {
+        publish(context, &event, hub::Event::EventCreated(event.clone()), origin);
+    }
+    Ok(event)
+}
+
+/// Lets a caller through who may send events of this source. On POST a missing source is a wrong value of the body, not a
+/// missing page (E-01).
+async fn authorize_sending(context: &Context, event: &Event, origin: &Origin) -> Result<Source> {
+    let client = context.database.loader().await?;
+    let source = find_source(&client, &context.tenant, event.source).await?;
+    let source = source.ok_or_else(|| Error::unknown_source(event.source))?;
+    match source.permits(origin.by(), |_, name| event.fragments.get(name).is_some()) {
+        true => Ok(source),
+        false => Err(Error::Forbidden),
+    }
+}
+
+fn shown(event: Event, source: ShownSource) -> Event {
+    Event { source_name: source.name, source_type: source.type_, ..event }
+}
+
+fn publish(context: &Context, of: &Event, event: hub::Event, origin: &Origin) {
+    context.publish(of.source, event, &origin.links);
+}
+
+/// Deletes what a filter finds, with its files, and publishes DELETE for each, up to a thousand (B-06). Many short
+/// transactions: who stops halfway has deleted part of it and may ask again.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origin: &Origin) -> Result<()> {
+    let mut untold = if origin.mode.notifies() { NOTIFIED_DELETIONS } else { 0 };
+    let mut deletion = Deletion::of(&context.database, &context.tenant, filter);
+    while let Some(gone) = deletion.next().await? {
+        for (id, source) in gone.into_iter().take(untold) {
+            untold -= 1;
+            let event = hub::Event::EventDeleted(id);
+            context.publish(source, event, &origin.links);
+        }
+    }
+    Ok(())
+}
+
+impl Handler<UpdateEvent> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<Arc<Event>>>;
+
+    fn handle(&mut self, message: UpdateEvent, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.update_event(message).await)
+    }
+}
+
+impl Handler<DeleteEvent> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<()>>;
+
+    fn handle(&mut self, message: DeleteEvent, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.delete_event(message).await)
+    }
+}
+
+impl Device {
+    async fn update_event(&mut self, message: UpdateEvent) -> Result<Arc<Event>> {
+        let UpdateEvent { event: mut current, patch, origin } = message;
+        let id = current.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
+        self.authorize_event(&current, &origin).await?;
+        for _ in 0..DECISIONS {
+            let Some(changed) = patch.applied(&current) else { return Ok(current) };
+            let changed = Arc::new(changed);
+            if !origin.mode.stores() {
+                self.tell_of_event(&changed, &origin);
+                return Ok(changed);
+            }
+            let change = Change::UpdateEvent(self.context.tenant.clone(), changed.clone());
+
+            let written = self.context.writer.write(change).await?;
+
+            if matches!(written, Written::Stored) {
+                self.tell_of_event(&changed, &origin);
+                return Ok(changed);
+            }
+            let (database, tenant) = (&self.context.database, &self.context.tenant);
+            current = Arc::new(store::events::get_event(database, tenant, id).await?);
+        }
+        Err(contended(id))
+    }
+
+    async fn delete_event(&mut self, DeleteEvent { event, origin }: DeleteEvent) -> Result<()> {
+        let id = event.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
+        self.authorize_event(&event, &origin).await?;
+        if !origin.mode.stores() {
+            return Ok(());
+        }
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+
+        let gone = store::events::delete_events(database, tenant, &[id.0]).await?;
+
+        if gone.is_empty() {
+            return Err(Error::not_found(Noun::Event, id));
+        }
+        if origin.mode.notifies() {
+            self.publish(hub::Event::EventDeleted(id), &origin.links);
+        }
+        Ok(())
+    }
+
+    /// Lets a caller through who may write this event.
+    pub(super) async fn authorize_event(&mut self, event: &Event, origin: &Origin) -> Result<()> {
+        self.authorize(origin, |_, name| event.fragments.get(name).is_some()).await?;
+        Ok(())
+    }
+
+    /// Publishes UPDATE, in modes that tell.
+    pub(super) fn tell_of_event(&self, event: &Arc<Event>, origin: &Origin) {
+        if origin.mode.notifies() {
+            self.publish(hub::Event::EventUpdated(event.clone()), &origin.links);
+        }
+    }
+}
+
+pub(super) fn contended(id: EventId) -> Error {
+    let message = format!("event '{id}' is being changed by somebody else, try again");
+    Error::Conflict { noun: Noun::Event, message }
+}

@@ -1,0 +1,14 @@
+//! What a session tells of its being connected.
+
+use super::SessionActor;
+use crate::model::origin::is_device_user;
+use crate::tenant::SessionConnected;
+
+impl SessionActor {
+    /// A connect is held or a socket attached: from now to the end of the session its user counts as connected.
+    pub(super) fn appear(&mut self) {
+        if !std::mem::replace(&mut self.appeared, true) && is_device_user(&self.user) {
+            self.home.tenant.do_send(SessionConnected { client: self.client, user: self.user.clone() });
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! When watched devices were heard, and which of them fell silent (R-02 to R-04).
+
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, NoTls};
+
+use super::Database;
+use crate::error::Result;
+use crate::model::availability::ResponseInterval;
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::timestamp::Timestamp;
+
+const HEAR: &str = include_str!("../../../sql/queries/availability/hear.sql");
+const END_SILENCE: &str = include_str!("../../../sql/queries/availability/end_silence.sql");
+const FIND_MAINTENANCE: &str = include_str!("../../../sql/queries/availability/find_maintenance.sql");
+const BEGIN_WATCH: &str = include_str!("../../../sql/queries/availability/begin_watch.sql");
+const LIST_SILENT: &str = include_str!("../../../sql/queries/availability/list_silent.sql");
+const LIST_HEARD_AGAIN: &str = include_str!("../../../sql/queries/availability/list_heard_again.sql");
+const SWEEP_PRESENCE: &str = include_str!("../../../sql/queries/presence/sweep.sql");
+
+/// A device of a tenant.
+pub(crate) type Device = (TenantId, ManagedObjectId);
+
+/// What a watched device is like that was heard.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) device: Device,
+    pub(crate) interval: ResponseInterval,
+    /// Whether an alarm of its silence is to be cleared.
+    pub(crate) was_silent: bool,
+}
+
+/// Remembers how long ago devices were heard; gives those that are watched. One statement. The rows must be sorted, so that
+/// two processes that hear the same devices wait for each other in one order.
+///
+/// # Errors
+/// `Contended`, `Unavailable` or `Database`.
+pub(crate) async fn hear(database: &Database, heard: &[(Device, Duration)]) -> Result<Vec<Watched>> {
+    let tenants: Vec<&str> = heard.iter().map(|((tenant, _), _)| tenant.as_str()).collect();
+    let devices: Vec<i64> = heard.iter().map(|((_, device), _)| device.0).collect();
+    let ago: Vec<f64> = heard.iter().map(|(_, ago)| ago.as_secs_f64()).collect();
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(HEAR).await?;
+    let rows = client.query(&statement, &[&tenants, &devices, &ago]).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Watched {
+                device: device(row, 0)?,
+                interval: ResponseInterval(row.get(2)),
+                was_silent: row.get(3),
+            })
+        })
+        .collect()
+}
+
+/// Forgets that an alarm was raised for the silence of a device that was heard again. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn end_silence(
+    database: &Database,
+    tenant: &TenantId,
+    device: ManagedObjectId,
+) -> Result<()> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(END_SILENCE).await?;
+    client.execute(&statement, &[&tenant.as_str(), &device.0]).await?;
+    Ok(())
+}
+
+/// Whether a device is being worked on, so that it raises no alarms (R-02).
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn is_in_maintenance(
+    database: &Database,
+    tenant: &TenantId,
+    device: ManagedObjectId,
+) -> Result<bool> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND_MAINTENANCE).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &device.0]).await?;
+    Ok(row.is_some_and(|row| row.get(0)))
+}
+
+fn device(row: &tokio_postgres::Row, column: usize) -> Result<Device> {
+    Ok((TenantId::parse(row.get(column))?, ManagedObjectId(row.get(column + 1))))
+}
+
+/// Held by every server process as long as it listens.
+const LISTENING: &str = "hashtextextended('availability/listening', 0)";
+/// Held by the one process that looks for silence.
+const SWEEPING: &str = "hashtextextended('availability/sweeping', 0)";
+/// What one statement of a sweep gives.
+pub(crate) const SWEPT_AT_ONCE: i64 = 500;
+
+/// A silent device, and the place of a sweep that goes on behind it.
+#[derive(Debug, Clone)]
+pub(crate) struct Silent {
+    due_at: OffsetDateTime,
+    pub(crate) device: Device,
+    /// When it was heard last: the premise of its alarm.
+    pub(crate) last_message: Timestamp,
+}
+
+/// The connection of a process's watch over silent devices, and what it stands for: two advisory locks of its session. All
+/// processes share one, so that who finds it free knows that nobody listened before; one at a time has the other, and
+/// sweeps. PostgreSQL takes both back when the process dies, and when it sits still for too long.
+///
+/// A sweep asks for devices over this very connection, so who lost the lock finds none. An alarm carries its own premise:
+/// even two who sweep at once raise each once.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    client: Client,
+    driver: JoinHandle<()>,
+    sweeps: bool,
+}
+
+impl Watch {
+    /// Connects. When no other process listens, all devices get their interval and a grace anew (R-04). `patience`: how
+    /// long the process may sit still.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn open(database: &Database, patience: Duration) -> Result<Self> {
+        let (client, connection) = database.config.connect(NoTls).await?;
+        let driver = tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "the watch over silent devices lost its connection");
+            }
+        });
+        let watch = Self { client, driver, sweeps: false };
+        let settings = format!(
+            "SET idle_session_timeout = {}; SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; \
+             SET tcp_keepalives_count = 3",
+            patience.as_millis()
+        );
+        watch.client.batch_execute(&settings).await?;
+        if watch.locks(&format!("SELECT pg_try_advisory_lock({LISTENING})")).await? {
+            watch.client.execute(BEGIN_WATCH, &[]).await?;
+            watch.client.execute(SWEEP_PRESENCE, &[]).await?;
+            watch.locks(&format!("SELECT pg_try_advisory_lock_shared({LISTENING})")).await?;
+            watch.locks(&format!("SELECT pg_advisory_unlock({LISTENING})")).await?;
+        } else {
+            watch.client.execute(&format!("SELECT pg_advisory_lock_shared({LISTENING})"), &[]).await?;
+        }
+        Ok(watch)
+    }
+
+    async fn locks(&self, statement: &str) -> Result<bool> {
+        Ok(self.client.query_one(statement, &[]).await?.get(0))
+    }
+
+    /// Whether this process is the one that sweeps; tries to become it.
+    ///
+    /// # Errors
+    /// `Unavailable` when the connection is gone, and the lock with it.
+    pub(crate) async fn sweeps(&mut self) -> Result<bool> {
+        match self.sweeps {
+            true => drop(self.client.simple_query("").await?),
+            false => self.sweeps = self.locks(&format!("SELECT pg_try_advisory_lock({SWEEPING})")).await?,
+        }
+        Ok(self.sweeps)
+    }
+
+    /// Devices that are silent for their interval and have no alarm of it, a few; the next ones behind `after`.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn list_silent(&self, grace: Duration, after: Option<&Silent>) -> Result<Vec<Silent>> {
+        let (due, tenant, id) = match after {
+            Some(Silent { due_at, device: (tenant, id), .. }) => (*due_at, tenant.as_str(), id.0),
+            None => (OffsetDateTime::UNIX_EPOCH, "", 0),
+        };
+        let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+            [&grace.as_secs_f64(), &due, &tenant, &id, &SWEPT_AT_ONCE];
+        let rows = self.client.query(LIST_SILENT, &parameters).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(Silent {
+                    due_at: row.get(0),
+                    device: device(row, 1)?,
+                    last_message: Timestamp::stored(row.get(3), 0),
+                })
+            })
+            .collect()
+    }
+
+    /// Devices that were heard, with an alarm of their silence still to be cleared.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn list_heard_again(&self) -> Result<Vec<Device>> {
+        let rows = self.client.query(LIST_HEARD_AGAIN, &[&SWEPT_AT_ONCE]).await?;
+        rows.iter().map(|row| device(row, 0)).collect()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // The connection ends with its driver, and the locks with the connection.
+        self.driver.abort();
+    }
+}

@@ -1,0 +1,41 @@
+//! Which device users hold a real-time connection, for every server process to see.
+
+use std::time::Duration;
+
+use super::Database;
+use crate::error::Result;
+use crate::model::id::TenantId;
+
+const RENEW: &str = include_str!("../../../sql/queries/presence/renew.sql");
+const DELETE: &str = include_str!("../../../sql/queries/presence/delete.sql");
+
+/// A user of a tenant.
+pub(crate) type User = (TenantId, std::sync::Arc<str>);
+
+/// Promises that users are connected to this process for a while from now. One statement.
+///
+/// # Errors
+/// `Contended`, `Unavailable` or `Database`.
+pub(crate) async fn renew(database: &Database, process: i64, users: &[User], lease: Duration) -> Result<()> {
+    let (tenants, names) = columns(users);
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(RENEW).await?;
+    client.execute(&statement, &[&tenants, &names, &process, &lease.as_secs_f64()]).await?;
+    Ok(())
+}
+
+/// Takes promises of this process back. One statement.
+///
+/// # Errors
+/// `Contended`, `Unavailable` or `Database`.
+pub(crate) async fn delete(database: &Database, process: i64, users: &[User]) -> Result<()> {
+    let (tenants, names) = columns(users);
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(DELETE).await?;
+    client.execute(&statement, &[&tenants, &names, &process]).await?;
+    Ok(())
+}
+
+fn columns(users: &[User]) -> (Vec<&str>, Vec<&str>) {
+    users.iter().map(|(tenant, name)| (tenant.as_str(), &**name)).unzip()
+}

@@ -1,0 +1,194 @@
+//! What is posted: the path and the body of each kind of write. Every row carries its mark, by which it is found again
+//! in notifications and when it is read back.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::mark::{FRAGMENT, Mark};
+
+/// Fragment of a measurement that holds its mark.
+const MARK: &str = "lt_Mark";
+
+/// A kind of write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One alarm, of a type of its own, so that none is de-duplicated.
+    Alarm,
+    /// One event.
+    Event,
+    /// One measurement: two fragments, six series.
+    Measurement,
+    /// A measurementCollection of so many of them, stored as a whole or not at all.
+    Measurements(u32),
+}
+
+impl Kind {
+    /// Where it is posted and read.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Alarm => "/alarm/alarms",
+            Self::Event => "/event/events",
+            Self::Measurement | Self::Measurements(_) => "/measurement/measurements",
+        }
+    }
+
+    /// Rows in one post.
+    pub(crate) fn rows(self) -> u32 {
+        match self {
+            Self::Measurements(rows) => rows,
+            _ => 1,
+        }
+    }
+
+    /// The body of one post; `first` marks its first row, the sequences of the others follow.
+    pub(crate) fn body(self, source: &str, first: Mark) -> String {
+        let now = OffsetDateTime::now_utc();
+        let mut body = String::with_capacity(400 * self.rows() as usize);
+        match self {
+            Self::Alarm => alarm(&mut body, source, first, &text(now)),
+            Self::Event => event(&mut body, source, first, &text(now)),
+            Self::Measurement => measurement(&mut body, source, first, &text(now)),
+            Self::Measurements(rows) => {
+                body.push_str(r#"{"measurements":["#);
+                for row in 0..rows {
+                    let separator = if row == 0 { "" } else { "," };
+                    body.push_str(separator);
+                    // As a device that kept them for a while: one a second, the last one now.
+                    let time = now - time::Duration::seconds(i64::from(rows - 1 - row));
+                    measurement(&mut body, source, first.following(row), &text(time));
+                }
+                body.push_str("]}");
+            }
+        }
+        body
+    }
+}
+
+/// A time to the millisecond.
+fn text(time: OffsetDateTime) -> String {
+    let time = time.replace_millisecond(time.millisecond()).unwrap_or(time);
+    time.format(&Rfc3339).unwrap_or_default()
+}
+
+fn alarm(body: &mut String, source: &str, mark: Mark, time: &str) {
+    let Mark { device, sequence, .. } = mark;
+    write!(
+        body,
+        r#"{{"type":"loadtest_{device}_{sequence}","time":"{time}","text":"Raised by the load test","severity":"MAJOR","source":{{"id":"{source}"}},"{FRAGMENT}":"{mark}"}}"#
+    )
+    .ok();
+}
+
+fn event(body: &mut String, source: &str, mark: Mark, time: &str) {
+    write!(
+        body,
+        r#"{{"type":"loadtest","time":"{time}","text":"Sent by the load test","source":{{"id":"{source}"}},"loadtest_Place":{{"lat":52.5{},"lng":13.4{}}},"{FRAGMENT}":"{mark}"}}"#,
+        mark.sequence % 10,
+        mark.device % 10,
+    )
+    .ok();
+}
+
+/// Four of the numbers look like readings: a few digits, no more than needed, different every time. The other two are the
+/// mark.
+fn measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
+    let vary = |step: u32, span: u32| {
+        f64::from(mark.sequence.wrapping_mul(step).wrapping_add(mark.device.wrapping_mul(31)) % span)
+    };
+    write!(
+        body,
+        r#"{{"type":"loadtest","time":"{time}","source":{{"id":"{source}"}},"lt_Air":{{"T":{{"value":{},"unit":"C"}},"H":{{"value":{},"unit":"%"}}}},"lt_Power":{{"U":{{"value":{},"unit":"V"}},"I":{{"value":{},"unit":"A"}}}},"{MARK}":{{"run":{{"value":{},"unit":"1"}},"n":{{"value":{},"unit":"1"}}}}}}"#,
+        (1500.0 + vary(17, 1999)) / 100.0,
+        (200.0 + vary(13, 599)) / 10.0,
+        (2250.0 + vary(3, 99)) / 10.0,
+        vary(101, 15_999) / 1000.0,
+        mark.run,
+        mark.number(),
+    )
+    .ok();
+}
+
+/// A measurement that was read, as far as its mark.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Marked {
+    #[serde(rename = "lt_Mark")]
+    mark: Option<MarkReadings>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MarkReadings {
+    run: Reading,
+    n: Reading,
+}
+
+#[derive(Debug, Deserialize)]
+struct Reading {
+    value: f64,
+}
+
+impl Marked {
+    /// Its mark, if it has one.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        let mark = self.mark.as_ref()?;
+        Mark::of_readings(mark.run.value, mark.n.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    const FIRST: Mark = Mark { run: 4_000_000_000, device: 2, sequence: 3, due: 40_000_000 };
+
+    fn body(kind: Kind) -> (String, Value) {
+        let text = kind.body("208", FIRST);
+        let json = serde_json::from_str(&text).unwrap();
+        (text, json)
+    }
+
+    #[test]
+    fn alarm_carries_its_mark_and_a_type_of_its_own() {
+        let (text, alarm) = body(Kind::Alarm);
+        assert_eq!(alarm["type"], "loadtest_2_3");
+        assert_eq!(alarm["source"]["id"], "208");
+        assert!(alarm["time"].as_str().unwrap().ends_with('Z'));
+        assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
+    }
+
+    #[test]
+    fn event_carries_its_mark() {
+        let (text, event) = body(Kind::Event);
+        assert_eq!((&event["type"], &event["source"]["id"]), (&"loadtest".into(), &"208".into()));
+        assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
+    }
+
+    #[test]
+    fn measurement_has_six_series_with_units_that_vary_and_about_330_bytes() {
+        let (text, measurement) = body(Kind::Measurement);
+        let series = ["lt_Air", "lt_Power", MARK].map(|name| measurement[name].as_object().unwrap());
+        assert_eq!(series.iter().map(|fragment| fragment.len()).sum::<usize>(), 6);
+        let readings = || series.iter().flat_map(|fragment| fragment.values());
+        assert!(readings().all(|reading| reading["value"].is_number() && reading["unit"].is_string()));
+        assert!((300..400).contains(&text.len()), "{} bytes", text.len());
+        let marked: Marked = serde_json::from_str(&text).unwrap();
+        assert_eq!(marked.mark(), Some(Mark { due: 0, ..FIRST }));
+        let next = Kind::Measurement.body("208", FIRST.following(1));
+        let next: Value = serde_json::from_str(&next).unwrap();
+        assert_ne!(next["lt_Air"]["T"]["value"], measurement["lt_Air"]["T"]["value"]);
+    }
+
+    #[test]
+    fn collection_marks_each_row_and_ends_now() {
+        let (_, collection) = body(Kind::Measurements(3));
+        let marked: Vec<Marked> = serde_json::from_value(collection["measurements"].clone()).unwrap();
+        let sequences: Vec<_> = marked.iter().map(|marked| marked.mark().unwrap().sequence).collect();
+        assert_eq!(sequences, [3, 4, 5]);
+        let time = |row: usize| collection["measurements"][row]["time"].as_str().unwrap().to_owned();
+        assert!(time(0) < time(1) && time(1) < time(2));
+    }
+}

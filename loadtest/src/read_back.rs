@@ -1,0 +1,166 @@
+//! Reading back what was written, device by device, to compare it with the ledger.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Deserialize;
+use tokio::task::JoinSet;
+
+use crate::body::{Kind, Marked};
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::ledger::ReceiverId;
+use crate::mark::Mark;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::target::Target;
+
+/// Connections that read.
+const CONNECTIONS: usize = 8;
+const PAGE_SIZE: u32 = 2000;
+
+/// What is read of a page of a collection: the link, and the marks that are no texts.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Page {
+    /// The next page, if there is one.
+    pub(crate) next: Option<String>,
+    #[serde(default)]
+    measurements: Vec<Marked>,
+}
+
+impl Page {
+    /// Reads the links of a page.
+    ///
+    /// # Errors
+    /// The body is no JSON object.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        Ok(serde_json::from_slice(body).map_err(std::io::Error::from)?)
+    }
+}
+
+/// Reads everything these kinds of writes left of every device, and notes it in the ledger.
+///
+/// # Errors
+/// The first page that was not answered 200.
+pub(crate) async fn read_back(
+    target: &Arc<Target>,
+    run: &Arc<Run>,
+    receiver: ReceiverId,
+    kinds: &[Kind],
+    ids: &Arc<Vec<String>>,
+) -> Result<(), Error> {
+    let mut paths: Vec<&'static str> = kinds.iter().map(|kind| kind.path()).collect();
+    paths.dedup();
+    let progress = Arc::new(Progress::count("reading back", ids.len()));
+    let cursor = Arc::new(AtomicUsize::new(0));
+    let mut readers = JoinSet::new();
+    for _ in 0..CONNECTIONS.min(ids.len()) {
+        let (target, run, ids) = (Arc::clone(target), Arc::clone(run), Arc::clone(ids));
+        let (cursor, progress, paths) = (Arc::clone(&cursor), Arc::clone(&progress), paths.clone());
+        readers.spawn(async move {
+            let mut connection = target.connect().await?;
+            loop {
+                let device = cursor.fetch_add(1, Ordering::Relaxed);
+                let Some(id) = ids.get(device) else { return Ok::<(), Error>(()) };
+                let mut marks = Vec::new();
+                for path in &paths {
+                    read_all(&target, &mut connection, path, id, &mut marks).await?;
+                }
+                run.found(receiver, device as u32, marks);
+                progress.advance();
+            }
+        });
+    }
+    while let Some(read) = readers.join_next().await {
+        read.map_err(|error| Error::Refused(error.to_string()))??;
+    }
+    Ok(())
+}
+
+/// All rows of a device, by the links `next`.
+async fn read_all(
+    target: &Target,
+    connection: &mut Connection,
+    path: &str,
+    id: &str,
+    marks: &mut Vec<Mark>,
+) -> Result<(), Error> {
+    let step = "reading back";
+    let mut link = Some(format!("{path}?source={id}&pageSize={PAGE_SIZE}"));
+    while let Some(path) = link {
+        let response = connection.call(step, &target.get(&path)).await?;
+        if response.status != 200 {
+            return Err(Error::status(step, response.status, response.body));
+        }
+        let page = Page::read(response.body)?;
+        marks.extend(Mark::scan(response.body));
+        marks.extend(page.measurements.iter().filter_map(Marked::mark));
+        link = page.next;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::ledger::{Outcome, Watch};
+    use crate::target::Reach;
+
+    /// Answers each request with the page its target names.
+    async fn serve(listener: TcpListener, pages: Vec<(String, String)>) {
+        let pages = Arc::new(pages);
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer_all(stream, Arc::clone(&pages)));
+        }
+    }
+
+    async fn answer_all(mut stream: TcpStream, pages: Arc<Vec<(String, String)>>) {
+        let mut request = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut request).await {
+            let head = String::from_utf8_lossy(&request[..length]).into_owned();
+            let path = head.split(' ').nth(1).unwrap_or_default();
+            let page = pages.iter().find(|(of, _)| of == path);
+            let (status, body) = page.map_or(("404 Not Found", "{}"), |(_, body)| ("200 OK", body.as_str()));
+            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            if stream.write_all(answer.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn every_page_of_every_device_is_read_and_compared() {
+        let run = Arc::new(Run::new(2));
+        let receiver = run.add_receiver(Watch::All);
+        let marks: Vec<Mark> =
+            [(0, 3), (1, 1), (1, 1)].map(|(device, rows)| run.post(device, rows, 0)).into();
+        for (mark, rows) in marks.iter().zip([3, 1, 1]) {
+            run.settle(*mark, rows, Outcome::Acknowledged);
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let row = |mark: Mark| {
+            format!(r#"{{"lt_Mark":{{"run":{{"value":{}.0}},"n":{{"value":{}}}}}}}"#, mark.run, mark.number())
+        };
+        let first = "/measurement/measurements?source=a&pageSize=2000".to_owned();
+        let second = "/measurement/measurements?source=b&pageSize=2000".to_owned();
+        let newest = format!(
+            r#"{{"measurements":[{},{}],"next":"{url}/more"}}"#,
+            row(marks[0].following(2)),
+            row(marks[0])
+        );
+        let rest = format!(r#"{{"measurements":[{}]}}"#, row(marks[0].following(1)));
+        let incomplete = format!(r#"{{"measurements":[{}]}}"#, row(marks[1]));
+        let pages = vec![(first, newest), ("/more".to_owned(), rest), (second, incomplete)];
+        let server = tokio::spawn(serve(listener, pages));
+        let target = Arc::new(Target::resolve(&url, Reach::Loopback, "a", "b").unwrap());
+        let ids = Arc::new(vec!["a".to_owned(), "b".to_owned()]);
+        read_back(&target, &run, receiver, &[Kind::Measurement], &ids).await.unwrap();
+        let audit = run.audit();
+        assert_eq!((audit.expected, audit.delivered, audit.lost, audit.torn), (5, 4, 1, 0));
+        server.abort();
+    }
+}

@@ -1,0 +1,192 @@
+//! `availability`: many devices that must speak every minute do, some of them fall silent and speak again. Exactly those
+//! must be reported, in time and once, and each report withdrawn once.
+
+mod device_user;
+mod heartbeat;
+mod watcher;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use self::device_user::DeviceUser;
+use self::heartbeat::Heartbeat;
+use super::Bench;
+use crate::cli::Availability;
+use crate::devices;
+use crate::error::Error;
+use crate::progress::Progress;
+use crate::read_back::Page;
+use crate::report::{Fact, Report};
+use crate::run::Run;
+use crate::vigil::Vigil;
+
+/// Type of the alarm (R-04).
+const ALARM_TYPE: &str = "plat_UnavailabilityAlarm";
+/// How much later than the interval the alarm may come (R-04: checked at least every 60 s).
+const CHECKED_EVERY: Duration = Duration::from_secs(60);
+/// What notifications may take on top.
+const DELIVERY: Duration = Duration::from_secs(1);
+/// Time given to reports that should not come any more.
+const LATE_REPORTS: Duration = Duration::from_secs(20);
+/// How long the withdrawal of all reports may take after the last device spoke.
+const CLEARING_LIMIT: Duration = Duration::from_secs(30);
+
+/// The silent devices lie evenly among the others.
+#[derive(Debug, Clone, Copy)]
+struct Silence {
+    devices: usize,
+    silent: usize,
+}
+
+impl Silence {
+    /// Whether a device falls silent.
+    fn holds(self, device: usize) -> bool {
+        (device + 1) * self.silent / self.devices > device * self.silent / self.devices
+    }
+}
+
+/// What all parts of the scenario note down.
+#[derive(Debug)]
+struct Notes {
+    run: Arc<Run>,
+    vigil: Mutex<Vigil>,
+}
+
+impl Notes {
+    fn vigil(&self) -> MutexGuard<'_, Vigil> {
+        self.vigil.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs the scenario.
+pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report, Error> {
+    let silence = Silence {
+        devices: settings.devices as usize,
+        silent: settings.silent.min(settings.devices) as usize,
+    };
+    let (interval, every) =
+        (Duration::from_secs(60 * u64::from(settings.interval)), Duration::from_secs(settings.every));
+    let started_at = OffsetDateTime::now_utc();
+    let user = DeviceUser::create(&bench.target).await?;
+    let body = format!(
+        r#"{{"name":"Load test device","type":"loadtest_Device","plat_IsDevice":{{}},"plat_RequiredAvailability":{{"responseInterval":{}}}}}"#,
+        settings.interval
+    );
+    let ids = Arc::new(devices::create_as(user.target(), silence.devices, &body).await?);
+    let notes =
+        Arc::new(Notes { run: Arc::new(Run::new(ids.len())), vigil: Mutex::new(Vigil::new(ids.len())) });
+    let watcher = watcher::open(&bench.target, &ids, &notes).await?;
+
+    let window = bench.open_window();
+    let heartbeat = Heartbeat::start(user.target(), &ids, &notes, silence, (settings.sends.kind(), every));
+    Progress::pass("all devices speak", Instant::now() + every + every / 2).await;
+    heartbeat.silence();
+    let all_reported = interval + CHECKED_EVERY + LATE_REPORTS;
+    Progress::pass("some are silent", Instant::now() + all_reported).await;
+    let mut facts = shown(bench, &ids, silence).await?;
+    heartbeat.speak_again();
+    Progress::pass("all speak again", Instant::now() + every).await;
+    let cleared = async {
+        while notes.vigil().progress().1 < silence.silent {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(CLEARING_LIMIT, cleared).await.ok();
+    Progress::pass("late reports", Instant::now() + LATE_REPORTS).await;
+    let answers = heartbeat.stop().await;
+    let (seconds, cpu) = bench.close_window(&window);
+
+    let micros = |duration: Duration| duration.as_micros() as u64;
+    let (earliest, latest) = (micros(interval), micros(interval + CHECKED_EVERY + DELIVERY));
+    // A device is heard before its answer is: a little less silence than the interval is right.
+    let earliest = earliest.saturating_sub(micros(DELIVERY));
+    facts.extend(notes.vigil().facts(|device| silence.holds(device), earliest, latest));
+    facts.extend(listed(bench, &ids, silence, started_at).await?);
+    facts.push(Fact::number("messages not answered 201", answers.failures() as usize, 0));
+    facts.push(Fact::number("watchers that ended", usize::from(watcher.is_finished()), 0));
+    watcher.abort();
+    let delays = notes.vigil().delays();
+    let clean = facts.iter().all(|fact| fact.holds);
+    let devices_left = bench.remove_devices(Arc::unwrap_or_clone(ids)).await;
+    if !bench.common.keep {
+        user.remove(&bench.target).await?;
+    }
+    let cpu = Some(cpu);
+    Ok(Report { seconds, clean, facts, delays, cpu, devices_left, ..bench.report("availability", settings) })
+}
+
+/// What two of the devices show of themselves while some are silent (R-01).
+async fn shown(bench: &Bench, ids: &[String], silence: Silence) -> Result<Vec<Fact>, Error> {
+    let step = "reading a device";
+    let mut connection = bench.target.connect().await?;
+    let mut facts = Vec::new();
+    let kinds =
+        [("a silent device shows", true, "UNAVAILABLE"), ("another device shows", false, "AVAILABLE")];
+    for (what, is_silent, expected) in kinds {
+        let Some(device) = (0..ids.len()).find(|device| silence.holds(*device) == is_silent) else {
+            continue;
+        };
+        let request = bench.target.get(&format!("/inventory/managedObjects/{}", ids[device]));
+        let response = connection.call(step, &request).await?;
+        let object: Value = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+        let found = object["plat_Availability"]["status"].as_str().unwrap_or("nothing").to_owned();
+        facts.push(Fact { what, holds: found == expected, found, expected: expected.to_owned() });
+    }
+    Ok(facts)
+}
+
+/// What the list of alarms holds at the end: notifications may lie.
+async fn listed(
+    bench: &Bench,
+    ids: &[String],
+    silence: Silence,
+    since: OffsetDateTime,
+) -> Result<Vec<Fact>, Error> {
+    let step = "listing alarms";
+    let silent: std::collections::HashSet<&str> =
+        (0..ids.len()).filter(|device| silence.holds(*device)).map(|device| ids[device].as_str()).collect();
+    let mut connection = bench.target.connect().await?;
+    // The time of the alarm may be that of the last message.
+    let since = (since - time::Duration::minutes(5)).replace_nanosecond(0).unwrap_or(since);
+    let since = since.format(&Rfc3339).unwrap_or_default();
+    let mut link = Some(format!("/alarm/alarms?type={ALARM_TYPE}&dateFrom={since}&pageSize=2000"));
+    let (mut cleared, mut open) = (0, 0);
+    while let Some(path) = link {
+        let response = connection.call(step, &bench.target.get(&path)).await?;
+        if response.status != 200 {
+            return Err(Error::status(step, response.status, response.body));
+        }
+        let page: Value = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+        let alarms = page["alarms"].as_array().into_iter().flatten();
+        for alarm in
+            alarms.filter(|alarm| alarm["source"]["id"].as_str().is_some_and(|id| silent.contains(id)))
+        {
+            match alarm["status"] == "CLEARED" && alarm["count"] == 1 {
+                true => cleared += 1,
+                false => open += 1,
+            }
+        }
+        link = Page::read(response.body)?.next;
+    }
+    Ok(vec![
+        Fact::number("alarms listed, cleared", cleared, silence.silent),
+        Fact::number("alarms listed, open or more", open, 0),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silent_devices_are_as_many_as_asked_for() {
+        for (devices, silent) in [(10_000, 1000), (10, 3), (7, 7), (5, 0)] {
+            let silence = Silence { devices, silent };
+            assert_eq!((0..devices).filter(|device| silence.holds(*device)).count(), silent);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The user that owns the devices: only messages of a user whose name starts with `device_` are heartbeats.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::target::Target;
+
+const NAME: &str = "device_loadtest";
+/// Lets it create devices; as their owner it may write what belongs to them.
+const ROLE: &str = "ROLE_INVENTORY_CREATE";
+
+/// A user that owns all devices of the run.
+#[derive(Debug)]
+pub(super) struct DeviceUser {
+    path: String,
+    target: Arc<Target>,
+}
+
+impl DeviceUser {
+    /// Creates the user, or gives the one that is left of another run a new password.
+    ///
+    /// # Errors
+    /// The user of the run may not create users.
+    pub(super) async fn create(admin: &Arc<Target>) -> Result<Self, Error> {
+        let mut connection = admin.connect().await?;
+        let step = "asking for the tenant";
+        let response = connection.call(step, &admin.get("/tenant/currentTenant")).await?;
+        let tenant: Value = serde_json::from_slice(response.body).unwrap_or_default();
+        let tenant =
+            tenant["name"].as_str().ok_or_else(|| Error::status(step, response.status, response.body))?;
+        let (users, path) = (format!("/user/{tenant}/users"), format!("/user/{tenant}/users/{NAME}"));
+        let user = format!("{tenant}/{NAME}");
+        let password = password();
+
+        let step = "creating the device user";
+        let body = json!({"userName": NAME, "password": password}).to_string();
+        let mut response = connection.call(step, &admin.post(&users, &body)).await?;
+        if response.status == 409 {
+            let body = json!({"password": password}).to_string();
+            response = connection.call(step, &admin.put(&path, &body)).await?;
+        }
+        if !matches!(response.status, 200 | 201) {
+            return Err(Error::status(step, response.status, response.body));
+        }
+        let body = json!({"role": {"name": ROLE}}).to_string();
+        let response = connection.call(step, &admin.post(&format!("{path}/roles"), &body)).await?;
+        if response.status != 201 {
+            return Err(Error::status(step, response.status, response.body));
+        }
+        Ok(Self { path, target: Arc::new(admin.with_user(&user, &password)) })
+    }
+
+    /// The server, spoken to by this user.
+    pub(super) fn target(&self) -> &Arc<Target> {
+        &self.target
+    }
+
+    /// Removes the user.
+    ///
+    /// # Errors
+    /// It was not answered 204.
+    pub(super) async fn remove(self, admin: &Target) -> Result<(), Error> {
+        let step = "removing the device user";
+        let mut connection = admin.connect().await?;
+        let response = connection.call(step, &admin.delete(&self.path)).await?;
+        match response.status {
+            204 => Ok(()),
+            status => Err(Error::status(step, status, response.body)),
+        }
+    }
+}
+
+/// 32 characters that nobody needs to know.
+fn password() -> String {
+    let random = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", random(), random())
+}

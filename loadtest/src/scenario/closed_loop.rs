@@ -1,0 +1,71 @@
+//! Every connection posts again as soon as the post before is answered: how much the server takes.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::Bench;
+use crate::ledger::Outcome;
+use crate::poster::{Answers, Poster};
+use crate::progress::Progress;
+use crate::report::Cpu;
+use crate::run::Run;
+
+/// Pause after a post that failed, so that a server that is away is not asked in a loop.
+pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+/// How many connections post for how long.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    /// Connections.
+    pub(super) connections: u32,
+    /// Seconds of posting before, not in the figures.
+    pub(super) warmup: u64,
+    /// Seconds of measured posting.
+    pub(super) seconds: u64,
+}
+
+/// Posts to all devices in turn; gives the answers, the seconds measured, and the CPU used in them.
+pub(super) async fn post_all(
+    bench: &Bench,
+    run: &Arc<Run>,
+    ids: &Arc<Vec<String>>,
+    load: Load,
+    poster: impl Fn(u64) -> Poster,
+) -> (Answers, f64, Cpu) {
+    let measured_from = run.now() + load.warmup * 1_000_000;
+    let end = run.instant(measured_from) + Duration::from_secs(load.seconds);
+    let mut connections = JoinSet::new();
+    for first in 0..load.connections {
+        let (ids, run, step) = (Arc::clone(ids), Arc::clone(run), load.connections as usize);
+        connections.spawn(post_until(end, poster(measured_from), first as usize, step, run, ids));
+    }
+    Progress::pass("warming up", run.instant(measured_from)).await;
+    let window = bench.open_window();
+    Progress::pass("posting", end).await;
+    let mut answers = Answers::new();
+    while let Some(Ok(connection)) = connections.join_next().await {
+        answers.add(&connection);
+    }
+    let (seconds, cpu) = bench.close_window(&window);
+    (answers, seconds, cpu)
+}
+
+async fn post_until(
+    end: Instant,
+    mut poster: Poster,
+    first: usize,
+    step: usize,
+    run: Arc<Run>,
+    ids: Arc<Vec<String>>,
+) -> Answers {
+    let mut device = first % ids.len();
+    while Instant::now() < end {
+        if poster.post(device as u32, &ids[device], run.now()).await != Outcome::Acknowledged {
+            tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
+        }
+        device = (device + step) % ids.len();
+    }
+    poster.answers
+}

@@ -1,0 +1,197 @@
+//! `data-fill`: puts many alarms, events and measurements into the database of a server, by SQL.
+//!
+//! One of each is posted, so that the server itself says what its rows look like; then each is copied many times over
+//! many devices and the last days, with the columns that tell rows apart made anew. So nothing here needs to know how the
+//! server stores what it stores, beyond the names of these columns.
+
+use serde::Deserialize;
+use tokio_postgres::{Client, NoTls};
+
+use super::Bench;
+use crate::body::Kind;
+use crate::cli::DataFill;
+use crate::data::{self, STRIDE};
+use crate::devices;
+use crate::error::Error;
+use crate::mark::Mark;
+use crate::progress::Progress;
+use crate::report::Report;
+
+/// Rows of one statement.
+const BATCH: i64 = 200_000;
+/// What tells rows apart, by column; `at` and `n` are the time and the number of a row, `device` is the one it belongs to. Ids hold the milliseconds since
+/// 2025, as the server's do: partitions are found by them.
+const ANEW: [(&str, &str); 9] = [
+    ("id", "(((extract(epoch FROM at) * 1000)::bigint - 1735689600000) << 20) | (n & 1048575)"),
+    ("source", "device"),
+    ("time", "at"),
+    ("first_time", "at"),
+    ("local_time", "at AT TIME ZONE 'UTC'"),
+    ("created_at", "at"),
+    ("updated_at", "at"),
+    // Open ones would count, and be unique by type.
+    ("status", "'CLEARED'"),
+    ("revision", "0"),
+];
+/// The same for what there is one of for each device; `nth` is that device.
+const DEVICE_ANEW: [(&str, &str); 2] = [("id", "nth"), ("name", "'data device ' || n")];
+const SHAPE_ANEW: [(&str, &str); 1] = [("source", "nth")];
+const COLUMNS: &str = "
+    SELECT attname::text
+    FROM pg_attribute
+    WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity = ''
+    ORDER BY attnum";
+/// Partitions of the months that the rows lie in, where the server makes them with a function of this name.
+const PARTITIONS: &str = "
+    SELECT format('SELECT %s(timestamptz %L)', p.oid::regproc, m.month)
+    FROM pg_proc p
+    CROSS JOIN generate_series(
+        date_trunc('month', now() - make_interval(days => $1), 'UTC'), now(), interval '1 month') AS m (month)
+    WHERE p.proname ~ '^make_[a-z]+_partition$' AND p.pronargs = 1";
+
+/// Runs the command.
+pub(super) async fn run(bench: &Bench, settings: &DataFill) -> Result<Report, Error> {
+    let window = bench.open_window();
+    let (client, connection) = tokio_postgres::connect(&settings.database_url, NoTls).await?;
+    let driver = tokio::spawn(connection);
+    client.batch_execute("SET statement_timeout = 0; SET synchronous_commit = off").await?;
+    let templates = Templates::post(bench, settings).await?;
+    for row in client.query(PARTITIONS, &[&settings.days]).await? {
+        client.batch_execute(row.get(0)).await?;
+    }
+    let filler = Filler { client: &client, settings };
+    filler.copy("managed_objects", "id", templates.device, &DEVICE_ANEW, settings.devices.into()).await?;
+    for &(table, template) in &templates.rows {
+        filler.copy(table, "id", template, &ANEW, settings.rows.into()).await?;
+        if table == "measurements" {
+            // Which series a device has sent is stored apart.
+            filler
+                .copy("source_shapes", "source", templates.device, &SHAPE_ANEW, settings.devices.into())
+                .await?;
+        }
+        client.batch_execute(&format!("VACUUM (ANALYZE) {table}")).await?;
+    }
+    client.batch_execute("VACUUM (ANALYZE) managed_objects").await?;
+    client.batch_execute("CHECKPOINT").await?;
+    drop(client);
+    driver.await.map_err(|error| Error::Refused(error.to_string()))??;
+    let (seconds, cpu) = bench.close_window(&window);
+    Ok(Report { seconds, clean: true, cpu: Some(cpu), ..bench.report("data-fill", settings) })
+}
+
+/// What was posted, to be copied.
+#[derive(Debug)]
+struct Templates {
+    device: i64,
+    /// Table and id of each.
+    rows: Vec<(&'static str, i64)>,
+}
+
+impl Templates {
+    /// Posts a device, and one of each kind for it.
+    async fn post(bench: &Bench, settings: &DataFill) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Created {
+            id: String,
+        }
+        let step = "posting what is copied";
+        let number = |id: &str| id.parse().map_err(|_| Error::Refused(format!("{step}: {id} is no number")));
+        let ids = devices::create(&bench.target, 1).await?;
+        let mut connection = bench.target.connect().await?;
+        let mut rows = Vec::new();
+        for written in &settings.kinds {
+            let kind = written.kind();
+            let body = kind.body(&ids[0], Mark { run: 0, device: 0, sequence: 0, due: 0 });
+            let response = connection.call(step, &bench.target.post(kind.path(), &body)).await?;
+            if response.status != 201 {
+                return Err(Error::status(step, response.status, response.body));
+            }
+            let created: Created = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+            rows.push((table(kind), number(&created.id)?));
+        }
+        Ok(Self { device: number(&ids[0])?, rows })
+    }
+}
+
+fn table(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Alarm => "alarms",
+        Kind::Event => "events",
+        Kind::Measurement | Kind::Measurements(_) => "measurements",
+    }
+}
+
+struct Filler<'a> {
+    client: &'a Client,
+    settings: &'a DataFill,
+}
+
+impl Filler<'_> {
+    /// Copies the row whose column `key` holds `template` so many times.
+    async fn copy(
+        &self,
+        table: &'static str,
+        key: &str,
+        template: i64,
+        anew: &[(&str, &str)],
+        count: i64,
+    ) -> Result<(), Error> {
+        let columns: Vec<String> =
+            self.client.query(COLUMNS, &[&table]).await?.iter().map(|row| row.get(0)).collect();
+        let statement = self.client.prepare(&statement(table, key, &columns, anew)).await?;
+        let progress = Progress::count(table, (count / BATCH + 1) as usize);
+        let tenant = &self.settings.tenant;
+        let (days, devices) = (f64::from(self.settings.days), i64::from(self.settings.devices));
+        let mut first = 0;
+        while first < count {
+            let last = count.min(first + BATCH) - 1;
+            let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 7] =
+                [tenant, &template, &first, &last, &count, &days, &devices];
+            self.client.execute(&statement, &parameters).await?;
+            first = last + 1;
+            progress.advance();
+        }
+        progress.finish();
+        Ok(())
+    }
+}
+
+/// Parameters: tenant, key of the template, first and last number, numbers in all, days they lie in, devices.
+fn statement(table: &str, key: &str, columns: &[String], anew: &[(&str, &str)]) -> String {
+    let value = |column: &String| match anew.iter().find(|(name, _)| name == column) {
+        Some((_, expression)) => (*expression).to_owned(),
+        None => format!("template.\"{column}\""),
+    };
+    let values: Vec<String> = columns.iter().map(value).collect();
+    format!(
+        "INSERT INTO {table} ({})
+         SELECT {}
+         FROM generate_series($3::bigint, $4::bigint) AS n
+         CROSS JOIN LATERAL (SELECT
+             now() - make_interval(secs => $6::float8 * 86400 * (1 - (n + 1)::float8 / $5::bigint)) AS at,
+             {first} + n * {STRIDE} % $7::bigint AS device,
+             {first} + n AS nth) AS row
+         CROSS JOIN (SELECT * FROM {table} WHERE tenant = $1 AND {key} = $2::bigint) AS template
+         ON CONFLICT DO NOTHING",
+        columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", "),
+        values.join(", "),
+        first = data::device_id(0),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_tell_rows_apart_are_made_anew_and_all_others_copied() {
+        let columns = ["tenant", "id", "source", "time", "fragments"].map(str::to_owned);
+        let text = statement("events", "id", &columns, &ANEW);
+        assert!(
+            text.starts_with("INSERT INTO events (\"tenant\", \"id\", \"source\", \"time\", \"fragments\")")
+        );
+        let values =
+            format!("SELECT template.\"tenant\", {}, device, at, template.\"fragments\"\n", ANEW[0].1);
+        assert!(text.contains(&values), "{text}");
+    }
+}

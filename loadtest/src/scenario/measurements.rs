@@ -1,0 +1,145 @@
+//! `measurements`: how many measurements the server makes durable per second, one or many per post; in a closed loop,
+//! at a fixed rate, or at rising rates until it breaks.
+
+use std::sync::Arc;
+
+use super::Bench;
+use super::closed_loop::{self, Load};
+use super::open_loop::{OpenLoop, Outcomes};
+use crate::body::Kind;
+use crate::cli::{Measurements, Ramp};
+use crate::devices;
+use crate::error::Error;
+use crate::ledger::{Audit, Watch};
+use crate::poster::Poster;
+use crate::read_back::read_back;
+use crate::report::{Latency, Posts, Report, Step};
+use crate::run::Run;
+use crate::target::header_line;
+
+/// A server whose 99th of 100 answers takes longer is broken, in milliseconds.
+const BROKEN: u32 = 1000;
+
+/// Runs the scenario.
+pub(super) async fn run(bench: &Bench, settings: &Measurements) -> Result<Report, Error> {
+    let stores = settings.mode.as_deref().is_none_or(|mode| {
+        !["TRANSIENT", "CEP"].iter().any(|transient| mode.eq_ignore_ascii_case(transient))
+    });
+    if settings.verify && !stores {
+        return Err(Error::Refused("--verify: in this mode nothing is stored".to_owned()));
+    }
+    let ids = Arc::new(devices::create(&bench.target, settings.devices as usize).await?);
+    let run = Arc::new(Run::new(ids.len()));
+    let receiver = settings.verify.then(|| run.add_receiver(Watch::All));
+    let kind = kind(settings);
+    let headers: Arc<str> = headers(bench, settings).into();
+    let poster = |measured_from| Poster::new(&bench.target, &run, measured_from).with(kind, &headers);
+    let mut report = match (settings.rate, settings.ramp) {
+        (Some(rate), _) => {
+            let load = Ramp { from: rate, to: rate };
+            let posters = (0..settings.connections).map(|_| poster(0)).collect();
+            climb(bench, settings, OpenLoop::new(&run, &ids, posters), load).await
+        }
+        (None, Some(ramp)) => {
+            let posters = (0..settings.connections).map(|_| poster(0)).collect();
+            climb(bench, settings, OpenLoop::new(&run, &ids, posters), ramp).await
+        }
+        (None, None) => {
+            let &Measurements { connections, warmup, seconds, .. } = settings;
+            let load = Load { connections, warmup, seconds };
+            let (answers, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
+            let posts = Some(Posts::of_rows(&answers, seconds, kind.rows()));
+            let clean = answers.failures() == 0;
+            Report { seconds, clean, posts, cpu: Some(cpu), ..bench.report("measurements", settings) }
+        }
+    };
+    if let Some(receiver) = receiver {
+        read_back(&bench.target, &run, receiver, &[kind], &ids).await?;
+        let ledger = run.audit();
+        report.clean &= Audit::is_clean(&ledger);
+        report.ledger = Some(ledger);
+    }
+    report.devices_left = bench.remove_devices(Arc::unwrap_or_clone(ids)).await;
+    Ok(report)
+}
+
+fn kind(settings: &Measurements) -> Kind {
+    match settings.per_post {
+        1 => Kind::Measurement,
+        rows => Kind::Measurements(rows),
+    }
+}
+
+fn headers(bench: &Bench, settings: &Measurements) -> String {
+    let headers = match settings.accept {
+        true => bench.target.post_headers(),
+        false => bench.target.quiet_post_headers(),
+    };
+    let mode = settings.mode.iter().map(|mode| header_line(&format!("X-Platform-Processing-Mode: {mode}")));
+    headers.to_owned() + &mode.collect::<String>()
+}
+
+/// Posts at rising rates; each step is told when it is over, and the first that breaks the server is the last.
+async fn climb(bench: &Bench, settings: &Measurements, mut posters: OpenLoop, ramp: Ramp) -> Report {
+    let window = bench.open_window();
+    let mut steps = Vec::new();
+    let mut warmup = settings.warmup;
+    for rate in ramp.rates(settings.step) {
+        let step = step(rate, settings.seconds, &posters.post(rate, warmup, settings.seconds).await);
+        if ramp.from < ramp.to {
+            eprintln!("{}", step.row());
+        }
+        let broke = step.broke;
+        steps.push(step);
+        if broke {
+            break;
+        }
+        // The connections and the server's caches are warm.
+        warmup = 0;
+    }
+    let (seconds, cpu) = bench.close_window(&window);
+    // A ramp is there to find where it breaks; a rate that was asked for must hold.
+    let clean = ramp.from < ramp.to || steps.iter().all(|step| step.failed == 0 && step.unsent == 0);
+    Report { seconds, clean, steps, cpu: Some(cpu), ..bench.report("measurements", settings) }
+}
+
+fn step(rate: u32, seconds: u64, outcomes: &Outcomes) -> Step {
+    let latency = Latency::of(&outcomes.answers.latency);
+    let failed = outcomes.answers.failures();
+    Step {
+        rate,
+        per_second: outcomes.answers.latency.len() as f64 / seconds as f64,
+        broke: failed > 0 || outcomes.unsent > 0 || !latency.is_within(BROKEN),
+        failed,
+        late: outcomes.late,
+        unsent: outcomes.unsent,
+        latency,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::poster::Answers;
+
+    fn outcomes(milliseconds: u64, failures: u64, unsent: u64) -> Outcomes {
+        let mut answers = Answers::new();
+        answers.latency.record_n(milliseconds * 1000, 100).unwrap();
+        answers.by_status.insert("201".to_owned(), 100);
+        answers.by_status.insert("no answer".to_owned(), failures);
+        Outcomes { answers, late: 0, unsent }
+    }
+
+    #[test]
+    fn server_breaks_when_it_fails_leaves_posts_unsent_or_takes_more_than_a_second() {
+        for (outcomes, broke) in [
+            (outcomes(999, 0, 0), false),
+            (outcomes(1100, 0, 0), true),
+            (outcomes(5, 1, 0), true),
+            (outcomes(5, 0, 1), true),
+        ] {
+            let step = step(20, 5, &outcomes);
+            assert_eq!((step.broke, step.per_second), (broke, 20.0));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Reads one after the other on one connection, and how long they take.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::Bench;
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::progress::Progress;
+use crate::read_back::Page;
+use crate::report::{Latency, Reads};
+use crate::run::latency_histogram;
+
+/// How many requests of a kind are sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Samples {
+    /// Requests before those that are measured.
+    pub(super) warmup: u32,
+    /// Requests that are measured.
+    pub(super) measured: u32,
+}
+
+/// Asks many times; `path` gives the path of each request.
+///
+/// # Errors
+/// The connection broke. A status is a figure, not an error.
+pub(super) async fn read(
+    bench: &Bench,
+    connection: &mut Connection,
+    kind: &'static str,
+    samples: Samples,
+    path: impl Fn(u32) -> String,
+) -> Result<Reads, Error> {
+    let progress = Progress::count(kind, samples.measured as usize);
+    let mut latency = latency_histogram();
+    let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
+    for request in 0..samples.warmup + samples.measured {
+        let request_text = bench.target.get(&path(request));
+        let sent = Instant::now();
+        let response = connection.call(kind, &request_text).await?;
+        let taken = sent.elapsed();
+        if matches!(response.status, 404 | 405) && request == 0 {
+            break;
+        }
+        bytes = response.body.len();
+        if request >= samples.warmup {
+            latency.saturating_record(taken.as_micros() as u64);
+            *by_status.entry(response.status).or_default() += 1;
+            progress.advance();
+        }
+    }
+    Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
+}
+
+/// A walk along the links `next`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Walk {
+    /// Pages of each walk.
+    pub(super) pages: u32,
+    /// Pages of each walk before those that are measured.
+    pub(super) skipped: u32,
+    /// How often it is walked.
+    pub(super) times: u32,
+}
+
+/// Follows the links `next`; `start` gives the first path of each walk.
+///
+/// # Errors
+/// The connection broke, or a page is no JSON.
+pub(super) async fn follow(
+    bench: &Bench,
+    connection: &mut Connection,
+    kind: &'static str,
+    walk: Walk,
+    start: impl Fn(u32) -> String,
+) -> Result<Reads, Error> {
+    let progress = Progress::count(kind, walk.pages as usize * walk.times as usize);
+    let mut latency = latency_histogram();
+    let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
+    for time in 0..walk.times {
+        let mut link = Some(start(time));
+        for page in 0..walk.pages {
+            let Some(path) = link else { break };
+            let request = bench.target.get(&path);
+            let sent = Instant::now();
+            let response = connection.call(kind, &request).await?;
+            let taken = sent.elapsed();
+            if matches!(response.status, 404 | 405) && page == 0 {
+                return Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) });
+            }
+            bytes = response.body.len();
+            if page >= walk.skipped {
+                latency.saturating_record(taken.as_micros() as u64);
+                *by_status.entry(response.status).or_default() += 1;
+            }
+            link = Page::read(response.body)?.next;
+            progress.advance();
+        }
+    }
+    Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
+}

@@ -1,0 +1,76 @@
+//! Posting on a fixed schedule, whatever the server does.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use crate::run::Run;
+
+/// Shortest pause between two looks at the clock; what falls due meanwhile is handed out together.
+const GLANCE: Duration = Duration::from_micros(200);
+
+/// The fixed schedule: post `i` is due at `start + i / rate`, whatever became of those before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schedule {
+    /// Microseconds of the run.
+    pub(crate) start: u64,
+    /// Posts per second.
+    pub(crate) per_second: u32,
+    /// How many posts.
+    pub(crate) count: u64,
+}
+
+impl Schedule {
+    /// When post `index` is due, in microseconds of the run.
+    pub(crate) fn due(&self, index: u64) -> u64 {
+        self.start + index * 1_000_000 / u64::from(self.per_second)
+    }
+
+    /// When the last post is over, in microseconds of the run.
+    pub(crate) fn end(&self) -> u64 {
+        self.due(self.count)
+    }
+
+    /// Hands each due time to its poster, in turn, when it has come. Blocks: for a thread of its own, because the timers
+    /// of the runtime are coarser (1 ms) than the latencies to be measured. Ends early when nobody listens any more.
+    pub(crate) fn pace(&self, run: &Run, posters: &[mpsc::UnboundedSender<u64>]) {
+        for (index, poster) in (0..self.count).zip(posters.iter().cycle()) {
+            let due = self.due(index);
+            let left = run.instant(due).saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                std::thread::sleep(left.max(GLANCE));
+            }
+            // One that gave up no longer listens; the others go on.
+            if poster.send(due).is_err() && posters.iter().all(mpsc::UnboundedSender::is_closed) {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn posts_are_due_evenly_and_never_early() {
+        let schedule = Schedule { start: 500, per_second: 7, count: 15 };
+        assert_eq!((schedule.due(0), schedule.due(7), schedule.due(14)), (500, 1_000_500, 2_000_500));
+        let run = Run::new(1);
+        let schedule = Schedule { start: run.now(), per_second: 1000, count: 20 };
+        let (sender, mut dues) = mpsc::unbounded_channel();
+        schedule.pace(&run, &[sender]);
+        let paced: Vec<u64> = std::iter::from_fn(|| dues.try_recv().ok()).collect();
+        assert_eq!(paced, (0..20).map(|index| schedule.due(index)).collect::<Vec<_>>());
+        assert!(run.now() >= schedule.due(19));
+    }
+
+    #[test]
+    fn schedule_ends_early_when_nobody_listens() {
+        let run = Run::new(1);
+        let (sender, dues) = mpsc::unbounded_channel();
+        drop(dues);
+        Schedule { start: run.now(), per_second: 1, count: 1000 }.pace(&run, &[sender]);
+        assert!(run.now() < 1_000_000);
+    }
+}

@@ -1,0 +1,217 @@
+//! A server that the generator starts and ends itself: to be killed at the worst moment and started again.
+//!
+//! Signals go to the child and to a PostgreSQL whose parent is the child; to nothing else.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+
+use crate::error::Error;
+use crate::target::Target;
+
+/// How long a server may take until it is ready: PostgreSQL recovers from its log first.
+const READY_LIMIT: Duration = Duration::from_secs(120);
+/// How long the answer to whether it is ready may take.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// Time between two questions whether it is ready.
+const GLANCE: Duration = Duration::from_millis(50);
+/// How long a server may take to stop when asked to.
+const STOP_LIMIT: Duration = Duration::from_secs(60);
+/// How long the stop command may take.
+const COMMAND_LIMIT: Duration = Duration::from_secs(60);
+/// How deep below the data directory the cluster may lie.
+const DEPTH: u32 = 3;
+
+/// The running server; killed when dropped.
+#[derive(Debug)]
+pub(crate) struct ServerChild {
+    child: Child,
+}
+
+impl ServerChild {
+    /// Starts a server by a shell command, with its output appended to a file, and waits until it is ready.
+    ///
+    /// # Errors
+    /// Something answers at the address already, the command ends, or the server is not ready within two minutes.
+    pub(crate) async fn start(target: &Target, command: &str, log: &Path) -> Result<Self, Error> {
+        if target.connect().await.is_ok() {
+            return Err(Error::Refused(format!("{} is taken: nothing was started", target.authority())));
+        }
+        let output = OpenOptions::new().create(true).append(true).open(log)?;
+        let errors = output.try_clone()?;
+        // The shell makes way for the server, so that the child is the server itself.
+        let child = Command::new("sh")
+            .args(["-c", &format!("exec {command}")])
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut server = Self { child };
+        server.wait_until_ready(target).await?;
+        Ok(server)
+    }
+
+    /// Waits until the server says that it can carry out requests; gives how long that took.
+    ///
+    /// # Errors
+    /// It ended, or it is not ready within two minutes.
+    pub(crate) async fn wait_until_ready(&mut self, target: &Target) -> Result<Duration, Error> {
+        let started = Instant::now();
+        while !is_ready(target).await {
+            if let Some(status) = self.child.try_wait()? {
+                return Err(Error::Refused(format!("the server ended: {status}; its output says why")));
+            }
+            if started.elapsed() > READY_LIMIT {
+                return Err(Error::Timeout("waiting for the server"));
+            }
+            tokio::time::sleep(GLANCE).await;
+        }
+        Ok(started.elapsed())
+    }
+
+    /// Ends the server at once, with SIGKILL.
+    ///
+    /// # Errors
+    /// It is no longer there.
+    pub(crate) async fn kill(mut self) -> Result<(), Error> {
+        Ok(self.child.kill().await?)
+    }
+
+    /// The server, unless it has ended by itself.
+    pub(crate) fn running(mut self) -> Option<Self> {
+        matches!(self.child.try_wait(), Ok(None)).then_some(self)
+    }
+
+    /// Asks the server to stop, with SIGTERM, and waits until it did.
+    ///
+    /// # Errors
+    /// It did not stop within a minute; then it is killed.
+    pub(crate) async fn stop(mut self) -> Result<(), Error> {
+        if let Some(pid) = self.pid() {
+            kill_process(pid, Signal::TERM).map_err(std::io::Error::from)?;
+        }
+        let stopped = tokio::time::timeout(STOP_LIMIT, self.child.wait()).await;
+        stopped.map_err(|_| Error::Timeout("stopping the server"))??;
+        Ok(())
+    }
+
+    /// Stops the private PostgreSQL of this server the way `pg_ctl stop -m immediate` does: with SIGQUIT to the process
+    /// that `postmaster.pid` below the data directory names, if its parent is this server.
+    ///
+    /// # Errors
+    /// There is no such file, or it names another's process.
+    pub(crate) fn stop_private_postgres(&self, data_dir: &Path) -> Result<(), Error> {
+        let refused = |reason: &str| Error::Refused(format!("{}: {reason}", data_dir.display()));
+        let file = find_pid_file(data_dir, DEPTH).ok_or_else(|| refused("no postmaster.pid below it"))?;
+        let postmaster: i32 = fs::read_to_string(file)?
+            .lines()
+            .next()
+            .and_then(|line| line.trim().parse().ok())
+            .ok_or_else(|| refused("postmaster.pid holds no process id"))?;
+        let stat = fs::read_to_string(format!("/proc/{postmaster}/stat"))?;
+        let server = self.child.id().ok_or_else(|| refused("the server has ended"))?;
+        if parse_parent(&stat) != Some(server) {
+            return Err(refused("its PostgreSQL was not started by the server of this run"));
+        }
+        let pid = Pid::from_raw(postmaster).ok_or_else(|| refused("postmaster.pid holds no process id"))?;
+        Ok(kill_process(pid, Signal::QUIT).map_err(std::io::Error::from)?)
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.child.id()?).ok()?)
+    }
+}
+
+/// Runs a shell command to its end.
+///
+/// # Errors
+/// It fails, or takes longer than a minute.
+pub(crate) async fn run_command(command: &str) -> Result<(), Error> {
+    let running = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).kill_on_drop(true).output();
+    let ended = tokio::time::timeout(COMMAND_LIMIT, running).await;
+    let output = ended.map_err(|_| Error::Timeout("running the command"))??;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            Err(Error::Refused(format!("{command}: {}: {said}", output.status)))
+        }
+    }
+}
+
+/// Whether it says that it is ready, and reads from its database: it may not have noticed yet that this is away.
+async fn is_ready(target: &Target) -> bool {
+    let asked = async {
+        let mut connection = target.connect().await?;
+        for path in ["/health/ready", "/inventory/managedObjects?pageSize=1"] {
+            if connection.call("asking whether it is ready", &target.get(path)).await?.status != 200 {
+                return Ok::<_, Error>(false);
+            }
+        }
+        Ok(true)
+    };
+    matches!(tokio::time::timeout(ANSWER_LIMIT, asked).await, Ok(Ok(true)))
+}
+
+fn find_pid_file(directory: &Path, depth: u32) -> Option<PathBuf> {
+    let file = directory.join("postmaster.pid");
+    if file.is_file() {
+        return Some(file);
+    }
+    let below = fs::read_dir(directory).ok().filter(|_| depth > 0)?;
+    below.flatten().find_map(|entry| find_pid_file(&entry.path(), depth - 1))
+}
+
+/// Field 4, counted behind the command name, which may hold blanks.
+fn parse_parent(stat: &str) -> Option<u32> {
+    stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Reach;
+
+    #[test]
+    fn parent_is_found_behind_a_name_with_blanks() {
+        assert_eq!(parse_parent("7 (a) b c) S 41 7 7 0 -1"), Some(41));
+        assert_eq!(parse_parent("nonsense"), None);
+    }
+
+    #[test]
+    fn own_parent_is_the_one_the_system_names() {
+        let stat = fs::read_to_string("/proc/self/stat").unwrap();
+        assert_eq!(parse_parent(&stat), Some(std::os::unix::process::parent_id()));
+    }
+
+    fn target(port: u16) -> Target {
+        Target::resolve(&format!("http://127.0.0.1:{port}"), Reach::Loopback, "a", "b").unwrap()
+    }
+
+    #[tokio::test]
+    async fn nothing_is_started_where_something_answers() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = target(listener.local_addr().unwrap().port());
+        let started = ServerChild::start(&target, "sleep 60", Path::new("/dev/null")).await;
+        assert!(started.unwrap_err().to_string().ends_with("is taken: nothing was started"));
+    }
+
+    #[tokio::test]
+    async fn server_that_ends_before_it_is_ready_is_told_at_once() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let started = ServerChild::start(&target(free), "false", Path::new("/dev/null")).await;
+        assert!(started.unwrap_err().to_string().contains("the server ended"));
+    }
+
+    #[tokio::test]
+    async fn command_that_fails_says_why() {
+        run_command("true").await.unwrap();
+        let error = run_command("echo no disk >&2; exit 3").await.unwrap_err();
+        assert!(error.to_string().ends_with("no disk"), "{error}");
+    }
+}

@@ -1,0 +1,4 @@
+-- Nobody listened until now.
+INSERT INTO deployment (name, value)
+VALUES ('availability watched since', extract(epoch FROM now())::text)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value

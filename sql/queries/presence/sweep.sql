@@ -1,0 +1,3 @@
+-- What processes left that are gone.
+DELETE FROM presence
+WHERE connected_until < now()

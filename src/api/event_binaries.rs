@@ -1,0 +1,321 @@
+//! `/event/events/<id>/binaries`: the file of an event (document 2, Event binaries; rulings V-03 to V-09).
+
+use std::sync::Arc;
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use platform_actors::device::{PlaceEventBinary, RemoveEventBinary, Removed};
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::alarm::missing;
+use platform_actors::model::binary::{self, Binary};
+use platform_actors::model::body::Body;
+use platform_actors::model::event::Event;
+use platform_actors::model::event_binary::{Content, ContentRange, EventBinary, Placement};
+use platform_actors::model::id::{EventId, ManagedObjectId};
+use platform_actors::model::origin::Origin;
+use platform_actors::model::role;
+use platform_actors::store::binaries::Upload;
+use platform_actors::{Error, Noun, store};
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::file::{self, FRAMING};
+use crate::http::multipart::{Form, Part};
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// Bytes of the part `object`, which holds a name and a type.
+const MAX_OBJECT: usize = 64 << 10;
+
+/// `GET /event/events/<id>/binaries`: the bytes, with their own media type and as a file to save (V-05).
+///
+/// # Errors
+/// 403 without ROLE_EVENT_READ, 404 for an unknown event and for one without a file or with part of one.
+pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = caller.authority(role::EVENT_READ, Api::Event, Permission::Read);
+    if matches!(&authority, Authority::Limited(grants) if grants.is_empty()) {
+        return Err(ApiError::forbidden());
+    }
+    let database = edge.platform.database().clone();
+    let id = EventId::parse(&path)?;
+    let (event, content) = store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
+    authorize(&caller, &edge, &event, (&authority, Ownership::Ignored)).await?;
+    match content {
+        Some(Content::Complete(binary)) => Ok(file::found(database, caller.tenant.clone(), binary)),
+        _ => Err(Error::not_found(Noun::EventBinary, id).into()),
+    }
+}
+
+/// `POST /event/events/<id>/binaries`: stores the file of an event that has none: a raw body, a form, or with
+/// `Content-Range` the next chunk (V-03, V-04, V-06). 201, and 200 for a chunk that is not the last.
+///
+/// # Errors
+/// 403 without role or ownership, 404 for an unknown event, 409 when it has a file, 413 for a file or a chunk that is too
+/// large, 400 for a broken form, 422 for a chunk that is not the next or not as long as its header says.
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let target = Target::find(caller, &wire, &path, &edge).await?;
+    match (content_range(&wire)?, is_form(&wire)) {
+        (Some(range), false) => target.becomes(Placement::Chunk(range))?.chunk(&wire, body, range).await,
+        (Some(_), true) => {
+            let allowed = "a raw body: chunks are no forms";
+            Err(Error::invalid_value("Content-Type", "multipart/form-data", allowed).into())
+        }
+        (None, false) => target.becomes(Placement::New)?.raw(&wire, body).await,
+        (None, true) => target.becomes(Placement::New)?.form(&wire, body).await,
+    }
+}
+
+/// `PUT /event/events/<id>/binaries`: replaces the file by the body as it is; 201. The file name stays.
+///
+/// # Errors
+/// 403 without role or ownership, 404 for an unknown event or one without a file, 413 for a file that is too large.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let target = Target::find(caller, &wire, &path, &edge).await?;
+    if content_range(&wire)?.is_some() {
+        return Err(Error::invalid_value("Content-Range", "sent with PUT", "chunks by POST").into());
+    }
+    target.becomes(Placement::Replacement)?.raw(&wire, body).await
+}
+
+/// `DELETE /event/events/<id>/binaries`: 204 when the file is gone, be it complete or not.
+///
+/// # Errors
+/// 403 without role or ownership, 404 for an unknown event or one without a file.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
+    let event = EventId::parse(&path)?;
+    let source = store::events::get_event(edge.platform.database(), &caller.tenant, event).await?.source;
+    let message = RemoveEventBinary { event, which: Removed::Present, origin };
+    let removed = edge.platform.tenant(&caller.tenant).ask_device(source, message).await;
+    removed.map_err(|error| gone(error, event))?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// An event of which the caller may write the file.
+struct Target<'e> {
+    caller: Caller,
+    edge: &'e Edge,
+    event: Event,
+    id: EventId,
+    present: Option<Content>,
+    origin: Origin,
+    media_type: String,
+}
+
+impl<'e> Target<'e> {
+    async fn find(caller: Caller, wire: &Wire, path: &str, edge: &'e Edge) -> Result<Self> {
+        let origin = caller.origin_of_data(wire, role::EVENT_ADMIN, Api::Event)?;
+        let media_type = wire.accepted("event")?;
+        let (database, id) = (edge.platform.database(), EventId::parse(path)?);
+        let (event, present) = store::events::get_event_with_binary(database, &caller.tenant, id).await?;
+        authorize(&caller, edge, &event, (&origin.authority, Ownership::Counts)).await?;
+        Ok(Self { caller, edge, event, id, present, origin, media_type })
+    }
+
+    /// Refuses what cannot be placed before a byte of it is read; the device's actor looks again when all have come.
+    fn becomes(self, placement: Placement) -> Result<Receiver<'e>> {
+        placement.check(self.id, self.present.as_ref())?;
+        let Self { caller, edge, event, id, origin, media_type, .. } = self;
+        Ok(Receiver { caller, edge, source: event.source, id, placement, origin, media_type })
+    }
+}
+
+/// An event that gets a file.
+struct Receiver<'e> {
+    caller: Caller,
+    edge: &'e Edge,
+    source: ManagedObjectId,
+    id: EventId,
+    placement: Placement,
+    origin: Origin,
+    media_type: String,
+}
+
+impl Receiver<'_> {
+    async fn raw(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
+        let limit = self.edge.limits().binary_bytes;
+        let mut upload = self.receive(body, limit).await?;
+        let finished = upload.finish(self.id.to_string(), binary::content_type(wire.content_type())).await?;
+        self.place(wire, upload, finished).await
+    }
+
+    async fn chunk(self, wire: &Wire, body: Unread, range: ContentRange) -> Result<HttpResponse> {
+        let limits = self.edge.limits();
+        let limit = match range.length() > limits.binary_chunk_bytes as u64 {
+            true => Some(limits.binary_chunk_bytes),
+            false => (range.reaches() > limits.binary_bytes as u64).then_some(limits.binary_bytes),
+        };
+        if let Some(limit) = limit {
+            body.refuse().await;
+            return Err(ApiError::TooLarge { limit });
+        }
+        let limit = limits.binary_chunk_bytes;
+        let announced = body.announced().filter(|length| *length <= limit);
+        if let Some(Err(error)) = announced.map(|length| range.check_length(length as u64)) {
+            body.refuse().await;
+            return Err(error.into());
+        }
+        let mut upload = self.receive(body, limit).await?;
+        range.check_length(upload.length())?;
+        let finished = upload.finish(self.id.to_string(), binary::content_type(wire.content_type())).await?;
+        self.place(wire, upload, finished).await
+    }
+
+    /// Stores a raw body.
+    async fn receive(&self, mut body: Unread, limit: usize) -> Result<Upload> {
+        if body.announced().is_some_and(|length| length > limit) {
+            body.refuse().await;
+            return Err(ApiError::TooLarge { limit });
+        }
+        let mut upload = self.begin().await?;
+        if let Err(refusal) = file::receive(&mut upload, &mut body, limit).await {
+            body.refuse().await;
+            return Err(refusal);
+        }
+        Ok(upload)
+    }
+
+    async fn form(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
+        let limit = self.edge.limits().binary_bytes + MAX_OBJECT + FRAMING;
+        let mut form = Form::new(wire, body, limit).await?;
+        let (upload, finished) = match Box::pin(self.receive_form(&mut form)).await {
+            Ok(received) => received,
+            Err(refusal) => {
+                form.refuse().await;
+                return Err(refusal);
+            }
+        };
+        self.place(wire, upload, finished).await
+    }
+
+    /// A form of one part, the file; or of the parts `object`, with a name and a type, and `file` (V-04).
+    async fn receive_form(&self, form: &mut Form) -> Result<(Upload, Binary)> {
+        let (mut described, mut file) = (None, None);
+        while let Some(part) = form.next().await? {
+            match part.name() {
+                "object" if described.is_none() && part.file_name().is_none() => {
+                    described = Some(Described::read(part).await?);
+                }
+                _ if file.is_none() => file = Some(self.receive_file(part).await?),
+                name => {
+                    let allowed = "one part with the file, beside it one 'object'";
+                    return Err(Error::invalid_value("body", format!("part '{name}'"), allowed).into());
+                }
+            }
+        }
+        let Some((mut upload, name, part_name, content_type)) = file else {
+            return Err(missing(&[("file", true)]).into());
+        };
+        let described = described.unwrap_or_default();
+        let name = name.or(described.name).or(part_name).unwrap_or_else(|| self.id.to_string());
+        let content_type = content_type.or(described.type_);
+        let finished = upload.finish(name, binary::content_type(content_type.as_deref())).await?;
+        Ok((upload, finished))
+    }
+
+    /// Stores the bytes of a part; gives also the names of file and part, and the media type it was sent with.
+    async fn receive_file(
+        &self,
+        mut part: Part,
+    ) -> Result<(Upload, Option<String>, Option<String>, Option<String>)> {
+        let name = part.file_name().and_then(binary::file_name);
+        let part_name = binary::file_name(part.name());
+        let content_type = part.content_type().map(ToOwned::to_owned);
+        let mut upload = self.begin().await?;
+        while let Some(chunk) = part.chunk().await? {
+            file::check_size(self.edge.limits().binary_bytes, &upload, &chunk)?;
+            upload.write(chunk).await?;
+        }
+        Ok((upload, name, part_name, content_type))
+    }
+
+    async fn begin(&self) -> Result<Upload> {
+        let platform = &self.edge.platform;
+        Ok(Upload::begin(platform.database(), &self.caller.tenant, platform.next_id()).await?)
+    }
+
+    /// Makes what was received the event's, and answers.
+    async fn place(self, wire: &Wire, upload: Upload, finished: Binary) -> Result<HttpResponse> {
+        let (links, stores) = (self.origin.links.clone(), self.origin.mode.stores());
+        let (event, placement, origin) = (self.id, self.placement, Arc::new(self.origin));
+        let message = PlaceEventBinary { event, upload: finished, placement, origin };
+        let tenant = self.edge.platform.tenant(&self.caller.tenant);
+
+        let placed = tenant.ask_device(self.source, message).await.map_err(|e| gone(e, event))?;
+
+        if stores {
+            upload.keep();
+        }
+        let placed: Arc<EventBinary> = Arc::new(placed);
+        Ok(match placed.content {
+            Content::Incomplete(_) => reply::updated(wire, self.media_type, &placed, &links),
+            Content::Complete(_) => {
+                let location = links.event_binary(event, placed.id);
+                reply::created(wire, self.media_type, location, &placed, &links)
+            }
+        })
+    }
+}
+
+/// What the part `object` says of the file.
+#[derive(Default)]
+struct Described {
+    name: Option<String>,
+    type_: Option<String>,
+}
+
+impl Described {
+    async fn read(part: Part) -> Result<Self> {
+        let mut body = Body::parse(&part.read(MAX_OBJECT).await?)?;
+        let name = body.take_text("name", MAX_OBJECT)?.as_deref().and_then(binary::file_name);
+        Ok(Self { name, type_: body.take_text("type", MAX_OBJECT)? })
+    }
+}
+
+fn content_range(wire: &Wire) -> Result<Option<ContentRange>> {
+    let header = wire.headers().get(header::CONTENT_RANGE);
+    Ok(header.map(|value| ContentRange::parse(&String::from_utf8_lossy(value.as_bytes()))).transpose()?)
+}
+
+fn is_form(wire: &Wire) -> bool {
+    let essence = wire.content_type().and_then(|text| text.split(';').next()).unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("multipart/form-data")
+}
+
+async fn authorize(
+    caller: &Caller,
+    edge: &Edge,
+    event: &Event,
+    (authority, ownership): (&Authority, Ownership),
+) -> Result<()> {
+    let by = (authority, &*caller.user, ownership);
+    let has_fragment = |_: &_, name: &str| event.fragments.get(name).is_some();
+    let database = edge.platform.database();
+    Ok(store::access::authorize(database, &caller.tenant, event.source, by, has_fragment).await?)
+}
+
+/// An event goes with its source: a source that vanished meanwhile means the event has.
+fn gone(error: Error, id: EventId) -> ApiError {
+    match error {
+        Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(Noun::Event, id).into(),
+        other => other.into(),
+    }
+}

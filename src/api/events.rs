@@ -1,0 +1,170 @@
+//! `/event/events` (document 2, Events; rulings V-01, V-02).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::device::{DeleteEvent, UpdateEvent};
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::alarm::TimeOrder;
+use platform_actors::model::event::{EventFilter, EventPatch, NewEvent};
+use platform_actors::model::id::{EventId, ManagedObjectId};
+use platform_actors::model::role;
+use platform_actors::store;
+use platform_actors::{Error, Noun};
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `POST /event/events`: creates an event.
+///
+/// # Errors
+/// 403 without role or ownership, 422 for a wrong body or an unknown source, 503 when it cannot be stored now.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let media_type = wire.accepted("event")?;
+    wire.check_content_type(&["event"])?;
+    let event = NewEvent::parse(body.json(edge.limits().body_bytes).await?)?;
+
+    let event = edge.platform.tenant(&caller.tenant).create_event(event, &origin).await?;
+
+    Ok(reply::created(&wire, media_type, origin.links.event(event.id), &event, &origin.links))
+}
+
+/// `GET /event/events`: a page of events, newest first (V-01). Without ROLE_EVENT_READ those that device permissions name
+/// (P-07).
+///
+/// # Errors
+/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = reading(&caller)?;
+    let media_type = wire.accepted("eventCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = match filter(&query)? {
+        Some(filter) => {
+            let database = edge.platform.database();
+            store::event_collection::list_events(database, &caller.tenant, &filter, &authority, &request)
+                .await?
+        }
+        None => request.empty(),
+    };
+    reply::page(&wire, media_type, "events", &page, (&request, &query))
+}
+
+/// `GET /event/events/<id>`.
+///
+/// # Errors
+/// 403 without ROLE_EVENT_READ, 404 for an unknown id.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let authority = reading(&caller)?;
+    let media_type = wire.accepted("event")?;
+    let database = edge.platform.database();
+    let event = store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
+    let by = (&authority, &*caller.user, Ownership::Ignored);
+    let has_fragment = |_: &_, name: &str| event.fragments.get(name).is_some();
+    store::access::authorize(database, &caller.tenant, event.source, by, has_fragment).await?;
+    Ok(reply::found(media_type, &event, &wire.links()))
+}
+
+/// `PUT /event/events/<id>`: changes text and fragments; ignores the rest (V-02).
+///
+/// # Errors
+/// 403 without role or ownership, 404 for an unknown id, 422 for a wrong body.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let media_type = wire.accepted("event")?;
+    wire.check_content_type(&["event"])?;
+    let patch = Arc::new(EventPatch::parse(body.json(edge.limits().body_bytes).await?)?);
+    let id = EventId::parse(&path)?;
+    let links = origin.links.clone();
+
+    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let source = event.source;
+    let message = UpdateEvent { event, patch, origin: Arc::new(origin) };
+    let event =
+        edge.platform.tenant(&caller.tenant).ask_device(source, message).await.map_err(|e| gone(e, id))?;
+
+    Ok(reply::updated(&wire, media_type, &event, &links))
+}
+
+/// `DELETE /event/events/<id>`: 204 when the event and its file are gone.
+///
+/// # Errors
+/// 403 without role or ownership, 404 for an unknown id.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let origin = Arc::new(caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?);
+    let id = EventId::parse(&path)?;
+    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let source = event.source;
+    let message = DeleteEvent { event, origin };
+    edge.platform.tenant(&caller.tenant).ask_device(source, message).await.map_err(|e| gone(e, id))?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `DELETE /event/events`: deletes what the filters of GET find, without any everything. 204 when all are gone; a client
+/// that goes away earlier leaves the rest.
+///
+/// # Errors
+/// 403 without ROLE_EVENT_ADMIN, 422 for a wrong parameter.
+pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::EVENT_ADMIN)?;
+    let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let filter = filter(&Query::parse(wire.query_string()))?;
+    if let (Some(filter), true) = (filter, origin.mode.stores()) {
+        edge.platform.tenant(&caller.tenant).delete_events(&filter, &origin).await?;
+    }
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// By what right the caller reads events; ownership does not count.
+fn reading(caller: &Caller) -> Result<Authority> {
+    match caller.authority(role::EVENT_READ, Api::Event, Permission::Read) {
+        Authority::Limited(grants) if grants.is_empty() => Err(ApiError::forbidden()),
+        authority => Ok(authority),
+    }
+}
+
+/// An event goes with its source: a source that vanished meanwhile means the event has.
+fn gone(error: Error, id: EventId) -> ApiError {
+    match error {
+        Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(Noun::Event, id).into(),
+        other => other.into(),
+    }
+}
+
+/// Reads the filters of V-01; `None` when no event can match them.
+fn filter(query: &Query) -> Result<Option<EventFilter>> {
+    let text = |name: &str| query.get(name).map(ToOwned::to_owned);
+    let with_descendants = query.with_descendants()?;
+    let source = query.get("source").map(ManagedObjectId::parse).transpose();
+    let order = match query.flag("revert")? {
+        Some(true) => TimeOrder::OldestFirst,
+        _ => TimeOrder::NewestFirst,
+    };
+    let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
+    // A source that is no id is no error of the caller: it has no events.
+    let Ok(source) = source else { return Ok(None) };
+    let (type_, fragment_type) = (text("type"), text("fragmentType"));
+    Ok(Some(EventFilter { type_, fragment_type, source, with_descendants, date_from, date_to, order }))
+}

@@ -1,0 +1,115 @@
+//! Availability, maintenance, and what the server itself tells of managed objects (R-01 to R-06, A-09, A-12).
+//!
+//! Intervals are whole minutes and tests have none: they move the stored times back instead, which is all the server goes
+//! by.
+
+mod connection;
+mod fragments;
+mod heartbeat;
+mod maintenance;
+mod query;
+mod rhythm;
+mod several_servers;
+mod silence;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use platform::config::Settings;
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, TestDatabase, TestServer, eventually};
+
+const OBJECTS: &str = "/inventory/managedObjects";
+const ALARMS: &str = "/alarm/alarms";
+
+/// A server that writes heartbeats at once and looks for silence all the time.
+async fn server() -> TestServer {
+    server_on(&TestDatabase::create().await).await
+}
+
+async fn server_on(database: &Arc<TestDatabase>) -> TestServer {
+    let server = TestServer::start_on(database, quick).await;
+    listening(database, 1).await;
+    server
+}
+
+fn quick(settings: &mut Settings) {
+    settings.limits.heartbeat_pause = Duration::from_millis(1);
+    settings.limits.silence_sweep = Duration::from_millis(50);
+    settings.limits.silence_grace = Duration::ZERO;
+}
+
+/// Waits until so many servers watch over silent devices.
+async fn listening(database: &TestDatabase, servers: i64) {
+    let count = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' \
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    eventually("the watch over silent devices", async || {
+        (database.query(count, &[]).await[0].get::<_, i64>(0) >= servers).then_some(())
+    })
+    .await;
+}
+
+/// As if servers had listened all the time: silence is not their own.
+async fn listened_for_long(database: &TestDatabase) {
+    let statement = "UPDATE deployment SET value = '0' WHERE name = 'availability watched since'";
+    assert_eq!(database.execute(statement, &[]).await, 1);
+}
+
+/// The user of a device, who may create its object.
+async fn device_user(server: &TestServer, name: &str) -> Caller {
+    server.user_with(&format!("device_{name}"), &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await
+}
+
+/// A device of this caller's that must be heard within so many minutes; gives its id.
+async fn watched(caller: &Caller, minutes: i64) -> String {
+    let body = json!({"name": "pump", "plat_IsDevice": {}, "plat_RequiredAvailability": {"responseInterval": minutes}});
+    caller.create(OBJECTS, &body).await["id"].as_str().unwrap().to_owned()
+}
+
+fn object(id: &str) -> String {
+    format!("{OBJECTS}/{id}")
+}
+
+/// As if a device had been silent for so many minutes more.
+async fn silence(database: &TestDatabase, device: &str, minutes: i32) {
+    let statement = "UPDATE availability SET last_message = last_message - make_interval(mins => $2), \
+        counted_from = counted_from - make_interval(mins => $2) WHERE device = $1";
+    assert_eq!(database.execute(statement, &[&id(device), &minutes]).await, 1);
+}
+
+fn id(device: &str) -> i64 {
+    device.parse().unwrap()
+}
+
+/// When a device was heard last, as far as the server tells.
+async fn last_message(caller: &Caller, device: &str) -> String {
+    caller.read(&object(device)).await["plat_Availability"]["lastMessage"].as_str().unwrap().to_owned()
+}
+
+async fn status(caller: &Caller, device: &str) -> Value {
+    caller.read(&object(device)).await["plat_Availability"]["status"].clone()
+}
+
+/// The alarms of a device's silences, newest first.
+async fn unavailability_alarms(caller: &Caller, device: &str) -> Vec<Value> {
+    let page =
+        caller.read(&format!("{ALARMS}?source={device}&type=plat_UnavailabilityAlarm&pageSize=100")).await;
+    page["alarms"].as_array().unwrap().clone()
+}
+
+/// Waits until the newest alarm of a device's silences has this status; gives them all.
+async fn until_alarm_is(caller: &Caller, device: &str, status: &str) -> Vec<Value> {
+    eventually(status, async || {
+        let alarms = unavailability_alarms(caller, device).await;
+        alarms.first().is_some_and(|alarm| alarm["status"] == status).then_some(alarms)
+    })
+    .await
+}
+
+/// Waits until sweeps have looked at everything that is silent by now.
+async fn sweeps_went_by(server: &TestServer) {
+    let marker = watched(&server.admin(), 1).await;
+    silence(server.database(), &marker, 5).await;
+    until_alarm_is(&server.admin(), &marker, "ACTIVE").await;
+}

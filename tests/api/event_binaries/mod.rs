@@ -1,0 +1,92 @@
+//! The files of events (document 2, Event binaries; rulings V-03 to V-09).
+
+mod chunks;
+mod delete;
+mod forms;
+mod memory;
+mod modes;
+mod races;
+mod raw;
+mod replace;
+mod restart;
+mod roles;
+mod sizes;
+mod sweep;
+
+use serde_json::Value;
+
+use crate::harness::{Answer, Caller, TestServer, eventually};
+
+/// A server with an event on it.
+struct Scene {
+    server: TestServer,
+    admin: Caller,
+    device: String,
+    /// Path of the event.
+    event: String,
+    /// Path of its file.
+    path: String,
+}
+
+impl Scene {
+    async fn set() -> Self {
+        Self::on(TestServer::start().await).await
+    }
+
+    async fn on(server: TestServer) -> Self {
+        let admin = server.admin();
+        let device = admin.create_device("door").await;
+        let event = admin.create_event(&device, "log").await;
+        let event = path_of(&event);
+        Self { path: format!("{event}/binaries"), server, admin, device, event }
+    }
+
+    /// Id of the event.
+    fn id(&self) -> &str {
+        self.event.rsplit('/').next().unwrap()
+    }
+
+    /// What the event tells of its file, whole and in part.
+    async fn markers(&self) -> (Value, Value) {
+        let event = self.admin.read(&self.event).await;
+        (event["plat_IsBinary"].clone(), event["plat_IsIncompleteBinary"].clone())
+    }
+}
+
+fn path_of(event: &Value) -> String {
+    format!("/event/events/{}", event["id"].as_str().unwrap())
+}
+
+/// POST or PUT of a raw body of type `text/plain`.
+async fn send(caller: &Caller, method: &str, path: &str, body: impl Into<Vec<u8>>) -> Answer {
+    let request = caller.request(method, path).accepting_json().header("Content-Type", "text/plain");
+    request.body(body).send().await
+}
+
+/// POST of a chunk.
+async fn chunk(caller: &Caller, path: &str, range: &str, body: impl Into<Vec<u8>>) -> Answer {
+    let request = caller.request("POST", path).accepting_json().header("Content-Type", "text/plain");
+    request.header("Content-Range", range).body(body).send().await
+}
+
+/// The bytes of a file.
+async fn download(caller: &Caller, path: &str) -> Vec<u8> {
+    let response = caller.request("GET", path).head().await;
+    assert_eq!(response.status(), 200, "GET {path}");
+    response.bytes().await.unwrap().to_vec()
+}
+
+/// Bytes in which every value occurs and no chunk is like another.
+fn bytes(length: usize) -> Vec<u8> {
+    (0..length as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+/// Waits until nothing is stored that belongs to nobody.
+async fn assert_no_leftovers(server: &TestServer) {
+    eventually("uploads that were given up to go", async || {
+        let unfinished = "SELECT count(*) FROM binaries WHERE object IS NULL AND event IS NULL";
+        let count: i64 = server.database().query(unfinished, &[]).await[0].get(0);
+        (count == 0).then_some(())
+    })
+    .await;
+}
