@@ -82,6 +82,7 @@ pub(crate) async fn create_event(
     let event = Arc::unwrap_or_clone(sent).event;
     let Some(source) = source else { return Err(Error::unknown_source(event.source)) };
     // Stored and committed from here on.
+    context.heard(event.source, origin);
     let event = Arc::new(shown(event, source));
     if origin.mode.notifies() {
         publish(context, &event, hub::Event::EventCreated(event.clone()), origin);

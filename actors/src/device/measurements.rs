@@ -36,6 +36,9 @@ pub(crate) async fn measure(context: &Context, new: NewMeasurements) -> Result<V
         true => store_all(context, measurements, &origin).await?,
         false => unstored(context, measurements, &origin).await?,
     };
+    let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
+    sources.dedup();
+    sources.into_iter().for_each(|source| context.heard(source, &origin));
     if origin.mode.notifies() {
         for measurement in &measurements {
             let event = Event::MeasurementCreated(measurement.clone());
