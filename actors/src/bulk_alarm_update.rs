@@ -185,9 +185,9 @@ async fn take_step(
 ) -> Result<Stepped> {
     let _turn = all.lane.acquire().await.map_err(Error::unavailable)?;
     let step = find_step(&context.database, held, size).await?;
-    let paused = pause(context, &step.sources).await;
+    let (paused, lease) = (pause(context, &step.sources).await, context.limits.bulk_alarm_lease);
 
-    let stepped = make_step(&context.database, &context.ids, held, &step).await?;
+    let stepped = make_step(&context.database, &context.ids, (&mut *held, lease), &step).await?;
 
     if let Stepped::On(alarms) | Stepped::Finished(alarms) = &stepped {
         for alarm in alarms {

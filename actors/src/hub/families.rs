@@ -60,6 +60,9 @@ pub(super) struct LookUp {
     changes: u64,
 }
 
+/// What waited for a look-up, per source in order, with the families it belongs to.
+type Ready = Vec<(Publish, Lineage)>;
+
 /// A look-up that was made.
 pub(super) struct Found {
     sources: Vec<ManagedObjectId>,
@@ -144,7 +147,7 @@ impl Families {
     ///
     /// # Errors
     /// Why it could not be found out, with what waited.
-    pub(super) fn found(&mut self, found: Found) -> Result<Vec<(Publish, Lineage)>, (Error, Vec<Publish>)> {
+    pub(super) fn found(&mut self, found: Found) -> Result<Ready, (Error, Vec<Publish>)> {
         self.looking = false;
         let mut lineages = match found.lineages {
             Ok(lineages) => lineages,

@@ -8,8 +8,10 @@ use tokio::time::{advance, pause};
 
 use super::*;
 use crate::bayeux::request::ClientAdvice;
-use crate::bayeux::{Reconnect, error};
-use crate::model::id::TenantId;
+use crate::bayeux::{Channel, Reconnect, Resource, error};
+use crate::hub::{Event, Publish};
+use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
+use crate::model::links::Links;
 use crate::store::{Connections, Database};
 use crate::tenant::TenantActor;
 
@@ -17,6 +19,7 @@ const USER: &str = "joe";
 
 /// A session with short limits, as a tenant would start it.
 struct Bench {
+    hub: Addr<NotificationHub>,
     session: Addr<SessionActor>,
     sessions: Arc<Registry<ClientId, SessionActor>>,
     client: ClientId,
@@ -33,6 +36,7 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");
     let (hub, limits) = (NotificationHub::new(tenant, nowhere).start(), Arc::new(limits));
+    let of_bench = hub.clone();
     let mut home = None;
     TenantActor::create(|ctx| {
         let shared = Arc::new(Home { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
@@ -42,7 +46,7 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
     let (home, client) = (home.expect("set above"), ClientId::draw());
     let session = shape(SessionActor::new(home, client, USER.into(), None)).start();
     sessions.enter(client, session.clone());
-    Bench { session, sessions, client }
+    Bench { hub: of_bench, session, sessions, client }
 }
 
 impl Bench {
@@ -317,4 +321,26 @@ async fn open_socket_keeps_the_session_alive_without_a_connect() {
     assert!(bench.lives());
     pass(Duration::from_secs(1)).await;
     assert!(!bench.lives());
+}
+
+async fn publish_to(pattern: Pattern) -> Answer {
+    let bench = start(Limits::default());
+    let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern] };
+    assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
+    let (event, links) = (Event::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
+    bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });
+    bench.connect().await.expect("answered")
+}
+
+#[actix::test]
+async fn family_that_cannot_be_looked_up_ends_its_sessions_instead_of_leaving_a_gap() {
+    let family = Channel { resource: Resource::Alarms, id: ManagedObjectId(6) };
+    let answer = publish_to(Pattern::WithChildren(family)).await;
+    assert_eq!(answer.error, Some(error::UNKNOWN_CLIENT));
+}
+
+#[actix::test]
+async fn nothing_is_looked_up_while_nobody_listens_to_families() {
+    let answer = publish_to(Pattern::All(Resource::Alarms)).await;
+    assert_eq!(texts(&answer).len(), 1);
 }

@@ -179,13 +179,13 @@ async fn step(database: &Database, tenant: &TenantId, filter: &AlarmFilter, part
 pub(crate) async fn make_step(
     database: &Database,
     ids: &IdGenerator,
-    held: &mut Held,
+    (held, lease): (&mut Held, Duration),
     step: &Step,
 ) -> Result<Stepped> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     transaction.batch_execute(PATIENCE).await?;
-    if !holds(&transaction, held, step).await? {
+    if !holds(&transaction, (held, lease), step).await? {
         return Ok(Stepped::TakenOver);
     }
     let changed = update_statuses(&transaction, ids, held, step).await?;
@@ -198,12 +198,13 @@ pub(crate) async fn make_step(
 }
 
 /// Notes the place, or the end, when nobody has taken over.
-async fn holds(transaction: &Transaction<'_>, held: &Held, step: &Step) -> Result<bool> {
+async fn holds(transaction: &Transaction<'_>, (held, lease): (&Held, Duration), step: &Step) -> Result<bool> {
     let (tenant, id, fence) = (&held.tenant.as_str(), &held.id, &held.fence);
     let noted = match step.next {
         Some(next) => {
             let statement = transaction.prepare_cached(ADVANCE).await?;
-            transaction.execute(&statement, &[tenant, id, fence, &next.time, &next.id]).await?
+            let lease = lease.as_secs_f64();
+            transaction.execute(&statement, &[tenant, id, fence, &next.time, &next.id, &lease]).await?
         }
         None => transaction.execute(DELETE, &[tenant, id, fence]).await?,
     };

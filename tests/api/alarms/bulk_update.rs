@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually, soon};
+use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually_within, soon};
 
 const CLEARED: &str = r#"{"status":"CLEARED"}"#;
+/// How long a bulk update may take on a busy machine.
+const LONG: Duration = Duration::from_secs(90);
 
 /// Puts alarms into a database: ids, types and times rise; a tenth is ACKNOWLEDGED, the others are ACTIVE.
 pub(crate) async fn fill(database: &TestDatabase, devices: &[String], count: i64) {
@@ -280,7 +282,7 @@ async fn what_takes_longer_is_answered_202_and_goes_on() {
     assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
 
     let unfinished = async || (server.database().count("bulk_alarm_updates").await == 0).then_some(());
-    eventually("the end of the bulk update", unfinished).await;
+    eventually_within(LONG, "the end of the bulk update", unfinished).await;
     assert_eq!(count_of(server.database(), "CLEARED").await, 3000);
     assert_eq!(server.database().count("audit_records").await, 3000);
     let told = session.receive(1500).await;
@@ -295,7 +297,7 @@ async fn alarms_raised_after_it_are_not_touched() {
         TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    fill(server.database(), &[device.clone()], 20_000).await;
+    fill(server.database(), std::slice::from_ref(&device), 20_000).await;
     let finished = async || server.database().count("bulk_alarm_updates").await == 0;
 
     assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
@@ -317,7 +319,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
         TestServer::start_with(|settings| settings.limits.bulk_alarm_reply = Duration::from_millis(1)).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    fill(server.database(), &[device.clone()], 5000).await;
+    fill(server.database(), std::slice::from_ref(&device), 5000).await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     assert_eq!(bulk(&admin, "resolved=false", r#"{"status":"CLEARED"}"#).await, 202);
@@ -333,7 +335,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
     for sent in sent {
         raised += usize::from(soon("an answer", sent).await.unwrap()["count"] == 1);
     }
-    eventually("the end of the bulk update", async || {
+    eventually_within(LONG, "the end of the bulk update", async || {
         (server.database().count("bulk_alarm_updates").await == 0).then_some(())
     })
     .await;
@@ -360,7 +362,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     })
     .await;
     let device = a.admin().create_device("pump").await;
-    fill(&database, &[device.clone()], 12_000).await;
+    fill(&database, std::slice::from_ref(&device), 12_000).await;
     // As a process leaves it that was killed in the middle.
     let insert = "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, \
             user_name, base, place_time, place_id, fence, leased_until) \
@@ -373,7 +375,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     .await;
     let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
 
-    eventually("the end of the bulk update", async || {
+    eventually_within(LONG, "the end of the bulk update", async || {
         (database.count("bulk_alarm_updates").await == 0).then_some(())
     })
     .await;

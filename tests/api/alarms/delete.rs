@@ -104,7 +104,7 @@ async fn a_thousand_deletions_are_told_and_none_beyond() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    fill(server.database(), &[device.clone()], 2600).await;
+    fill(server.database(), std::slice::from_ref(&device), 2600).await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     assert_eq!(admin.delete("/alarm/alarms?status=ACTIVE").await.status, 204);

@@ -77,7 +77,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 67] = [
+const LISTS: [&str; 69] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -129,6 +129,8 @@ const LISTS: [&str; 67] = [
     "/alarm/alarms",
     "/alarm/alarms?status=ACTIVE&severity=CRITICAL",
     "/alarm/alarms?resolved=false&pageSize=100",
+    "/alarm/alarms?status=ACKNOWLEDGED",
+    "/alarm/alarms?status=ACTIVE&type=rare&revert=true",
     "/alarm/alarms?type=rare",
     "/alarm/alarms?source=1009",
     "/alarm/alarms?source=1000&withSourceAssets=true&withSourceDevices=true&pageSize=100",

@@ -12,6 +12,8 @@ use crate::harness::{Caller, Program, TestDatabase, eventually, eventually_withi
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 const ALARMS: i64 = 12_000;
+/// How long a bulk update may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The status of a PUT, when it was answered.
 type Asked = tokio::task::JoinHandle<Option<u16>>;
@@ -21,7 +23,7 @@ fn serve(database: &TestDatabase, directory: &Path) -> Program {
     let mut command = Program::command(directory, &[]);
     command.env("PLATFORM_DATABASE_URL", database.url());
     command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
-    command.env("PLATFORM_BULK_ALARM_LEASE_SECONDS", "1");
+    command.env("PLATFORM_BULK_ALARM_LEASE_SECONDS", "2");
     Program::serve_with(command)
 }
 
@@ -51,7 +53,7 @@ async fn kill_in_the_middle(database: &TestDatabase, mut program: Program) {
 }
 
 async fn assert_everything_is_changed_once(database: &TestDatabase) {
-    eventually("the end of the bulk update", async || {
+    eventually_within(PATIENCE, "the end of the bulk update", async || {
         (database.count("bulk_alarm_updates").await == 0).then_some(())
     })
     .await;
@@ -94,7 +96,7 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
     let other = serve(&database, directories[1].path());
     let asked = begin_and_signal(&database, &frozen, Signal::STOP).await;
     // A transaction that is left open holds the others up for a while, not for ever.
-    eventually_within(Duration::from_secs(40), "the end of the bulk update", async || {
+    eventually_within(PATIENCE, "the end of the bulk update", async || {
         (database.count("bulk_alarm_updates").await == 0).then_some(())
     })
     .await;
@@ -109,7 +111,7 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
         frozen.log().contains("was taken over by another process").then_some(())
     })
     .await;
-    eventually("the end of the second bulk update", async || {
+    eventually_within(PATIENCE, "the end of the second bulk update", async || {
         (database.count("bulk_alarm_updates").await == 0).then_some(())
     })
     .await;

@@ -69,6 +69,33 @@ async fn alarms_of_all_descendants_are_delivered_on_their_own_channels() {
 }
 
 #[tokio::test]
+async fn events_of_all_descendants_are_delivered_as_alarms_are() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let [plant, line, pump, motor, _] = plant(&admin).await;
+    let session = admin.listen(&format!("/eventsWithChildren/{plant}")).await;
+
+    // An alarm is no event.
+    admin.raise_alarm(&motor, "unheard").await;
+    let mut sent = Vec::new();
+    for device in [&plant, &line, &pump, &motor] {
+        let event =
+            json!({"type": "t", "time": "2024-03-10T02:30:00Z", "text": "x", "source": {"id": device}});
+        sent.push(admin.create("/event/events", &event).await);
+    }
+    admin.delete(sent[3]["self"].as_str().unwrap()).await;
+
+    let told = session.receive(5).await;
+    for event in &sent {
+        let device = event["source"]["id"].as_str().unwrap();
+        let of_event: Vec<_> = told.iter().filter(|message| message["data"]["data"] == *event).collect();
+        assert_eq!(of_event.len(), 1, "{told:?}");
+        assert_eq!(of_event[0]["channel"], format!("/events/{device}"));
+    }
+    assert_eq!(told[4]["data"], json!({"realtimeAction": "DELETE", "data": sent[3]["id"]}));
+}
+
+#[tokio::test]
 async fn only_families_above_the_source_hear_of_it() {
     let server = TestServer::start().await;
     let admin = server.admin();
