@@ -22,6 +22,7 @@ pub(crate) mod measurements;
 mod migrations;
 pub mod options;
 pub mod tenants;
+mod time_walk;
 pub mod user_changes;
 pub mod users;
 mod walk;

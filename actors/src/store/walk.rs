@@ -44,7 +44,7 @@ pub(super) struct Window {
 /// Which rows a caller without the role sees; the source of a row is the managed object whose lineage counts.
 pub(super) struct Sight<'a> {
     /// The column with the id of the source.
-    pub(super) source: &'static str,
+    pub(super) source: &'a str,
     /// The user, where ownership of the source opens the door.
     pub(super) owner: Option<&'a str>,
     /// Device permissions.

@@ -1,0 +1,311 @@
+//! Collections by time: alarms, events and what else has a source and a `time` (P-01 to P-07).
+//!
+//! Two indexes have such a collection in order: (tenant, time, id), and (tenant, source, time, id) where one source is
+//! asked for. Every other filter is unknown to them: the collection is walked by time, in windows that grow, until there
+//! are enough; see [`walk`](super::walk).
+
+use std::time::Instant;
+
+use tokio_postgres::{Client, Row};
+
+use super::Database;
+use super::filter::{Filtered, page_of};
+use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
+use crate::error::{Error, Result};
+use crate::model::access::{Authority, Grants};
+use crate::model::alarm::TimeOrder;
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::reference::LinkKind;
+use crate::model::timestamp::Timestamp;
+
+/// A window that brought too little is followed by one so many times as large.
+const GROWTH: i64 = 8;
+/// Rows of the largest window.
+const LARGEST_WINDOW: i64 = 128_000;
+
+/// A table whose rows have the columns `tenant, id, source, time`, and the two indexes. Each part is SQL of ours.
+pub(super) struct Table {
+    /// The table with its alias, e.g. `alarms a`.
+    pub(super) from: &'static str,
+    /// The alias.
+    pub(super) alias: &'static str,
+    /// The column of the tenant, with the alias.
+    pub(super) tenant: &'static str,
+    /// What is read of a row; the id first.
+    pub(super) columns: &'static str,
+    /// When a row holds one of the fragments `reach.fragments` that a device permission names.
+    pub(super) holds_fragment: &'static str,
+}
+
+/// The filters that the indexes know, and the order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span<'a> {
+    /// Of this source.
+    pub(super) source: Option<ManagedObjectId>,
+    /// And of everything below it by links of these kinds.
+    pub(super) with_descendants: &'a [LinkKind],
+    /// `time` at or after.
+    pub(super) date_from: Option<Timestamp>,
+    /// `time` before or at.
+    pub(super) date_to: Option<Timestamp>,
+    /// Which end comes first.
+    pub(super) order: TimeOrder,
+}
+
+/// A collection with its filters.
+pub(super) struct TimeWalk<'a> {
+    /// What is walked through.
+    pub(super) table: &'static Table,
+    /// Whose it is.
+    pub(super) tenant: &'a TenantId,
+    /// Where it starts and ends.
+    pub(super) span: Span<'a>,
+    /// All other filters as conditions, with their parameters added.
+    pub(super) conditions: &'a (dyn Fn(&mut Filtered) -> Vec<String> + Sync),
+}
+
+impl TimeWalk<'_> {
+    /// A page. Who lacks the role sees the rows that device permissions name: the source by its lineage, and a fragment of
+    /// the row (P-07).
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`; what `read` cannot read.
+    pub(super) async fn page<T>(
+        &self,
+        database: &Database,
+        authority: &Authority,
+        page: &PageRequest,
+        read: impl Fn(&Row) -> Result<T>,
+    ) -> Result<Page<T>> {
+        let client = database.reader().await?;
+        if let Authority::Limited(grants) = authority {
+            return self.limited(&client, grants, page, read).await;
+        }
+        let count = match page.total {
+            TotalPages::Counted => self.matching().counted(&client).await?,
+            TotalPages::Omitted => Count::Omitted,
+        };
+        let rows = self.rows(&client, page, Instant::now() + database.statement_timeout()).await?;
+        let page = page_of(rows, page, position);
+        let members = page.members.iter().map(read).collect::<Result<Vec<_>>>()?;
+        Ok(Page { members, next: page.next, count })
+    }
+
+    /// Ids of what matches behind a position, at most so many, and where to go on: `None` behind the end. For what is
+    /// done to a whole collection, which is then walked once whatever its filters.
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`.
+    pub(super) async fn ids(
+        &self,
+        client: &Client,
+        after: Option<Position>,
+        limit: i64,
+    ) -> Result<(Vec<i64>, Option<Position>)> {
+        let columns = self.places();
+        let found = self.window(client, &columns, after, Window::first(LARGEST_WINDOW, limit)).await?;
+        let next = match found.rows.len() as i64 >= limit {
+            true => found.rows.last(),
+            false => found.end.as_ref(),
+        };
+        Ok((found.rows.iter().map(|row| row.get(0)).collect(), next.map(position)))
+    }
+
+    /// All filters, without a page.
+    pub(super) fn matching(&self) -> Filtered {
+        let Table { from, alias, tenant, .. } = self.table;
+        let mut filtered = Filtered::new(from, tenant, self.tenant.as_str());
+        filtered.and_some(&format!("{alias}.source = $"), self.lone_source().map(|id| id.0));
+        filtered.and_some(&format!("{alias}.time >= $"), self.span.date_from.map(Timestamp::instant));
+        filtered.and_some(&format!("{alias}.time <= $"), self.span.date_to.map(Timestamp::instant));
+        if let Some(conditions) = self.unindexed(&mut filtered) {
+            filtered.and_clause(&conditions);
+        }
+        filtered
+    }
+
+    /// The rows of a page and one more.
+    async fn rows(&self, client: &Client, page: &PageRequest, deadline: Instant) -> Result<Vec<Row>> {
+        let wanted = i64::from(page.size) + 1;
+        let skipped = match page.position() {
+            Some(_) => 0,
+            None => i64::from(page.current - 1) * i64::from(page.size),
+        };
+        if self.unindexed(&mut Filtered::new("", self.table.tenant, "")).is_none() {
+            // Every row matches: those of the pages before need not be looked at.
+            let window = Window { offset: skipped, rows: wanted, skipped: 0, limit: wanted };
+            return Ok(self.window(client, &self.columns(), page.position(), window).await?.rows);
+        }
+        match self.skip(client, page.position(), skipped, deadline).await? {
+            Some(after) => self.matching_rows(client, after, wanted, deadline).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Leaves matching rows out: gives where to go on, `None` behind the end. Only places are read, for there may be a
+    /// great many.
+    async fn skip(
+        &self,
+        client: &Client,
+        mut after: Option<Position>,
+        mut skipped: i64,
+        deadline: Instant,
+    ) -> Result<Option<Option<Position>>> {
+        let (columns, mut size) = (self.places(), WINDOW);
+        while skipped > 0 {
+            let window = Window::first(size, skipped.saturating_add(1));
+            let found = self.window(client, &columns, after, window).await?;
+            let rows = found.rows.len() as i64;
+            after = match (rows >= skipped, found.end) {
+                (true, _) => found.rows.get(skipped as usize - 1).map(position),
+                (false, Some(end)) => Some(position(&end)),
+                (false, None) => return Ok(None),
+            };
+            skipped -= rows;
+            size = grown(size, deadline)?;
+        }
+        Ok(Some(after))
+    }
+
+    /// The first rows that match behind a position.
+    async fn matching_rows(
+        &self,
+        client: &Client,
+        mut after: Option<Position>,
+        wanted: i64,
+        deadline: Instant,
+    ) -> Result<Vec<Row>> {
+        let (columns, mut rows, mut size) = (self.columns(), Vec::new(), WINDOW);
+        loop {
+            let missing = wanted - rows.len() as i64;
+            // The last row of the window is one more when it does not match.
+            let found = self.window(client, &columns, after, Window::first(size, missing + 1)).await?;
+            rows.extend(found.rows);
+            let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else {
+                rows.truncate(wanted as usize);
+                return Ok(rows);
+            };
+            after = Some(position(&end));
+            size = grown(size, deadline)?;
+        }
+    }
+
+    async fn window(
+        &self,
+        client: &Client,
+        columns: &str,
+        after: Option<Position>,
+        window: Window,
+    ) -> Result<Stretch> {
+        let mut filtered = Filtered::new("", self.table.tenant, self.tenant.as_str());
+        let walk = self.walk(columns, after, &mut filtered);
+        let conditions = self.unindexed(&mut filtered).unwrap_or_else(|| "true".into());
+        let statement = walk.window(&conditions, window, &mut filtered);
+        Ok(window.stretch(client.query(&statement, &filtered.parameters()).await?))
+    }
+
+    /// The page of a caller without the role.
+    async fn limited<T>(
+        &self,
+        client: &Client,
+        grants: &Grants,
+        page: &PageRequest,
+        read: impl Fn(&Row) -> Result<T>,
+    ) -> Result<Page<T>> {
+        let mut filtered = Filtered::new("", self.table.tenant, self.tenant.as_str());
+        let walk = self.walk(&self.columns(), page.position(), &mut filtered);
+        let conditions = self.unindexed(&mut filtered).unwrap_or_else(|| "true".into());
+        let sight = Sight {
+            source: &format!("{}.source", self.table.alias),
+            owner: None,
+            grants,
+            public: "false".into(),
+            holds_fragment: self.table.holds_fragment,
+        };
+        let offset = if page.position().is_some() { 0 } else { i64::from(page.current) - 1 };
+        let window = Window::limited(offset, page);
+        let statement = walk.limited_window(&conditions, window, &sight, &mut filtered);
+        let rows = client.query(&statement, &filtered.parameters()).await?;
+        limited_page(page, window, rows, position, read)
+    }
+
+    /// The way through the collection, or through what is of the source, from behind a position.
+    fn walk(&self, columns: &str, after: Option<Position>, filtered: &mut Filtered) -> Walk {
+        let Table { from, alias, tenant, .. } = self.table;
+        let (than, direction) = match self.span.order {
+            TimeOrder::NewestFirst => ('<', " DESC"),
+            TimeOrder::OldestFirst => ('>', ""),
+        };
+        let mut bounds = format!("{tenant} = $1");
+        let (mut place, mut sort) = (vec![format!("{alias}.time"), format!("{alias}.id")], String::new());
+        let mut at = Vec::new();
+        if let Some(source) = self.lone_source() {
+            // As a range, so that only the index of sources has the order.
+            let source = filtered.parameter(source.0);
+            bounds += &format!(" AND {alias}.source >= {source} AND {alias}.source <= {source}");
+            sort = format!("{alias}.source{direction}, ");
+            place.insert(0, format!("{alias}.source"));
+            at.push(source);
+        }
+        for (sign, time) in [(">=", self.span.date_from), ("<=", self.span.date_to)] {
+            if let Some(time) = time.map(Timestamp::instant) {
+                bounds += &format!(" AND {alias}.time {sign} {}", filtered.parameter(time));
+            }
+        }
+        if let Some(after) = after {
+            at.extend([filtered.parameter(after.time), filtered.parameter(after.id)]);
+            bounds += &format!(" AND ({}) {than} ({})", place.join(", "), at.join(", "));
+        }
+        Walk {
+            from: (*from).into(),
+            alias,
+            bounds,
+            sort: format!("{sort}{alias}.time{direction}, {alias}.id{direction}"),
+            columns: columns.into(),
+        }
+    }
+
+    /// What is read of a row, and where it stands.
+    fn columns(&self) -> String {
+        let Table { alias, columns, .. } = self.table;
+        format!("{columns}, {alias}.time AS position")
+    }
+
+    /// Where a row stands in the collection.
+    fn places(&self) -> String {
+        let alias = self.table.alias;
+        format!("{alias}.id, {alias}.time AS position")
+    }
+
+    /// The source, when its descendants are not meant too: then an index has what is of it in order.
+    fn lone_source(&self) -> Option<ManagedObjectId> {
+        self.span.source.filter(|_| self.span.with_descendants.is_empty())
+    }
+
+    /// The filters that no index knows; `None` when there are none.
+    fn unindexed(&self, filtered: &mut Filtered) -> Option<String> {
+        let mut conditions = Vec::new();
+        if let Some(source) = self.span.source.filter(|_| !self.span.with_descendants.is_empty()) {
+            let kinds: Vec<&str> = self.span.with_descendants.iter().map(|kind| kind.children()).collect();
+            let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
+            let alias = self.table.alias;
+            conditions
+                .push(format!("{alias}.source = ANY(ARRAY(SELECT descendants($1, {source}, {kinds})))"));
+        }
+        conditions.extend((self.conditions)(filtered));
+        (!conditions.is_empty()).then(|| conditions.join(" AND "))
+    }
+}
+
+/// The next window; all windows of a request together have the time of one statement.
+fn grown(size: i64, deadline: Instant) -> Result<i64> {
+    match Instant::now() > deadline {
+        true => Err(Error::Timeout),
+        false => Ok((size * GROWTH).min(LARGEST_WINDOW)),
+    }
+}
+
+fn position(row: &Row) -> Position {
+    Position { time: row.get("position"), id: row.get(0) }
+}
