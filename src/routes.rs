@@ -4,7 +4,7 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
     alarms, audit, current_user, entry, groups, identity, inventory, inventory_binaries, inventory_children,
-    measurements, options, roles, tenants, users,
+    measurement_series, measurements, options, roles, tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;
@@ -48,7 +48,9 @@ fn paths() -> Vec<Path> {
     paths.push(at("/alarm/alarms", "GET,POST").get(alarms::list).post(alarms::create));
     paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
 
-    paths.push(at("/measurement/measurements", "POST").post(measurements::create));
+    paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).post(measurements::create).delete(measurements::remove_many));
+    paths.push(at("/measurement/measurements/series", "GET").get(measurement_series::get));
+    paths.push(at("/measurement/measurements/{id}", "GET,DELETE").get(measurements::get).delete(measurements::remove));
 
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
     paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));

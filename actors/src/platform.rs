@@ -12,9 +12,10 @@ use crate::device::{self, DeviceActor, NewMeasurements, NewObject};
 use crate::error::{Error, Result};
 use crate::hub::NotificationHub;
 use crate::limits::Limits;
-use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId, TenantId};
 use crate::model::managed_object::ManagedObject;
-use crate::model::measurement::Measurement;
+use crate::model::measurement::{Measurement, MeasurementFilter};
+use crate::model::origin::Origin;
 use crate::registry::Registry;
 use crate::session::{ClientId, Home, Release, SessionActor};
 use crate::store::Database;
@@ -250,6 +251,22 @@ impl Tenant {
     pub async fn create_measurements(&self, new: NewMeasurements) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
         device::measure(&self.contexts[place(first, self.contexts.len())], new).await
+    }
+
+    /// Deletes one measurement; see [`device::forget`].
+    ///
+    /// # Errors
+    /// As that.
+    pub async fn delete_measurement(&self, id: MeasurementId, origin: &Origin) -> Result<()> {
+        device::forget(&self.contexts[0], id, origin).await
+    }
+
+    /// Deletes measurements; see [`device::forget_all`].
+    ///
+    /// # Errors
+    /// As that.
+    pub async fn delete_measurements(&self, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
+        device::forget_all(&self.contexts[0], filter, origin).await
     }
 
     /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).

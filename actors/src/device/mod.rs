@@ -6,6 +6,7 @@ mod alarms;
 mod binary;
 mod children;
 mod managed_object;
+mod measurement_deletion;
 mod measurements;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub(crate) use binary::create_binary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
+pub(crate) use measurement_deletion::{forget, forget_all};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
 

@@ -61,8 +61,11 @@ impl Content {
                 continue;
             };
             check_name(name, &format!("{of}.{name}"))?;
-            let number: f64 = value.get().parse().ok().filter(|_| is_number(value)).ok_or_else(|| {
-                Error::invalid_value(&format!("{of}.{name}.value"), value.get(), "a number")
+            let number: Option<f64> = value.get().parse().ok();
+            // Beyond the range of a double a number reads as infinite.
+            let number = number.filter(|number| is_number(value) && number.is_finite()).ok_or_else(|| {
+                let allowed = "a number between -1.79e308 and 1.79e308";
+                Error::invalid_value(&format!("{of}.{name}.value"), value.get(), allowed)
             })?;
             let unit = reading.get("unit").filter(|unit| unit.get() != "null");
             let unit = unit.map(|unit| read_unit(unit, of, name)).transpose()?;
@@ -100,22 +103,22 @@ fn check_name(name: &str, path: &str) -> Result<()> {
 }
 
 /// The members of a JSON object, borrowed from its text. Of doubled ones the last counts.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
     /// `None` for what is no object.
-    fn of(raw: &'a RawValue) -> Option<Self> {
+    pub(super) fn of(raw: &'a RawValue) -> Option<Self> {
         match raw.get().starts_with('{') {
             true => serde_json::from_str(raw.get()).ok(),
             false => None,
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, raw)| (&**name, *raw))
     }
 
-    fn get(&self, name: &str) -> Option<&'a RawValue> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a RawValue> {
         self.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw)
     }
 

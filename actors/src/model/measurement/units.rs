@@ -1,0 +1,146 @@
+//! Measurements in the units a reader wants (G-10).
+
+use std::sync::Arc;
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::content::Members;
+use super::{Measurement, Number, Shape, ValueFragment};
+use crate::model::units::{Conversion, SystemOfUnits};
+
+impl Measurement {
+    /// The measurement as it is shown in this system of units: numbers and units of the series that it converts, everything
+    /// else as it was sent.
+    pub fn in_units(&self, system: SystemOfUnits) -> Self {
+        let conversions: Vec<_> = self.shape.conversions(system).collect();
+        if conversions.iter().all(Option::is_none) {
+            return self.clone();
+        }
+        let mut converted = self.clone();
+        for (number, conversion) in converted.readings.iter_mut().zip(&conversions) {
+            if let Some(conversion) = conversion {
+                *number = conversion.apply(*number);
+            }
+        }
+        if let Some(sent) = &mut converted.verbatim {
+            let mut rest = &*conversions;
+            for fragment in &self.shape.fragments {
+                let (of_fragment, behind) = rest.split_at(fragment.series.len());
+                rest = behind;
+                if let Some(rewritten) =
+                    sent.get(&fragment.name).and_then(|raw| rewrite(raw, fragment, of_fragment))
+                {
+                    sent.set(&fragment.name, rewritten);
+                }
+            }
+        }
+        converted.shape = Arc::new(self.shape.in_units(system));
+        converted
+    }
+}
+
+impl Shape {
+    /// How each series is converted, in the order of the numbers.
+    pub(crate) fn conversions(&self, system: SystemOfUnits) -> impl Iterator<Item = Option<Conversion>> {
+        self.series().map(move |(_, series)| system.conversion(series.unit.as_deref()?))
+    }
+
+    fn in_units(&self, system: SystemOfUnits) -> Self {
+        let mut shape = self.clone();
+        for series in shape.fragments.iter_mut().flat_map(|fragment| &mut fragment.series) {
+            if let Some(conversion) = series.unit.as_deref().and_then(|unit| system.conversion(unit)) {
+                series.unit = Some(conversion.unit.into());
+            }
+        }
+        shape
+    }
+}
+
+/// A fragment as it was sent, with other values and units in the series that are converted.
+fn rewrite(
+    raw: &RawValue,
+    fragment: &ValueFragment,
+    conversions: &[Option<Conversion>],
+) -> Option<Box<RawValue>> {
+    if conversions.iter().all(Option::is_none) {
+        return None;
+    }
+    let by_name = |name: &str| {
+        let at = fragment.series.iter().position(|series| &*series.name == name)?;
+        conversions.get(at).copied().flatten()
+    };
+    let members = Members::of(raw)?;
+    object(members.iter().map(|(name, raw)| {
+        let converted = by_name(name).and_then(|conversion| rewrite_series(raw, conversion));
+        (name, converted.unwrap_or_else(|| raw.to_owned()))
+    }))
+}
+
+fn rewrite_series(raw: &RawValue, conversion: Conversion) -> Option<Box<RawValue>> {
+    let members = Members::of(raw)?;
+    let number: f64 = members.get("value")?.get().parse().ok()?;
+    let value = to_raw_value(&Number(conversion.apply(number))).ok()?;
+    let unit = to_raw_value(conversion.unit).ok()?;
+    object(members.iter().map(|(name, raw)| match name {
+        "value" => (name, value.clone()),
+        "unit" => (name, unit.clone()),
+        _ => (name, raw.to_owned()),
+    }))
+}
+
+/// An object with these members, in this order.
+fn object<'a>(members: impl Iterator<Item = (&'a str, Box<RawValue>)>) -> Option<Box<RawValue>> {
+    let mut json = String::from("{");
+    for (at, (name, raw)) in members.enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        json += &serde_json::to_string(name).ok()?;
+        json.push(':');
+        json += raw.get();
+    }
+    json.push('}');
+    RawValue::from_string(json).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::body::Body;
+    use crate::model::links::{Links, encode};
+    use crate::model::measurement::NewMeasurement;
+
+    fn shown(fragments: &str, system: SystemOfUnits) -> String {
+        let body =
+            format!(r#"{{"type":"t","time":"2024-01-01T00:00:00Z","source":{{"id":"7"}},{fragments}}}"#);
+        let new = NewMeasurement::parse(Body::parse(body.as_bytes()).expect("JSON")).expect("is valid");
+        let shown = encode(&new.measured(None).in_units(system), &Links::new("http://h"));
+        let shown = String::from_utf8(shown).expect("is UTF-8");
+        let at = shown.find(r#""a":"#).expect("holds the fragment");
+        shown[at..shown.len() - 1].to_owned()
+    }
+
+    #[test]
+    fn converted_series_change_and_the_others_stay() {
+        assert_eq!(
+            shown(
+                r#""a":{"x":{"value":100,"unit":"°C"},"y":{"value":1,"unit":"%"}}"#,
+                SystemOfUnits::Imperial
+            ),
+            r#""a":{"x":{"value":212,"unit":"°F"},"y":{"value":1,"unit":"%"}}"#
+        );
+        let metric = r#""a":{"x":{"value":100,"unit":"°C"}}"#;
+        assert_eq!(shown(metric, SystemOfUnits::Metric), metric);
+    }
+
+    #[test]
+    fn what_was_sent_beside_value_and_unit_stays_byte_for_byte() {
+        assert_eq!(
+            shown(
+                r#""a":{"x":{"note":"n\u00e9","value":1.00,"unit":"K"},"y":{"value":1.50},"z":[1.0]},"b":{ "c" : 1.0 }"#,
+                SystemOfUnits::Imperial
+            ),
+            r#""a":{"x":{"note":"n\u00e9","value":1.8,"unit":"°R"},"y":{"value":1.50},"z":[1.0]},"b":{ "c" : 1.0 }"#
+        );
+    }
+}
