@@ -130,7 +130,8 @@ fn add(row: &Row, columns: &[Column], filter: &SeriesFilter, values: &mut Series
     let start = bucket.assume_utc();
     let place = Place {
         slot: start.unix_timestamp(),
-        first: (first.unix_timestamp_nanos(), 0),
+        // At one instant, one of two offsets must be first.
+        first: (first.unix_timestamp_nanos(), zone.into()),
         // The clock of the device shows the bucket's start at this instant.
         key: Timestamp::stored(start - time::Duration::minutes(zone.into()), zone),
     };

@@ -8,7 +8,7 @@ use deadpool_postgres::Client;
 use super::Database;
 use super::filter::Filtered;
 use super::measurement_rows::{INDEXED, completed, indexed};
-use super::time_walk::{LARGEST_WINDOW, Span, Table, TimeWalk};
+use super::time_walk::{Span, Table, TimeWalk};
 use super::walk::Window;
 use crate::error::Result;
 use crate::model::access::Authority;
@@ -96,9 +96,14 @@ pub(crate) async fn delete_next(
             |filtered: &mut Filtered| conditions(deletion.shapes.as_deref(), Some(deletion.before), filtered);
         let span = span(&deletion.filter);
         let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
-        // Where all match, more need not be looked at than are deleted.
-        let rows = if deletion.shapes.is_some() { LARGEST_WINDOW } else { DELETED_AT_ONCE };
-        walk.ids_in(&client, deletion.after, Window::first(rows, DELETED_AT_ONCE)).await?
+        match deletion.shapes {
+            Some(_) => walk.ids(&client, deletion.after, DELETED_AT_ONCE).await?,
+            // Where all match, more need not be looked at than are deleted.
+            None => {
+                let window = Window::first(DELETED_AT_ONCE, DELETED_AT_ONCE);
+                walk.ids_in(&client, deletion.after, window).await?
+            }
+        }
     };
     (deletion.after, deletion.is_over) = (next, next.is_none());
     Ok(Some(delete_measurements(&client, tenant, &ids).await?))

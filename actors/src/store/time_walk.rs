@@ -22,7 +22,7 @@ use crate::model::timestamp::Timestamp;
 /// A window that brought too little is followed by one so many times as large.
 const GROWTH: i64 = 8;
 /// Rows of the largest window.
-pub(super) const LARGEST_WINDOW: i64 = 128_000;
+const LARGEST_WINDOW: i64 = 128_000;
 
 /// A table whose rows have the columns `tenant, id, source, time`, and the two indexes. Each part is SQL of ours.
 pub(super) struct Table {

@@ -79,20 +79,29 @@ async fn times_from_1970_to_9999_and_offsets_to_14_hours_have_buckets() {
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     for time in [
-        "1970-01-01T14:00:00+14:00",
-        "1970-01-01T00:00:00Z",
+        "1970-01-01T15:00:00+14:00",
+        "1970-01-02T13:00:00+14:00",
         "1999-12-31T00:00:00Z",
         "9999-12-31T09:00:00-14:00",
-        "9999-12-31T23:59:59.999Z",
-        "9999-12-31T23:59:59+14:00",
+        "9999-12-30T00:00:00Z",
     ] {
         measure(&admin, &device, time, 1).await;
     }
+    let range = "dateFrom=1970-01-01&dateTo=9999-12-31T23:59:59.999Z&aggregationType=DAILY";
 
-    let daily =
-        admin.read(&series_of(&device, "&dateTo=9999-12-31T23:59:59.999Z&aggregationType=DAILY")).await;
+    let daily = admin.read(&format!("{MEASUREMENTS}/series?source={device}&{range}")).await;
+
     let keys: Vec<_> = daily["values"].as_object().unwrap().keys().cloned().collect();
-    assert_eq!(keys[..2], ["1970-01-01T00:00:00.000+14:00", "1999-12-31T00:00:00.000Z"]);
+    assert_eq!(
+        keys,
+        [
+            "1970-01-01T00:00:00.000+14:00",
+            "1970-01-02T00:00:00.000+14:00",
+            "1999-12-31T00:00:00.000Z",
+            "9999-12-30T00:00:00.000Z",
+            "9999-12-31T00:00:00.000-14:00",
+        ]
+    );
 }
 
 #[tokio::test]
