@@ -51,6 +51,15 @@ impl Fragments {
         }
     }
 
+    /// Puts another value in place of each for which there is one.
+    pub(crate) fn replace_each(&mut self, value: impl Fn(&str, &RawValue) -> Option<Box<RawValue>>) {
+        for (name, raw) in &mut self.0 {
+            if let Some(new) = value(name, raw) {
+                *raw = new;
+            }
+        }
+    }
+
     /// Drops what is `null`: on POST it counts as absent (C-10).
     pub fn drop_nulls(&mut self) {
         self.0.retain(|(_, raw)| raw.get() != "null");

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::time::Instant;
 
 use time::{OffsetDateTime, PrimitiveDateTime};
 use tokio_postgres::Row;
@@ -12,9 +13,9 @@ use tokio_postgres::Row;
 use super::Database;
 use super::filter::Filtered;
 use crate::error::{Error, Result};
-use crate::limits::BUCKET_VALUES;
+use crate::limits::SERIES_CELLS;
 use crate::model::id::TenantId;
-use crate::model::measurement::{Aggregation, Pair, Place, SeriesFilter, SeriesValues};
+use crate::model::measurement::{Aggregation, Pair, Place, SeriesFilter, SeriesValues, too_large};
 use crate::model::timestamp::Timestamp;
 
 /// Columns that one statement aggregates.
@@ -43,16 +44,18 @@ pub(super) async fn buckets(
     columns: &[Column],
     values: &mut SeriesValues,
 ) -> Result<()> {
-    let most = BUCKET_VALUES / columns.len().max(1);
+    let most = SERIES_CELLS / columns.len().max(1);
+    let deadline = Instant::now() + database.statement_timeout();
     for columns in columns.chunks(COLUMNS_AT_ONCE) {
         let mut filtered = Filtered::new("", "m.tenant", tenant.as_str());
         let statement = statement(filter, aggregation, columns, most as i64 + 1, &mut filtered);
         let client = database.reader().await?;
         let rows = client.query(&statement, &filtered.parameters()).await?;
         if rows.len() > most {
-            return Err(Error::Invalid(format!(
-                "More than {BUCKET_VALUES} values; ask for a shorter time, fewer series or a longer aggregationType"
-            )));
+            return Err(too_large(SERIES_CELLS));
+        }
+        if Instant::now() > deadline {
+            return Err(Error::Timeout);
         }
         for row in &rows {
             add(row, columns, filter, values)?;

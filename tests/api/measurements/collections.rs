@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{TestServer, ids, measurement_of};
+use crate::harness::{RawConnection, TestServer, ids, measurement_of};
 
 #[tokio::test]
 async fn collection_is_answered_with_what_was_created_in_order() {
@@ -41,7 +41,7 @@ async fn without_accept_a_collection_is_answered_without_a_body() {
     let device = admin.create_device("pump").await;
     let sent = json!({"measurements": [measurement_of(&device, "2024-03-10T03:00:00Z", 1)]});
 
-    let answer = admin.request("POST", MEASUREMENTS).json(&sent).send().await;
+    let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &sent).await;
 
     assert_eq!((answer.status, &*answer.text), (201, ""));
     assert_eq!(server.database().count("measurements").await, 1);

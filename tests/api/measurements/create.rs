@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{Caller, MEDIA, TestServer, measurement_of, redacted};
+use crate::harness::{Caller, MEDIA, RawConnection, TestServer, measurement_of, redacted};
 
 const TIME: &str = "2024-03-10T02:30:00+01:00";
 
@@ -45,7 +45,8 @@ async fn without_accept_the_answer_has_no_body() {
     let admin = server.admin();
     let device = admin.create_device("pump").await;
 
-    let answer = admin.request("POST", MEASUREMENTS).json(&measurement_of(&device, TIME, 1)).send().await;
+    let body = measurement_of(&device, TIME, 1);
+    let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &body).await;
 
     assert_eq!((answer.status, &*answer.text), (201, ""));
     assert!(answer.header("Location").is_some());

@@ -31,7 +31,6 @@ async fn numbers_of_all_kinds_are_given_back_byte_for_byte() {
         "123456789012345678901234567890",
         "1.7976931348623157e308",
         "5e-324",
-        "1e-400",
         "3.141592653589793238462643383279",
     ] {
         let fragment = format!(r#""env":{{"t":{{"value":{number},"unit":"°C"}}}}"#);

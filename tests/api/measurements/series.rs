@@ -207,3 +207,40 @@ async fn more_than_5000_values_are_cut_at_the_far_end() {
     let aggregated = admin.read(&series_of(&device, "&aggregationType=MINUTELY")).await;
     assert_eq!((keys(&aggregated).len(), &aggregated["truncated"]), (85, &json!(false)));
 }
+
+#[tokio::test]
+async fn truncation_counts_values_and_not_times() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let many: Vec<Value> = (0..1700)
+        .map(|n| {
+            let time = format!("2024-01-01T00:{:02}:{:02}Z", n / 60, n % 60);
+            let members = json!({"a": {"x": {"value": n}, "y": {"value": n}, "z": {"value": n}}});
+            measurement_with(&device, "t", &time, &members)
+        })
+        .collect();
+    admin.create(MEASUREMENTS, &json!({"measurements": many})).await;
+
+    for more in ["", "&revert=true"] {
+        let result = admin.read(&series_of(&device, more)).await;
+        let slots = result["values"].as_object().unwrap();
+        let values =
+            slots.values().flat_map(|pairs| pairs.as_array().unwrap()).filter(|pair| !pair.is_null());
+        assert_eq!((values.count(), slots.len(), &result["truncated"]), (5000, 1667, &json!(true)), "{more}");
+    }
+}
+
+#[tokio::test]
+async fn result_that_fits_no_memory_is_refused() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    send_many(&server, &device, 5000).await;
+    let series: String = (0..1001).map(|n| format!("&series=a.{n}")).collect();
+
+    let answer = admin.get(&series_of(&device, &format!("&series=env.t{series}"))).await;
+
+    assert_eq!(answer.status, 422);
+    assert!(answer.message().contains("5000000 values"), "{}", answer.text);
+}

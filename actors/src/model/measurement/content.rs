@@ -61,11 +61,8 @@ impl Content {
                 continue;
             };
             check_name(name, &format!("{of}.{name}"))?;
-            let number: Option<f64> = value.get().parse().ok();
-            // Beyond the range of a double a number reads as infinite.
-            let number = number.filter(|number| is_number(value) && number.is_finite()).ok_or_else(|| {
-                let allowed = "a number between -1.79e308 and 1.79e308";
-                Error::invalid_value(&format!("{of}.{name}.value"), value.get(), allowed)
+            let number: f64 = value.get().parse().ok().filter(|_| is_number(value)).ok_or_else(|| {
+                Error::invalid_value(&format!("{of}.{name}.value"), value.get(), "a number")
             })?;
             let unit = reading.get("unit").filter(|unit| unit.get() != "null");
             let unit = unit.map(|unit| read_unit(unit, of, name)).transpose()?;

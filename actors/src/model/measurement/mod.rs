@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 pub use filter::MeasurementFilter;
 pub use reading::Reading;
 pub use series::{Aggregation, SeriesFilter, SeriesHead, SeriesName, SeriesValues};
-pub(crate) use series::{Pair, Place};
+pub(crate) use series::{Pair, Place, too_large};
 pub use shape::{Number, Series, Shape, ValueFragment};
 
 use crate::error::{Error, Result};

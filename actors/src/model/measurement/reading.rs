@@ -1,12 +1,13 @@
 //! The numbers of a measurement, as exact as they were sent.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::content::Members;
-use super::{Measurement, Number, Series, Shape};
+use super::{Measurement, Number, Series, Shape, ValueFragment};
 
 /// One number of a series: a double, and the digits as they were sent where a double cannot give them back.
 #[derive(Debug, Clone)]
@@ -57,10 +58,12 @@ impl Measurement {
     /// The numbers of the series, in the order of the shape.
     pub fn exact_readings(&self) -> Vec<Reading> {
         let digits = self.verbatim.as_ref().map(|sent| {
-            let of_fragment = |fragment: &super::ValueFragment| {
-                let members = sent.get(&fragment.name).and_then(Members::of);
+            let fragments: HashMap<&str, &RawValue> = sent.iter().collect();
+            let of_fragment = |fragment: &ValueFragment| {
+                let members = fragments.get(&*fragment.name).and_then(|raw| Members::of(raw));
+                let members: HashMap<&str, &RawValue> = members.iter().flat_map(Members::iter).collect();
                 let digits = |series: &Series| {
-                    Members::of(members.as_ref()?.get(&series.name)?)?.get("value").map(ToOwned::to_owned)
+                    Members::of(members.get(&*series.name)?)?.get("value").map(ToOwned::to_owned)
                 };
                 fragment.series.iter().map(digits).collect::<Vec<_>>()
             };

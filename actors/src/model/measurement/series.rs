@@ -136,11 +136,12 @@ pub(crate) struct Place {
     pub(crate) key: Timestamp,
 }
 
+/// The pairs of one time by the place of their series, in this order; what is absent is not held.
 #[derive(Debug)]
 struct Slot {
     first: (i128, i64),
     key: Timestamp,
-    pairs: Vec<Option<Pair>>,
+    pairs: Vec<(usize, Pair)>,
 }
 
 /// The result: for each time, a pair for each series or nothing.
@@ -165,19 +166,18 @@ impl SeriesValues {
 
     /// Adds a pair of a series; two of the same time become one (G-06).
     pub(crate) fn add(&mut self, place: Place, series: usize, pair: Pair) {
-        let width = self.series.len();
         let Place { slot, first, key } = place;
-        let slot = self.slots.entry(slot).or_insert_with(|| Slot { first, key, pairs: vec![None; width] });
+        let slot =
+            self.slots.entry(slot).or_insert_with(|| Slot { first, key, pairs: Vec::with_capacity(1) });
         if first < slot.first {
             (slot.first, slot.key) = (first, key);
         }
-        match slot.pairs.get_mut(series) {
-            Some(Some(known)) => known.merge(pair),
-            Some(absent) => {
-                *absent = Some(pair);
+        match slot.pairs.binary_search_by_key(&series, |(known, _)| *known) {
+            Ok(at) => slot.pairs[at].1.merge(pair),
+            Err(at) => {
+                slot.pairs.insert(at, (series, pair));
                 self.count += 1;
             }
-            None => {}
         }
     }
 
@@ -189,45 +189,68 @@ impl SeriesValues {
         (self.truncated, self.count) = (true, most);
         let mut left = most;
         let mut leave = |slot: &mut Slot| {
-            for pair in &mut slot.pairs {
-                match left {
-                    0 => *pair = None,
-                    _ => left -= usize::from(pair.is_some()),
-                }
-            }
+            slot.pairs.truncate(left);
+            left -= slot.pairs.len();
         };
         match order {
             TimeOrder::OldestFirst => self.slots.values_mut().for_each(&mut leave),
             TimeOrder::NewestFirst => self.slots.values_mut().rev().for_each(&mut leave),
         }
-        self.slots.retain(|_, slot| slot.pairs.iter().any(Option::is_some));
+        self.slots.retain(|_, slot| !slot.pairs.is_empty());
     }
 
     /// Leaves out series without any value: who asks for all wants those there are.
     pub(crate) fn drop_empty_series(&mut self) {
-        let mut there = vec![false; self.series.len()];
-        for slot in self.slots.values() {
-            there.iter_mut().zip(&slot.pairs).for_each(|(there, pair)| *there |= pair.is_some());
+        let mut places = vec![None; self.series.len()];
+        self.slots.values().flat_map(|slot| &slot.pairs).for_each(|(series, _)| places[*series] = Some(0));
+        let there = places.iter_mut().flatten();
+        there.enumerate().for_each(|(at, place)| *place = at);
+        let mut is_there = places.iter().map(Option::is_some);
+        self.series.retain(|_| is_there.next().unwrap_or_default());
+        for (series, _) in self.slots.values_mut().flat_map(|slot| &mut slot.pairs) {
+            *series = places[*series].unwrap_or_default();
         }
-        fn keep<T>(list: &mut Vec<T>, there: &[bool]) {
-            let mut there = there.iter();
-            list.retain(|_| there.next().copied().unwrap_or_default());
-        }
-        keep(&mut self.series, &there);
-        self.slots.values_mut().for_each(|slot| keep(&mut slot.pairs, &there));
     }
+
+    /// The result, unless it is too large to be given: each series has its place at each time.
+    ///
+    /// # Errors
+    /// `Invalid` says what to ask for instead.
+    pub(crate) fn within(self, cells: usize) -> Result<Self> {
+        match self.slots.len().saturating_mul(self.series.len()) > cells {
+            true => Err(too_large(cells)),
+            false => Ok(self),
+        }
+    }
+}
+
+/// A result with more than so many values.
+pub(crate) fn too_large(cells: usize) -> Error {
+    Error::Invalid(format!(
+        "More than {cells} values; ask for a shorter time, fewer series or a longer aggregationType"
+    ))
 }
 
 impl Serialize for SeriesValues {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Values<'a>(&'a BTreeMap<i64, Slot>);
+        struct Values<'a>(&'a SeriesValues);
+        struct Row<'a>(&'a Slot, usize);
         impl Serialize for Values<'_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.values().map(|slot| (slot.key.to_string(), &slot.pairs)))
+                let width = self.0.series.len();
+                let rows = self.0.slots.values().map(|slot| (slot.key.to_string(), Row(slot, width)));
+                serializer.collect_map(rows)
+            }
+        }
+        impl Serialize for Row<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut pairs = self.0.pairs.iter().peekable();
+                let next = |series| pairs.next_if(|(of, _)| *of == series).map(|(_, pair)| pair);
+                serializer.collect_seq((0..self.1).map(next))
             }
         }
         let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("values", &Values(&self.slots))?;
+        map.serialize_entry("values", &Values(self))?;
         map.serialize_entry("series", &self.series)?;
         map.serialize_entry("truncated", &self.truncated)?;
         map.end()
