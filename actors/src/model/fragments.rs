@@ -160,15 +160,14 @@ impl<'de> Deserialize<'de> for Fragments {
                         true => members.iter().position(|(known, _)| *known == name),
                         false => index.get(&name).copied(),
                     };
-                    match known {
-                        Some(at) => members[at].1 = raw,
-                        None => {
-                            if members.len() >= FEW {
-                                index.insert(name.clone(), members.len());
-                            }
-                            members.push((name, raw));
-                        }
+                    if let Some(at) = known {
+                        members[at].1 = raw;
+                        continue;
                     }
+                    if members.len() >= FEW {
+                        index.insert(name.clone(), members.len());
+                    }
+                    members.push((name, raw));
                 }
                 Ok(Fragments(members))
             }

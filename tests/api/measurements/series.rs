@@ -244,3 +244,21 @@ async fn result_that_fits_no_memory_is_refused() {
     assert_eq!(answer.status, 422);
     assert!(answer.message().contains("5000000 values"), "{}", answer.text);
 }
+
+#[tokio::test]
+async fn supported_series_are_sorted_as_they_are_spelt() {
+    let server = TestServer::start().await;
+    let device = server.admin().create_device("pump").await;
+    for members in
+        [json!({"a": {"x": {"value": 1}}, "B": {"z": {"value": 1}}}), json!({"a-b": {"x": {"value": 1}}})]
+    {
+        send(&server, &device, "2024-01-01T00:00:00Z", members).await;
+    }
+
+    let read =
+        async |what: &str| server.admin().read(&format!("/inventory/managedObjects/{device}/{what}")).await;
+    let series = read("supportedSeries").await;
+    assert_eq!(series["plat_SupportedSeries"], json!(["B.z", "a-b.x", "a.x"]));
+    let measurements = read("supportedMeasurements").await;
+    assert_eq!(measurements["plat_SupportedMeasurements"], json!(["B", "a", "a-b"]));
+}
