@@ -62,6 +62,7 @@ async fn json_is_given_where_it_is_accepted_first() {
         ("text/csv", true),
         ("TEXT/CSV; charset=utf-8", true),
         ("text/csv, application/json", true),
+        ("text/html, text/csv;q=0.9, */*;q=0.1", true),
         ("application/json, text/csv", false),
         ("*/*", false),
     ] {
