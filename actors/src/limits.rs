@@ -11,6 +11,11 @@ pub const DEFAULT_PAGE_SIZE: u32 = 5;
 pub const MAX_PAGE_SIZE: u32 = 2000;
 /// `totalPages` is exact up to this many matching records, beyond it says "at least" (P-03).
 pub const EXACT_COUNT: i64 = 1_000_000;
+/// Values of a series result without aggregation (document 2, Limits; G-08).
+pub const SERIES_VALUES: usize = 5000;
+/// Places for values in a series result, of each series at each time. The documents know no limit; an answer of more would
+/// not fit a client's memory either.
+pub const SERIES_CELLS: usize = 5_000_000;
 /// Nesting depth of a request body (I-16).
 pub const MAX_JSON_DEPTH: usize = 100;
 /// Characters of one number in a request body; longer ones are refused, no client means them.

@@ -17,10 +17,10 @@ use crate::hub::NotificationHub;
 use crate::limits::Limits;
 use crate::model::alarm::AlarmFilter;
 use crate::model::event::{Event, EventFilter, NewEvent};
-use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, TenantId};
+use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId, TenantId};
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
-use crate::model::measurement::Measurement;
+use crate::model::measurement::{Measurement, MeasurementFilter};
 use crate::model::origin::Origin;
 use crate::model::units::SystemOfUnits;
 use crate::presence::Presence;
@@ -417,6 +417,22 @@ impl Tenant {
             Some(context) => device::delete_events(context, filter, origin).await,
             None => Ok(()),
         }
+    }
+
+    /// Deletes one measurement; see [`device::forget`].
+    ///
+    /// # Errors
+    /// As that.
+    pub async fn delete_measurement(&self, id: MeasurementId, origin: &Origin) -> Result<()> {
+        device::forget(&self.contexts[0], id, origin).await
+    }
+
+    /// Deletes measurements; see [`device::forget_all`].
+    ///
+    /// # Errors
+    /// As that.
+    pub async fn delete_measurements(&self, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
+        device::forget_all(&self.contexts[0], filter, origin).await
     }
 
     /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).

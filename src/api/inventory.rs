@@ -200,7 +200,10 @@ pub async fn supported_series(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let series = series(&caller, &path, &edge).await?;
-    names(&wire, "SupportedSeries", series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect())
+    let mut series: Vec<String> = series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect();
+    // A fragment `a-b` is behind `a`, but `a-b.x` before `a.x`.
+    series.sort_unstable();
+    names(&wire, "SupportedSeries", series)
 }
 
 async fn series(caller: &Caller, id: &str, edge: &Edge) -> Result<Vec<(String, String)>> {

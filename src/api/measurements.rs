@@ -2,18 +2,31 @@
 
 use std::sync::Arc;
 
+use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use platform_actors::Error;
 use platform_actors::device::NewMeasurements;
-use platform_actors::model::access::Api;
-use platform_actors::model::measurement::{Measurement, NewMeasurement};
+use platform_actors::model::access::{Api, Ownership};
+use platform_actors::model::alarm::TimeOrder;
+use platform_actors::model::id::{ManagedObjectId, MeasurementId};
+use platform_actors::model::measurement::{Measurement, MeasurementFilter, NewMeasurement};
 use platform_actors::model::origin::Origin;
 use platform_actors::model::role;
+use platform_actors::model::units::SystemOfUnits;
+use platform_actors::store;
+use platform_actors::store::measurement_collection::list_measurements;
+use platform_actors::store::measurement_rows::get_measurement;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::{Wire, reply};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, csv, reply};
 use crate::server::Edge;
+
+/// What a reading is in a table: one line (G-09).
+const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.series", "value", "unit"];
 
 /// `POST /measurement/measurements`: one measurement, or a collection, which is stored whole or not at all (G-02). Which of
 /// both it is, the member `measurements` tells (C-08).
@@ -47,4 +60,144 @@ async fn store(
     }
     let new = NewMeasurements { measurements, origin };
     Ok(edge.platform.tenant(&caller.tenant).create_measurements(new).await?)
+}
+
+/// `GET /measurement/measurements`: a page of measurements, oldest first (G-05); as a table when `text/csv` is what the
+/// client accepts first (G-09). Without ROLE_MEASUREMENT_READ those that device permissions name (P-07).
+///
+/// # Errors
+/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement)?;
+    let as_csv = wire.prefers_csv("measurementCollection");
+    let media_type = match as_csv {
+        true => csv::MEDIA_TYPE.into(),
+        false => wire.accepted("measurementCollection")?,
+    };
+    let units = wire.system_of_units()?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = match filter(&query)? {
+        Some(filter) => {
+            let database = edge.platform.database();
+            list_measurements(database, &caller.tenant, &filter, &authority, &request).await?
+        }
+        None => request.empty(),
+    };
+    let page = page.map(|measurement| shown(measurement, units));
+    if as_csv {
+        let table = table(&caller, &edge, &page.members).await?;
+        return Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(table));
+    }
+    reply::page(&wire, media_type, "measurements", &page, (&request, &query))
+}
+
+/// `GET /measurement/measurements/<id>` (G-01).
+///
+/// # Errors
+/// 403 without ROLE_MEASUREMENT_READ or a device permission, 404 for an unknown id.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement)?;
+    let media_type = wire.accepted("measurement")?;
+    let units = wire.system_of_units()?;
+    let (database, id) = (edge.platform.database(), MeasurementId::parse(&path)?);
+    let measurement = get_measurement(database, &caller.tenant, id).await?;
+    let by = (&authority, &*caller.user, Ownership::Ignored);
+    let has_fragment = |_: &_, name: &str| measurement.has_fragment(name);
+    store::access::authorize(database, &caller.tenant, measurement.source, by, has_fragment).await?;
+    Ok(reply::found(media_type, &shown(measurement, units), &wire.links()))
+}
+
+/// `DELETE /measurement/measurements/<id>` (G-01).
+///
+/// # Errors
+/// 403 without role or ownership of the source, 404 for an unknown id.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let id = MeasurementId::parse(&path)?;
+    edge.platform.tenant(&caller.tenant).delete_measurement(id, &origin).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// `DELETE /measurement/measurements`: deletes what the filters of GET find, without any everything (G-01). 204 when all
+/// are gone; a client that goes away earlier leaves the rest.
+///
+/// # Errors
+/// 403 without ROLE_MEASUREMENT_ADMIN, 422 for a wrong parameter.
+pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::MEASUREMENT_ADMIN)?;
+    let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    if let Some(filter) = filter(&Query::parse(wire.query_string()))? {
+        edge.platform.tenant(&caller.tenant).delete_measurements(filter, &origin).await?;
+    }
+    Ok(HttpResponse::NoContent().finish())
+}
+
+fn shown(measurement: Measurement, units: Option<SystemOfUnits>) -> Measurement {
+    match units {
+        Some(system) => measurement.in_units(system),
+        None => measurement,
+    }
+}
+
+/// Reads the filters of G-04; `None` when no measurement can match them.
+fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
+    let text = |name: &str| query.get(name).map(ToOwned::to_owned);
+    let order = match query.flag("revert")? {
+        Some(true) => TimeOrder::NewestFirst,
+        _ => TimeOrder::OldestFirst,
+    };
+    let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
+    if query.get("valueFragmentSeries").is_some() && query.get("valueFragmentType").is_none() {
+        let message = "Parameter 'valueFragmentSeries' needs parameter 'valueFragmentType'";
+        return Err(Error::Invalid(message.into()).into());
+    }
+    // A source that is no id is no error of the caller: it has no measurements.
+    let Ok(source) = query.get("source").map(ManagedObjectId::parse).transpose() else { return Ok(None) };
+    Ok(Some(MeasurementFilter {
+        source,
+        date_from,
+        date_to,
+        type_: text("type"),
+        fragment_type: text("fragmentType"),
+        value_fragment_type: text("valueFragmentType"),
+        value_fragment_series: text("valueFragmentSeries"),
+        order,
+    }))
+}
+
+/// One line for each reading (G-09).
+async fn table(caller: &Caller, edge: &Edge, measurements: &[Measurement]) -> Result<Vec<u8>> {
+    let sources: Vec<ManagedObjectId> = measurements.iter().map(|measurement| measurement.source).collect();
+    let database = edge.platform.database();
+    let names = store::managed_objects::list_names(database, &caller.tenant, &sources).await?;
+    let mut table = csv::Table::new(&CSV_COLUMNS);
+    for measurement in measurements {
+        let (time, source) = (measurement.time.to_string(), measurement.source.to_string());
+        let name = names.get(&measurement.source).map_or("", |name| name);
+        for ((fragment, series), reading) in measurement.shape.series().zip(measurement.exact_readings()) {
+            let unit = series.unit.as_deref().unwrap_or_default();
+            let series = format!("{fragment}.{}", series.name);
+            let value = serde_json::to_string(&reading).expect("a number can be written");
+            table.line([
+                csv::Cell::Own(&time),
+                csv::Cell::Own(&source),
+                csv::Cell::Foreign(name),
+                csv::Cell::Foreign(&series),
+                csv::Cell::Own(&value),
+                csv::Cell::Foreign(unit),
+            ]);
+        }
+    }
+    Ok(table.finish())
 }

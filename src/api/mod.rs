@@ -11,6 +11,7 @@ pub mod identity;
 pub mod inventory;
 pub mod inventory_binaries;
 pub mod inventory_children;
+pub mod measurement_series;
 pub mod measurements;
 pub mod options;
 pub mod roles;

@@ -95,6 +95,17 @@ impl Caller {
         }
     }
 
+    /// By what right the caller reads a collection; ownership does not count (I-06, U-12).
+    ///
+    /// # Errors
+    /// `Forbidden` with neither the role nor any such device permission.
+    pub fn reads(&self, role: &str, api: Api) -> Result<Authority> {
+        match self.authority(role, api, Permission::Read) {
+            Authority::Limited(grants) if grants.is_empty() => Err(ApiError::forbidden()),
+            authority => Ok(authority),
+        }
+    }
+
     /// The bootstrap user has endpoints of its own and may do nothing else (N-09).
     pub(super) fn beyond_bootstrap(self) -> Result<Self> {
         match self.roles.has(role::DEVICE_BOOTSTRAP) {

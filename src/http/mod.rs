@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod cors;
+pub mod csv;
 pub mod error;
 pub mod file;
 pub mod middleware;
@@ -16,6 +17,7 @@ use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev, web};
 use platform_actors::model::links::Links;
 use platform_actors::model::origin::ProcessingMode;
+use platform_actors::model::units::SystemOfUnits;
 use platform_actors::naming::naming;
 
 use crate::server::Edge;
@@ -118,6 +120,48 @@ impl Wire {
                 text.join(",")
             ))),
         }
+    }
+
+    /// Whether the client wants a table instead of JSON of this name (G-09): `text/csv` comes first of what it accepts and can
+    /// be given.
+    pub fn prefers_csv(&self, name: &str) -> bool {
+        let vendor = naming().media_type(name);
+        let json = [&*vendor, "application/json", "application/*", "*/*"];
+        let headers = self.request.headers().get_all(header::ACCEPT);
+        let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let is_known =
+            |range: &MediaRange<'_>| range.is("text/csv") || json.iter().any(|known| range.is(known));
+        let mut ranges = text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
+        ranges.find(is_known).is_some_and(|range| range.is("text/csv"))
+    }
+
+    /// The content type of what is plain JSON, of no type of its own.
+    ///
+    /// # Errors
+    /// `NotAcceptable` when the client accepts no JSON.
+    pub fn accepted_json(&self) -> Result<&'static str> {
+        let headers = self.request.headers().get_all(header::ACCEPT);
+        let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let mut ranges = text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
+        let json = ["application/json", "application/*", "*/*"];
+        match text.is_empty() || ranges.any(|range| json.iter().any(|known| range.is(known))) {
+            true => Ok("application/json;charset=UTF-8"),
+            false => Err(ApiError::NotAcceptable(format!(
+                "Not acceptable: {}; available: application/json",
+                text.join(",")
+            ))),
+        }
+    }
+
+    /// The header `X-Platform-System-Of-Units`: in which units numbers are shown; as they were sent without it (G-10).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn system_of_units(&self) -> Result<Option<SystemOfUnits>> {
+        let value = self.request.headers().get(naming().header("System-Of-Units"));
+        let parse =
+            |value: &header::HeaderValue| SystemOfUnits::parse(&String::from_utf8_lossy(value.as_bytes()));
+        Ok(value.map(parse).transpose()?)
     }
 
     /// Checks the type of a body against the names this resource takes; absent and plain JSON always do (C-09).

@@ -22,6 +22,7 @@ mod identity;
 mod inventory;
 mod inventory_binaries;
 mod matrix;
+mod measurements;
 mod operations;
 mod options;
 mod process;

@@ -10,6 +10,7 @@ mod children;
 mod event_binaries;
 mod events;
 mod managed_object;
+mod measurement_deletion;
 mod measurements;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use events::{DeleteEvent, UpdateEvent};
 pub(crate) use events::{create_event, delete_events};
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
+pub(crate) use measurement_deletion::{forget, forget_all};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
 

@@ -51,6 +51,15 @@ impl Fragments {
         }
     }
 
+    /// Puts another value in place of each for which there is one.
+    pub(crate) fn replace_each(&mut self, value: impl Fn(&str, &RawValue) -> Option<Box<RawValue>>) {
+        for (name, raw) in &mut self.0 {
+            if let Some(new) = value(name, raw) {
+                *raw = new;
+            }
+        }
+    }
+
     /// Drops what is `null`: on POST it counts as absent (C-10).
     pub fn drop_nulls(&mut self) {
         self.0.retain(|(_, raw)| raw.get() != "null");
@@ -151,15 +160,14 @@ impl<'de> Deserialize<'de> for Fragments {
                         true => members.iter().position(|(known, _)| *known == name),
                         false => index.get(&name).copied(),
                     };
-                    match known {
-                        Some(at) => members[at].1 = raw,
-                        None => {
-                            if members.len() >= FEW {
-                                index.insert(name.clone(), members.len());
-                            }
-                            members.push((name, raw));
-                        }
+                    if let Some(at) = known {
+                        members[at].1 = raw;
+                        continue;
                     }
+                    if members.len() >= FEW {
+                        index.insert(name.clone(), members.len());
+                    }
+                    members.push((name, raw));
                 }
                 Ok(Fragments(members))
             }

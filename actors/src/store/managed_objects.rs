@@ -21,6 +21,7 @@ const LOCK: &str = include_str!("../../../sql/queries/managed_objects/lock.sql")
 const DELETE: &str = include_str!("../../../sql/queries/managed_objects/delete.sql");
 const LIST_CASCADE: &str = include_str!("../../../sql/queries/managed_objects/list_cascade.sql");
 const LIST_SERIES: &str = include_str!("../../../sql/queries/managed_objects/list_series.sql");
+const LIST_NAMES: &str = include_str!("../../../sql/queries/managed_objects/list_names.sql");
 const FIND: &str = include_str!("../../../sql/queries/managed_objects/find.sql");
 
 /// The columns of a managed object, in the order [`from_row`] reads them.
@@ -222,4 +223,22 @@ pub(super) fn from_row(row: &Row) -> Result<ManagedObject> {
         server_fragments: ServerFragments::default(),
         fragments: fragments(row, 6)?,
     })
+}
+
+/// The names of those of these objects that have one.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_names(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[ManagedObjectId],
+) -> Result<HashMap<ManagedObjectId, String>> {
+    let mut ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST_NAMES).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), row.get(1))).collect())
 }

@@ -23,7 +23,7 @@ const DELETE_REST: &str = include_str!("../../../sql/queries/measurements/delete
 const DELETE_OF_SOURCES: &str = include_str!("../../../sql/queries/measurements/delete_of_sources.sql");
 
 /// So many numbers fit an entry of an index beside its other columns.
-const INDEXED_READINGS: i32 = 256;
+pub(super) const INDEXED_READINGS: i32 = 256;
 /// Measurements of a deleted source that go in one transaction.
 const DELETED_AT_ONCE: i64 = 10_000;
 

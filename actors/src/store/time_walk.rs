@@ -103,9 +103,22 @@ impl TimeWalk<'_> {
         after: Option<Position>,
         limit: i64,
     ) -> Result<(Vec<i64>, Option<Position>)> {
+        self.ids_in(client, after, Window::first(LARGEST_WINDOW, limit)).await
+    }
+
+    /// The same, from a window of another size.
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`.
+    pub(super) async fn ids_in(
+        &self,
+        client: &Client,
+        after: Option<Position>,
+        window: Window,
+    ) -> Result<(Vec<i64>, Option<Position>)> {
         let columns = self.places();
-        let found = self.window(client, &columns, after, Window::first(LARGEST_WINDOW, limit)).await?;
-        let next = match found.rows.len() as i64 >= limit {
+        let found = self.window(client, &columns, after, window).await?;
+        let next = match found.rows.len() as i64 >= window.limit {
             true => found.rows.last(),
             false => found.end.as_ref(),
         };

@@ -1,4 +1,7 @@
-SELECT DISTINCT split_part(name, '.', 1) AS fragment, split_part(name, '.', 2) AS series
+-- Byte by byte, so that the order is the same in every database.
+SELECT DISTINCT
+    split_part(name, '.', 1) COLLATE "C" AS fragment,
+    split_part(name, '.', 2) COLLATE "C" AS series
 FROM source_shapes s
 JOIN measurement_shapes m ON m.tenant = s.tenant AND m.id = s.shape
 CROSS JOIN unnest(m.series) AS name

@@ -140,6 +140,16 @@ pub(crate) fn event_of(source: &str, kind: &str) -> Value {
     })
 }
 
+/// A complete measurement body with one series.
+pub(crate) fn measurement_of(source: &str, time: &str, value: i64) -> Value {
+    json!({
+        "type": "env",
+        "time": time,
+        "source": {"id": source},
+        "env": {"t": {"value": value, "unit": "C"}},
+    })
+}
+
 /// A request that is being put together.
 #[derive(Debug)]
 pub(crate) struct Request(RequestBuilder);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use super::SECRET;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of, event_of};
+use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of, event_of, measurement_of};
 
 /// The kinds of callers, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +126,13 @@ impl Fixture {
                     assert_eq!(admin.request("POST", &path).body(SECRET).send().await.status, 201);
                 }
                 event
+            }
+            "measurement" => {
+                let object = json!({"name": format!("{SECRET} {number}")});
+                let object = id(owner.create("/inventory/managedObjects", &object).await);
+                let mut measurement = measurement_of(&object, "2024-03-10T02:30:00Z", 1);
+                measurement["type"] = json!(SECRET);
+                id(admin.create("/measurement/measurements", &measurement).await)
             }
             "external id" => {
                 let object = json!({"name": format!("{SECRET} {number}")});

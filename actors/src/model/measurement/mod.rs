@@ -1,6 +1,9 @@
 //! Measurements (document 2, Measurement; rulings G-01 to G-11).
 
 mod content;
+mod filter;
+mod reading;
+mod series;
 mod shape;
 mod units;
 
@@ -10,6 +13,10 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+pub use filter::MeasurementFilter;
+pub use reading::Reading;
+pub use series::{Aggregation, SeriesFilter, SeriesHead, SeriesName, SeriesValues};
+pub(crate) use series::{Pair, Place, too_large};
 pub use shape::{Number, Series, Shape, ValueFragment};
 
 use crate::error::{Error, Result};
@@ -112,6 +119,7 @@ impl NewMeasurement {
                         type_: type_.into(),
                         fragments: content.fragments,
                         others: content.others,
+                        verbatim: !content.regular,
                     },
                     readings: content.readings,
                     verbatim: (!content.regular).then_some(fragments),

@@ -19,6 +19,10 @@ pub struct Shape {
     /// Names of the other members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Box<str>>,
+    /// Whether each measurement of this kind is kept as it was sent, beside its numbers: shape and numbers cannot give it
+    /// back. Part of the shape, so that a reader knows without a look at the row.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verbatim: bool,
 }
 
 /// A member that holds series.

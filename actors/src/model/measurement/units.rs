@@ -1,11 +1,12 @@
 //! Measurements in the units a reader wants (G-10).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::content::Members;
-use super::{Measurement, Number, Shape, ValueFragment};
+use super::{Measurement, Number, Shape};
 use crate::model::units::{Conversion, SystemOfUnits};
 
 impl Measurement {
@@ -23,16 +24,14 @@ impl Measurement {
             }
         }
         if let Some(sent) = &mut converted.verbatim {
-            let mut rest = &*conversions;
+            let mut of_fragments = HashMap::with_capacity(self.shape.fragments.len());
+            let mut rest = conversions.iter();
             for fragment in &self.shape.fragments {
-                let (of_fragment, behind) = rest.split_at(fragment.series.len());
-                rest = behind;
-                if let Some(rewritten) =
-                    sent.get(&fragment.name).and_then(|raw| rewrite(raw, fragment, of_fragment))
-                {
-                    sent.set(&fragment.name, rewritten);
-                }
+                let of_series = fragment.series.iter().zip(rest.by_ref());
+                let of_series = of_series.filter_map(|(series, by)| Some((&*series.name, (*by)?)));
+                of_fragments.insert(&*fragment.name, of_series.collect());
             }
+            sent.replace_each(|name, raw| rewrite(raw, of_fragments.get(name)?));
         }
         converted.shape = Arc::new(self.shape.in_units(system));
         converted
@@ -57,21 +56,13 @@ impl Shape {
 }
 
 /// A fragment as it was sent, with other values and units in the series that are converted.
-fn rewrite(
-    raw: &RawValue,
-    fragment: &ValueFragment,
-    conversions: &[Option<Conversion>],
-) -> Option<Box<RawValue>> {
-    if conversions.iter().all(Option::is_none) {
+fn rewrite(raw: &RawValue, conversions: &HashMap<&str, Conversion>) -> Option<Box<RawValue>> {
+    if conversions.is_empty() {
         return None;
     }
-    let by_name = |name: &str| {
-        let at = fragment.series.iter().position(|series| &*series.name == name)?;
-        conversions.get(at).copied().flatten()
-    };
     let members = Members::of(raw)?;
     object(members.iter().map(|(name, raw)| {
-        let converted = by_name(name).and_then(|conversion| rewrite_series(raw, conversion));
+        let converted = conversions.get(name).and_then(|conversion| rewrite_series(raw, *conversion));
         (name, converted.unwrap_or_else(|| raw.to_owned()))
     }))
 }

@@ -1,0 +1,70 @@
+//! Deletion of measurements (G-01): what the database has let go is told, each measurement once.
+
+use super::Context;
+use crate::error::{Error, Noun, Result};
+use crate::hub::{Event, Publish};
+use crate::model::access::Authority;
+use crate::model::id::{ManagedObjectId, MeasurementId};
+use crate::model::measurement::MeasurementFilter;
+use crate::model::origin::Origin;
+use crate::store::access::{self, Source};
+use crate::store::measurement_collection::{begin_deletion, delete_measurement, delete_next};
+use crate::store::measurement_rows::get_measurement;
+
+/// Deletions that one request tells of (B-06).
+const NOTIFIED_DELETIONS: usize = 1000;
+
+/// Deletes one measurement and publishes DELETE, as the mode says (M-02, M-03): QUIESCENT publishes nothing, TRANSIENT and
+/// CEP delete nothing.
+///
+/// # Errors
+/// `NotFound`; `Forbidden` for a caller who may not write for its source; `Unavailable` or `Database`.
+pub(crate) async fn forget(context: &Context, id: MeasurementId, origin: &Origin) -> Result<()> {
+    let (database, tenant) = (&context.database, &context.tenant);
+    let measurement = get_measurement(database, tenant, id).await?;
+    if matches!(origin.authority, Authority::Limited(_)) {
+        let source = access::find_source(&database.reader().await?, tenant, measurement.source).await?;
+        let source = source.ok_or_else(|| Error::not_found(Noun::Measurement, id))?;
+        if !source.permits(origin.by(), |_: &Source, name: &str| measurement.has_fragment(name)) {
+            return Err(Error::Forbidden);
+        }
+    }
+    if !origin.mode.stores() {
+        return Ok(());
+    }
+    match delete_measurement(database, tenant, id).await? {
+        true => tell(context, &[(id, measurement.source)], origin),
+        false => return Err(Error::not_found(Noun::Measurement, id)),
+    }
+    Ok(())
+}
+
+/// Deletes what matches, as far as it has arrived before this, in many short transactions; publishes DELETE of the first
+/// thousand (B-06). Who stops halfway has deleted half and may ask again.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+pub(crate) async fn forget_all(context: &Context, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
+    if !origin.mode.stores() {
+        return Ok(());
+    }
+    let (database, tenant) = (&context.database, &context.tenant);
+    let mut deletion = begin_deletion(database, tenant, filter, context.ids.next()).await?;
+    let mut left = NOTIFIED_DELETIONS;
+    while let Some(gone) = delete_next(database, tenant, &mut deletion).await? {
+        let told = &gone[..gone.len().min(left)];
+        tell(context, told, origin);
+        left -= told.len();
+    }
+    Ok(())
+}
+
+fn tell(context: &Context, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
+    if !origin.mode.notifies() {
+        return;
+    }
+    for (id, source) in gone {
+        let event = Event::MeasurementDeleted(*id);
+        context.hub.do_send(Publish { source: *source, event, links: origin.links.clone() });
+    }
+}

@@ -1,0 +1,173 @@
+//! The collection of measurements: filters, pages, deletion (G-01, G-04, G-05, P-01 to P-07).
+//!
+//! Type, names of fragments and of series are in the shape of a measurement: the filters that ask for them are answered from
+//! the few shapes there are, and a measurement is then found by the number of its shape.
+
+use deadpool_postgres::Client;
+
+use super::Database;
+use super::filter::Filtered;
+use super::measurement_rows::{INDEXED, completed, indexed};
+use super::time_walk::{Span, Table, TimeWalk};
+use super::walk::Window;
+use crate::error::Result;
+use crate::model::access::Authority;
+use crate::model::id::{ManagedObjectId, MeasurementId, TenantId};
+use crate::model::measurement::{Measurement, MeasurementFilter};
+use crate::model::page::{Page, PageRequest, Position};
+
+const LIST_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_shapes.sql");
+const DELETE_MANY: &str = include_str!("../../../sql/queries/measurements/delete_many.sql");
+
+/// Measurements deleted in one transaction.
+const DELETED_AT_ONCE: i64 = 5_000;
+
+pub(super) const MEASUREMENTS: Table = Table {
+    from: "measurements m",
+    alias: "m",
+    tenant: "m.tenant",
+    columns: INDEXED,
+    holds_fragment: "EXISTS (SELECT FROM measurement_shapes s \
+        WHERE s.tenant = $1 AND s.id = m.shape AND s.members && reach.fragments)",
+};
+
+/// A page of measurements, oldest first unless reverted (G-05). Who lacks the role sees those that device permissions name:
+/// the source by its lineage, and a fragment of the measurement (P-07).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_measurements(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &MeasurementFilter,
+    authority: &Authority,
+    page: &PageRequest,
+) -> Result<Page<Measurement>> {
+    let shapes = shapes(&database.reader().await?, tenant, filter).await?;
+    if shapes.as_ref().is_some_and(Vec::is_empty) && matches!(authority, Authority::Role) {
+        return Ok(page.empty());
+    }
+    let conditions = |filtered: &mut Filtered| conditions(shapes.as_deref(), None, filtered);
+    let walk = TimeWalk { table: &MEASUREMENTS, tenant, span: span(filter), conditions: &conditions };
+    let Page { members, next, count } = walk.page(database, authority, page, indexed).await?;
+    Ok(Page { members: completed(database, tenant, members).await?, next, count })
+}
+
+/// Which measurements are being deleted, and how far that is.
+pub(crate) struct Deletion {
+    filter: MeasurementFilter,
+    shapes: Option<Vec<i64>>,
+    /// What arrives later stays: else a deletion might never end.
+    before: i64,
+    after: Option<Position>,
+    is_over: bool,
+}
+
+/// Begins to delete what matches, as far as it has arrived before the id `before`.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn begin_deletion(
+    database: &Database,
+    tenant: &TenantId,
+    filter: MeasurementFilter,
+    before: i64,
+) -> Result<Deletion> {
+    let shapes = shapes(&database.reader().await?, tenant, &filter).await?;
+    let is_over = shapes.as_ref().is_some_and(Vec::is_empty);
+    Ok(Deletion { filter, shapes, before, after: None, is_over })
+}
+
+/// Deletes the next measurements, in a transaction of their own; gives them with their sources. `None` when all are gone.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub(crate) async fn delete_next(
+    database: &Database,
+    tenant: &TenantId,
+    deletion: &mut Deletion,
+) -> Result<Option<Vec<(MeasurementId, ManagedObjectId)>>> {
+    if deletion.is_over {
+        return Ok(None);
+    }
+    let client = database.reader().await?;
+    let (ids, next) = {
+        let conditions =
+            |filtered: &mut Filtered| conditions(deletion.shapes.as_deref(), Some(deletion.before), filtered);
+        let span = span(&deletion.filter);
+        let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
+        match deletion.shapes {
+            Some(_) => walk.ids(&client, deletion.after, DELETED_AT_ONCE).await?,
+            // Where all match, more need not be looked at than are deleted.
+            None => {
+                let window = Window::first(DELETED_AT_ONCE, DELETED_AT_ONCE);
+                walk.ids_in(&client, deletion.after, window).await?
+            }
+        }
+    };
+    (deletion.after, deletion.is_over) = (next, next.is_none());
+    Ok(Some(delete_measurements(&client, tenant, &ids).await?))
+}
+
+/// Deletes one measurement; says whether it was still there.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn delete_measurement(
+    database: &Database,
+    tenant: &TenantId,
+    id: MeasurementId,
+) -> Result<bool> {
+    let client = database.reader().await?;
+    Ok(!delete_measurements(&client, tenant, &[id.0]).await?.is_empty())
+}
+
+async fn delete_measurements(
+    client: &Client,
+    tenant: &TenantId,
+    ids: &[i64],
+) -> Result<Vec<(MeasurementId, ManagedObjectId)>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let statement = client.prepare_cached(DELETE_MANY).await?;
+    let gone = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    Ok(gone.iter().map(|row| (MeasurementId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
+}
+
+/// The shapes the filters ask for; `None` when they ask for none in particular.
+async fn shapes(client: &Client, tenant: &TenantId, filter: &MeasurementFilter) -> Result<Option<Vec<i64>>> {
+    if !filter.asks_for_shape() {
+        return Ok(None);
+    }
+    let statement = client.prepare_cached(LIST_SHAPES).await?;
+    let source = filter.source.map(|source| source.0);
+    let MeasurementFilter { type_, fragment_type, value_fragment_type, .. } = filter;
+    let series = filter.value_series();
+    let rows = client
+        .query(&statement, &[&tenant.as_str(), type_, fragment_type, value_fragment_type, &series, &source])
+        .await?;
+    Ok(Some(rows.iter().map(|row| row.get(0)).collect()))
+}
+
+fn span(filter: &MeasurementFilter) -> Span<'_> {
+    Span {
+        source: filter.source,
+        with_descendants: &[],
+        date_from: filter.date_from,
+        date_to: filter.date_to,
+        order: filter.order,
+    }
+}
+
+/// The filters that the indexes do not sort by.
+fn conditions(shapes: Option<&[i64]>, before: Option<i64>, filtered: &mut Filtered) -> Vec<String> {
+    let mut conditions = Vec::new();
+    if let Some(shapes) = shapes {
+        conditions.push(format!("m.shape = ANY({})", filtered.parameter(shapes.to_vec())));
+    }
+    if let Some(before) = before {
+        conditions.push(format!("m.id < {}", filtered.parameter(before)));
+    }
+    conditions
+}

@@ -1,0 +1,258 @@
+//! Series of one source (G-06 to G-08), read from the index of sources.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Database;
+use super::access::{Source, find_source};
+use super::filter::Filtered;
+use super::measurement_buckets::{Column, buckets};
+use super::measurement_collection::MEASUREMENTS;
+use super::measurement_rows::{completed, indexed};
+use super::measurements::INDEXED_READINGS;
+use super::time_walk::{Span, TimeWalk};
+use crate::error::{Error, Result};
+use crate::limits::{SERIES_CELLS, SERIES_VALUES};
+use crate::model::access::{Authority, Ownership};
+use crate::model::id::TenantId;
+use crate::model::measurement::{
+    Measurement, Pair, Place, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape,
+};
+use crate::model::page::{PageRequest, TotalPages};
+
+const LIST_SOURCE_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_source_shapes.sql");
+
+/// Series of a source: as they were measured, at most 5000 values, or by buckets. Who lacks the role sees the kinds of
+/// measurements that device permissions name (U-12).
+///
+/// # Errors
+/// `Forbidden`; `Invalid` when there are too many buckets; `Timeout`, `Unavailable` or `Database`.
+pub async fn get_series(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &SeriesFilter,
+    (authority, user): (&Authority, &str),
+) -> Result<SeriesValues> {
+    let mut shapes = shapes_of_source(database, tenant, filter).await?;
+    if matches!(authority, Authority::Limited(_)) {
+        shapes = permitted(database, tenant, filter, (authority, user), shapes).await?;
+    }
+    let selection = Selection::of(filter, shapes);
+    let mut values = SeriesValues::of(selection.heads(filter));
+    match filter.aggregation {
+        Some(aggregation) => {
+            let columns = selection.columns();
+            buckets(database, tenant, filter, aggregation, &columns, &mut values).await?;
+        }
+        None => measured(database, tenant, filter, &selection, &mut values).await?,
+    }
+    if filter.series.is_empty() {
+        values.drop_empty_series();
+    }
+    values.within(SERIES_CELLS)
+}
+
+/// A kind of measurements with its number.
+pub(super) type Kind = (i64, Arc<Shape>);
+
+/// The kinds a source has sent, in the order it began to.
+async fn shapes_of_source(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &SeriesFilter,
+) -> Result<Vec<Kind>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST_SOURCE_SHAPES).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &filter.source.0]).await?;
+    let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    let definitions = database.shapes().definitions(&client, tenant, ids.iter().copied()).await?;
+    Ok(ids.into_iter().filter_map(|id| Some((id, definitions.get(&id)?.clone()))).collect())
+}
+
+/// Those that device permissions let a caller without the role read.
+async fn permitted(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &SeriesFilter,
+    (authority, user): (&Authority, &str),
+    mut shapes: Vec<Kind>,
+) -> Result<Vec<Kind>> {
+    let client = database.reader().await?;
+    let Some(source) = find_source(&client, tenant, filter.source).await? else {
+        // What does not exist has sent nothing.
+        return Ok(Vec::new());
+    };
+    let by = (authority, user, Ownership::Ignored);
+    let may = |shape: &Shape| source.permits(by, |_: &Source, name: &str| shape.members().contains(&name));
+    let on_anything = source.permits(by, |_, _| true);
+    shapes.retain(|(_, shape)| may(shape));
+    match on_anything {
+        true => Ok(shapes),
+        false => Err(Error::Forbidden),
+    }
+}
+
+/// The series that are asked for, and where each shape has them.
+struct Selection {
+    series: Vec<SeriesName>,
+    shapes: Vec<SelectedShape>,
+    /// Whether there are shapes that hold none of them.
+    is_part: bool,
+}
+
+struct SelectedShape {
+    id: i64,
+    shape: Arc<Shape>,
+    /// Place among the numbers of a measurement, and among the series.
+    positions: Vec<(usize, usize)>,
+}
+
+impl Selection {
+    fn of(filter: &SeriesFilter, shapes: Vec<Kind>) -> Self {
+        let mut series = Vec::new();
+        let mut places: HashMap<SeriesName, usize> = HashMap::new();
+        let mut enter = |name: SeriesName| {
+            let next = places.len();
+            *places.entry(name.clone()).or_insert_with(|| {
+                series.push(name);
+                next
+            })
+        };
+        for name in &filter.series {
+            enter(name.clone());
+        }
+        let name =
+            |fragment: &str, series: &str| SeriesName { fragment: fragment.into(), series: series.into() };
+        if filter.series.is_empty() {
+            for (_, shape) in &shapes {
+                for (fragment, series) in shape.series() {
+                    enter(name(fragment, &series.name));
+                }
+            }
+        }
+        let count = shapes.len();
+        let selected = |(id, shape): Kind| {
+            let place = |(at, (of, series)): (usize, (&str, &crate::model::measurement::Series))| {
+                Some((at, *places.get(&name(of, &series.name))?))
+            };
+            let positions: Vec<_> = shape.series().enumerate().filter_map(place).collect();
+            (!positions.is_empty()).then_some(SelectedShape { id, shape, positions })
+        };
+        let shapes: Vec<SelectedShape> = shapes.into_iter().filter_map(selected).collect();
+        Self { series, is_part: shapes.len() < count, shapes }
+    }
+
+    /// The head of each series, with the first unit the source ever sent for it.
+    fn heads(&self, filter: &SeriesFilter) -> Vec<SeriesHead> {
+        let head = |name: &SeriesName| SeriesHead {
+            unit: None,
+            name: name.series.clone(),
+            fragment: name.fragment.clone(),
+        };
+        let mut heads: Vec<SeriesHead> = self.series.iter().map(head).collect();
+        for SelectedShape { shape, positions, .. } in &self.shapes {
+            let units: Vec<Option<&str>> = shape.series().map(|(_, series)| series.unit.as_deref()).collect();
+            for (at, series) in positions {
+                if let (None, Some(unit)) = (&heads[*series].unit, units[*at]) {
+                    let conversion = filter.units.and_then(|system| system.conversion(unit));
+                    heads[*series].unit = Some(conversion.map_or(unit, |conversion| conversion.unit).into());
+                }
+            }
+        }
+        heads
+    }
+
+    /// The same as columns of a statement: one for each series in each of its units.
+    fn columns(&self) -> Vec<Column> {
+        let mut columns: Vec<Column> = Vec::new();
+        let mut places: HashMap<(usize, Option<Box<str>>), usize> = HashMap::new();
+        for SelectedShape { id, shape, positions } in &self.shapes {
+            let units: Vec<Option<Box<str>>> = shape.series().map(|(_, s)| s.unit.clone()).collect();
+            for (at, series) in positions {
+                let unit = units[*at].clone();
+                let place = *places.entry((*series, unit.clone())).or_insert_with(|| {
+                    columns.push(Column { series: *series, unit, places: Vec::new() });
+                    columns.len() - 1
+                });
+                columns[place].places.push((*id, *at, shape.is_wide(INDEXED_READINGS as usize)));
+            }
+        }
+        columns
+    }
+}
+
+/// Reads what was measured, until there is enough.
+async fn measured(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &SeriesFilter,
+    selection: &Selection,
+    values: &mut SeriesValues,
+) -> Result<()> {
+    let Some(widest) = selection.shapes.iter().map(|shape| shape.positions.len()).max() else {
+        return Ok(());
+    };
+    let ids: Vec<i64> = selection.shapes.iter().map(|shape| shape.id).collect();
+    let conditions = |filtered: &mut Filtered| match selection.is_part {
+        true => vec![format!("m.shape = ANY({})", filtered.parameter(ids.clone()))],
+        false => Vec::new(),
+    };
+    let span = Span {
+        source: Some(filter.source),
+        with_descendants: &[],
+        date_from: Some(filter.date_from),
+        date_to: Some(filter.date_to),
+        order: filter.order,
+    };
+    let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
+    // One more than fits tells that there is more.
+    let size = (SERIES_VALUES / widest + 1) as u32;
+    let mut page = PageRequest { size, current: 1, after: None, total: TotalPages::Omitted };
+    let deadline = Instant::now() + database.statement_timeout();
+    loop {
+        let found = walk.page(database, &Authority::Role, &page, indexed).await?;
+        for measurement in completed(database, tenant, found.members).await? {
+            // Most are the same in memory, which is what is compared first.
+            let selected = selection.shapes.iter().find(|selected| selected.shape == measurement.shape);
+            if let Some(selected) = selected {
+                add(&measurement, &selected.positions, filter, values);
+            }
+        }
+        page.after = found.next;
+        if page.after.is_none() || values.count() > SERIES_VALUES {
+            values.truncate(SERIES_VALUES, filter.order);
+            return Ok(());
+        }
+        // Many measurements of one instant are one value.
+        if Instant::now() > deadline {
+            return Err(Error::Timeout);
+        }
+    }
+}
+
+fn add(
+    measurement: &Measurement,
+    positions: &[(usize, usize)],
+    filter: &SeriesFilter,
+    values: &mut SeriesValues,
+) {
+    let nanos = measurement.time.instant().unix_timestamp_nanos();
+    let place = Place {
+        // Times are shown in milliseconds: what has the same name is the same time.
+        slot: nanos.div_euclid(1_000_000) as i64,
+        first: (nanos, measurement.id.map_or(0, |id| id.0)),
+        key: measurement.time,
+    };
+    let readings: Vec<Reading> = measurement.exact_readings();
+    let conversions: Vec<_> = match filter.units {
+        Some(system) => measurement.shape.conversions(system).collect(),
+        None => vec![None; readings.len()],
+    };
+    for (at, series) in positions {
+        if let (Some(reading), Some(conversion)) = (readings.get(*at), conversions.get(*at)) {
+            let pair = Pair { min: reading.clone(), max: reading.clone() };
+            values.add(place, *series, pair.converted(*conversion));
+        }
+    }
+}

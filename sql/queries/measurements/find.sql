@@ -1,0 +1,4 @@
+SELECT id, source, time, local_time, shape, readings
+FROM measurements
+WHERE tenant = $1
+    AND id = $2

@@ -1,0 +1,10 @@
+-- The shapes that filters ask for; each is null where it is not set. Of a source those that it has sent.
+SELECT m.id
+FROM measurement_shapes m
+WHERE m.tenant = $1
+    AND ($2::text IS NULL OR m.type = $2)
+    AND ($3::text IS NULL OR m.members @> ARRAY[$3])
+    AND ($4::text IS NULL OR m.fragments @> ARRAY[$4])
+    AND ($5::text IS NULL OR m.series @> ARRAY[$5])
+    AND ($6::bigint IS NULL
+        OR m.id IN (SELECT s.shape FROM source_shapes s WHERE s.tenant = $1 AND s.source = $6))

@@ -1,0 +1,6 @@
+-- The shapes a source has sent, in the order it began to (G-06).
+SELECT shape
+FROM source_shapes
+WHERE tenant = $1
+    AND source = $2
+ORDER BY first, shape

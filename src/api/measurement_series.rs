@@ -1,0 +1,55 @@
+//! `/measurement/measurements/series` (document 2, Series result; rulings G-06 to G-08, G-10).
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use platform_actors::model::access::Api;
+use platform_actors::model::alarm::{TimeOrder, missing};
+use platform_actors::model::id::ManagedObjectId;
+use platform_actors::model::measurement::{Aggregation, SeriesFilter, SeriesName, SeriesValues};
+use platform_actors::model::role;
+use platform_actors::store::measurement_series::get_series;
+
+use crate::auth::Caller;
+use crate::http::Wire;
+use crate::http::error::Result;
+use crate::http::query::Query;
+use crate::server::Edge;
+
+/// `GET /measurement/measurements/series`: what a source measured, a column for each series.
+///
+/// # Errors
+/// 403 without ROLE_MEASUREMENT_READ or a device permission for the source, 422 for missing or wrong parameters, 413 when
+/// the query takes too long.
+pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement)?;
+    let media_type = wire.accepted_json()?;
+    let values = match filter(&wire)? {
+        Some(filter) => {
+            let by = (&authority, &*caller.user);
+            get_series(edge.platform.database(), &caller.tenant, &filter, by).await?
+        }
+        None => SeriesValues::default(),
+    };
+    let json = serde_json::to_vec(&values).expect("writing to memory does not fail and all keys are strings");
+    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
+}
+
+/// Reads the parameters; `None` when the source is no id and so has measured nothing.
+fn filter(wire: &Wire) -> Result<Option<SeriesFilter>> {
+    let query = Query::parse(wire.query_string());
+    let units = wire.system_of_units()?;
+    let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
+    let (Some(source), Some(date_from), Some(date_to)) = (query.get("source"), date_from, date_to) else {
+        let absent = |name| query.get(name).is_none();
+        return Err(missing(&["source", "dateFrom", "dateTo"].map(|name| (name, absent(name)))).into());
+    };
+    let named = query.pairs().filter(|(name, _)| *name == "series");
+    let series = named.map(|(_, value)| SeriesName::parse(value)).collect::<Result<_, _>>()?;
+    let aggregation = query.get("aggregationType").map(Aggregation::parse).transpose()?;
+    let order = match query.flag("revert")? {
+        Some(true) => TimeOrder::NewestFirst,
+        _ => TimeOrder::OldestFirst,
+    };
+    let Ok(source) = ManagedObjectId::parse(source) else { return Ok(None) };
+    Ok(Some(SeriesFilter { source, date_from, date_to, series, aggregation, order, units }))
+}

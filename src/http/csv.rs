@@ -1,0 +1,68 @@
+//! Tables: comma-separated values for whoever opens them in a spreadsheet (RFC 4180; G-09).
+
+use std::borrow::Cow;
+
+use csv::Writer;
+
+/// What a table is served as.
+pub const MEDIA_TYPE: &str = "text/csv;charset=UTF-8;header=present";
+
+/// One cell.
+#[derive(Debug, Clone, Copy)]
+pub enum Cell<'a> {
+    /// Written by this server: a time, an id, a number.
+    Own(&'a str),
+    /// A text that came from a device or a user. A spreadsheet would run one that begins like a formula, on the machine of
+    /// whoever opens the table; an apostrophe before it keeps it text.
+    Foreign(&'a str),
+}
+
+/// A table that is being written.
+#[derive(Debug)]
+pub struct Table(Writer<Vec<u8>>);
+
+impl Table {
+    /// With the names of its columns.
+    pub fn new(columns: &[&str]) -> Self {
+        let mut table =
+            Self(csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new()));
+        table.0.write_record(columns).expect("writing to memory does not fail");
+        table
+    }
+
+    /// Adds a line, with a cell for each column.
+    pub fn line<const N: usize>(&mut self, cells: [Cell<'_>; N]) {
+        let cells = cells.map(Cell::text);
+        self.0.write_record(cells.iter().map(|cell| cell.as_bytes())).expect("each line has all the columns");
+    }
+
+    /// The text.
+    pub fn finish(self) -> Vec<u8> {
+        self.0.into_inner().expect("writing to memory does not fail")
+    }
+}
+
+impl<'a> Cell<'a> {
+    fn text(self) -> Cow<'a, str> {
+        match self {
+            Self::Foreign(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
+                format!("'{text}").into()
+            }
+            Self::Own(text) | Self::Foreign(text) => text.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_quoted_where_they_must_be_and_formulas_are_text() {
+        let mut table = Table::new(&["a", "b"]);
+        table.line([Cell::Own("-1"), Cell::Foreign("=1+1")]);
+        table.line([Cell::Own(""), Cell::Foreign("pump, \"old\"\n")]);
+        let text = String::from_utf8(table.finish()).expect("UTF-8");
+        assert_eq!(text, "a,b\r\n-1,'=1+1\r\n,\"pump, \"\"old\"\"\n\"\r\n");
+    }
+}

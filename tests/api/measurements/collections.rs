@@ -1,0 +1,108 @@
+//! POST of many measurements (G-02).
+
+use serde_json::{Value, json};
+
+use super::{MEASUREMENTS, measurement_with};
+use crate::harness::{RawConnection, TestServer, ids, measurement_of};
+
+#[tokio::test]
+async fn collection_is_answered_with_what_was_created_in_order() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
+    let sent = json!({"measurements": [
+        measurement_of(&pump, "2024-03-10T03:00:00Z", 1),
+        measurement_of(&motor, "2024-03-10T01:00:00Z", 2),
+        measurement_with(&pump, "x", "2024-03-10T02:00:00Z", &json!({"note": "text"})),
+    ]});
+
+    let answer = admin.post(MEASUREMENTS, &sent).await;
+
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    assert!(answer.header("Location").is_none());
+    let created = answer.json();
+    let members: Vec<&String> = created.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["measurements"], "neither self nor statistics");
+    let values: Vec<&Value> =
+        created["measurements"].as_array().unwrap().iter().map(|one| &one["env"]["t"]["value"]).collect();
+    assert_eq!(values, [&json!(1), &json!(2), &Value::Null]);
+    let mut created = ids(&created, "measurements");
+    assert!(created.is_sorted_by_key(|id| id.parse::<i64>().unwrap()), "ids rise: {created:?}");
+    let mut listed = ids(&admin.read(MEASUREMENTS).await, "measurements");
+    listed.sort();
+    created.sort();
+    assert_eq!(listed, created);
+}
+
+#[tokio::test]
+async fn without_accept_a_collection_is_answered_without_a_body() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let sent = json!({"measurements": [measurement_of(&device, "2024-03-10T03:00:00Z", 1)]});
+
+    let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &sent).await;
+
+    assert_eq!((answer.status, &*answer.text), (201, ""));
+    assert_eq!(server.database().count("measurements").await, 1);
+}
+
+#[tokio::test]
+async fn unknown_source_in_the_middle_stores_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let time = "2024-03-10T03:00:00Z";
+    let sent = json!({"measurements": [
+        measurement_of(&device, time, 1), measurement_of("4711", time, 2), measurement_of(&device, time, 3),
+    ]});
+
+    let answer = admin.post(MEASUREMENTS, &sent).await;
+
+    assert_eq!(answer.status, 422, "{}", answer.text);
+    assert!(answer.message().contains("4711"), "{}", answer.text);
+    assert_eq!(server.database().count("measurements").await, 0);
+}
+
+#[tokio::test]
+async fn wrong_element_is_named_by_its_place_and_stores_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let good = measurement_of(&device, "2024-03-10T03:00:00Z", 1);
+
+    for bad in [
+        json!(1),
+        json!({}),
+        measurement_of(&device, "today", 1),
+        measurement_with(&device, "t", "2024-03-10T03:00:00Z", &json!({"a": {"x": {"value": "1"}}})),
+    ] {
+        let answer = admin.post(MEASUREMENTS, &json!({"measurements": [good, bad, good]})).await;
+        assert!((400..500).contains(&answer.status), "{bad}: {}", answer.text);
+        assert!(answer.message().contains("measurements[1]"), "{}", answer.text);
+    }
+    assert_eq!(server.database().count("measurements").await, 0);
+}
+
+#[tokio::test]
+async fn empty_collection_creates_nothing() {
+    let server = TestServer::start().await;
+
+    let answer = server.admin().post(MEASUREMENTS, &json!({"measurements": []})).await;
+
+    assert_eq!((answer.status, answer.json()), (201, json!({"measurements": []})));
+}
+
+#[tokio::test]
+async fn collection_of_thousands_is_stored_whole() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let many: Vec<Value> = (0..10_000).map(|n| measurement_of(&device, "2024-03-10T03:00:00Z", n)).collect();
+
+    let answer = admin.request("POST", MEASUREMENTS).json(&json!({"measurements": many})).send().await;
+
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let counted = admin.read(&format!("{MEASUREMENTS}?pageSize=1&withTotalPages=true")).await;
+    assert_eq!(counted["statistics"]["totalPages"], 10_000);
+}

@@ -1,0 +1,113 @@
+//! Processing modes of measurements, and what is told of them (M-01 to M-04, B-02, B-06).
+
+use serde_json::{Value, json};
+
+use super::{MEASUREMENTS, measure};
+use crate::harness::{Answer, Caller, TestServer, measurement_of};
+
+const TIME: &str = "2024-03-10T02:30:00Z";
+
+async fn send(caller: &Caller, mode: &str, body: &Value) -> Answer {
+    let request = caller.request("POST", MEASUREMENTS).accepting_json();
+    request.header("X-Platform-Processing-Mode", mode).json(body).send().await
+}
+
+#[tokio::test]
+async fn created_measurement_is_told_on_its_channel_and_on_all() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let own = admin.listen(&format!("/measurements/{device}")).await;
+    let all = admin.listen("/measurements/*").await;
+    let other = admin.create_device("motor").await;
+
+    measure(&admin, &other, TIME, 1).await;
+    let created = measure(&admin, &device, TIME, 2).await;
+
+    let expected = json!({"realtimeAction": "CREATE", "data": created});
+    assert_eq!(own.receive(1).await[0]["data"], expected);
+    assert_eq!(all.receive(2).await[1]["data"], expected);
+}
+
+#[tokio::test]
+async fn each_of_a_collection_is_told_in_order() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen(&format!("/measurements/{device}")).await;
+    let many: Vec<Value> = (0..20).map(|n| measurement_of(&device, TIME, n)).collect();
+
+    admin.create(MEASUREMENTS, &json!({"measurements": many})).await;
+
+    let told = session.receive(20).await;
+    let values: Vec<_> = told.iter().map(|told| told["data"]["data"]["env"]["t"]["value"].as_i64()).collect();
+    assert_eq!(values, (0..20).map(Some).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn transient_is_told_and_not_stored() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen(&format!("/measurements/{device}")).await;
+
+    for body in
+        [measurement_of(&device, TIME, 1), json!({"measurements": [measurement_of(&device, TIME, 1)]})]
+    {
+        let answer = send(&admin, "TRANSIENT", &body).await;
+        let created = answer.json();
+        let created =
+            if body["measurements"].is_array() { created["measurements"][0].clone() } else { created };
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        assert!(created["id"].is_null(), "{created}");
+        assert!(created["self"].as_str().unwrap().ends_with("/null"), "{created}");
+        assert_eq!(session.receive(1).await[0]["data"], json!({"realtimeAction": "CREATE", "data": created}));
+    }
+    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.database().count("source_shapes").await, 0);
+}
+
+#[tokio::test]
+async fn quiescent_is_stored_and_not_told_and_cep_neither() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen(&format!("/measurements/{device}")).await;
+
+    let quiescent = send(&admin, "quiescent", &measurement_of(&device, TIME, 1)).await;
+    assert_eq!(quiescent.status, 201);
+    assert!(quiescent.json()["id"].is_string());
+    let cep = send(&admin, "CEP", &measurement_of(&device, TIME, 2)).await;
+    assert_eq!(cep.status, 201);
+    assert!(cep.json()["id"].is_null());
+
+    assert_eq!(server.database().count("measurements").await, 1);
+    let last = measure(&admin, &device, TIME, 3).await;
+    assert_eq!(session.receive(1).await[0]["data"]["data"], last, "the others are not told");
+}
+
+#[tokio::test]
+async fn unknown_mode_is_refused_before_anything_is_stored() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+
+    let answer = send(&admin, "SOMEHOW", &measurement_of(&device, TIME, 1)).await;
+
+    assert_eq!(answer.status, 422);
+    assert!(answer.message().contains("SOMEHOW"), "{}", answer.text);
+    assert_eq!(server.database().count("measurements").await, 0);
+}
+
+#[tokio::test]
+async fn what_is_not_stored_needs_a_source_and_the_right_to_write_all_the_same() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let nobody = server.user_with("nobody", &[]).await;
+
+    for mode in ["TRANSIENT", "CEP"] {
+        assert_eq!(send(&admin, mode, &measurement_of("4711", TIME, 1)).await.status, 422, "{mode}");
+        assert_eq!(send(&nobody, mode, &measurement_of(&device, TIME, 1)).await.status, 403, "{mode}");
+    }
+}
