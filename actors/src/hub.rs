@@ -3,6 +3,7 @@
 //! The hub's handlers never await, so everyone may send to it without a reply. A notification is encoded once, when the
 //! first listener is found, and shared by all of them.
 
+mod audience;
 mod families;
 
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use crate::model::measurement::Measurement;
 use crate::model::units::SystemOfUnits;
 use crate::session::{ClientId, Deliver, End, SessionActor};
 use crate::store::Database;
+pub(crate) use audience::Audience;
 use families::{Families, Lineage, Placed};
 
 /// A notification as it goes over the wire: one Bayeux message, encoded once.
@@ -123,14 +125,15 @@ struct Forms<'a> {
 /// Who listens to what, in one tenant.
 pub struct NotificationHub {
     listeners: HashMap<Pattern, Listeners>,
+    audience: Audience,
     families: Families,
     last_id: u64,
 }
 
 impl NotificationHub {
-    /// The hub of a tenant, without listeners.
-    pub(crate) fn new(tenant: TenantId, database: Database) -> Self {
-        Self { listeners: HashMap::new(), families: Families::new(tenant, database), last_id: 0 }
+    /// The hub of a tenant, without listeners. Who publishes asks the audience first.
+    pub(crate) fn new(tenant: TenantId, database: Database, audience: Audience) -> Self {
+        Self { listeners: HashMap::new(), audience, families: Families::new(tenant, database), last_id: 0 }
     }
 
     /// Hands a notification to everyone who listens to its channel, or to a family of its source.
@@ -190,7 +193,6 @@ impl Handler<Publish> for NotificationHub {
     type Result = ();
 
     fn handle(&mut self, publish: Publish, ctx: &mut Self::Context) {
-        crate::metrics::PUBLISHED.increment(1);
         match self.families.place(publish) {
             Placed::Ready(publish, lineage) => self.deliver(&publish, lineage.as_ref()),
             Placed::Waiting => self.look_up(ctx),
@@ -212,6 +214,7 @@ impl Handler<Join> for NotificationHub {
     fn handle(&mut self, join: Join, _: &mut Self::Context) {
         for pattern in join.patterns {
             if !self.listeners.contains_key(&pattern) {
+                self.audience.joined(&pattern);
                 self.families.joined(&pattern);
             }
             let listener = Listener { session: join.session.clone(), units: join.units };
@@ -229,6 +232,7 @@ impl Handler<Leave> for NotificationHub {
                 listeners.remove(&leave.client);
                 if listeners.is_empty() {
                     self.listeners.remove(&pattern);
+                    self.audience.left(&pattern);
                     self.families.left(&pattern);
                 }
             }
@@ -259,7 +263,7 @@ impl Forms<'_> {
 }
 
 impl Event {
-    fn resource(&self) -> Resource {
+    pub(crate) fn resource(&self) -> Resource {
         match self {
             Self::AlarmCreated(_) | Self::AlarmUpdated(_) | Self::AlarmDeleted(_) => Resource::Alarms,
             Self::MeasurementCreated(_) | Self::MeasurementDeleted(_) => Resource::Measurements,

@@ -13,7 +13,7 @@ use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates, delete_alarms}
 use crate::device::{self, DeviceActor, NewMeasurements, NewObject, RememberedMappings};
 use crate::error::{Error, Result};
 use crate::heartbeats::{Forget, Heartbeats};
-use crate::hub::NotificationHub;
+use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
 use crate::model::alarm::AlarmFilter;
 use crate::model::event::{Event, EventFilter, NewEvent};
@@ -165,14 +165,26 @@ impl Platform {
         let seed = id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31) + i64::from(byte));
         let arbiter = &self.threads[place(ManagedObjectId(seed), self.threads.len())].arbiter;
         let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Registry<_, _>>::default());
-        let (tenant, database) = (id.clone(), self.database.clone());
-        let hub = NotificationHub::start_in_arbiter(arbiter, move |_| NotificationHub::new(tenant, database));
-        let mappings = Arc::default();
-        let contexts: Vec<device::Context> = self
-            .threads
-            .iter()
-            .map(|thread| self.device_context(id, thread, (&hub, &devices, &mappings)))
-            .collect();
+        let (tenant, database, audience) = (id.clone(), self.database.clone(), Audience::default());
+        let listened = audience.clone();
+        let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {
+            NotificationHub::new(tenant, database, listened)
+        });
+        let mappings = Arc::<RememberedMappings>::default();
+        let context = |thread: &ActorThread| device::Context {
+            tenant: id.clone(),
+            database: self.database.clone(),
+            writer: thread.writer.clone(),
+            heartbeats: thread.heartbeats.clone(),
+            presence: self.presence.clone(),
+            hub: hub.clone(),
+            audience: audience.clone(),
+            ids: self.ids.clone(),
+            devices: devices.clone(),
+            limits: self.limits.clone(),
+            mappings: mappings.clone(),
+        };
+        let contexts: Vec<device::Context> = self.threads.iter().map(context).collect();
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());
@@ -181,30 +193,6 @@ impl Platform {
             TenantActor::new(Arc::new(home), places)
         });
         Tenant { address, devices, sessions, contexts, ids: self.ids.clone() }
-    }
-
-    fn device_context(
-        &self,
-        tenant: &TenantId,
-        thread: &ActorThread,
-        (hub, devices, mappings): (
-            &Addr<NotificationHub>,
-            &Arc<Registry<ManagedObjectId, DeviceActor>>,
-            &Arc<RememberedMappings>,
-        ),
-    ) -> device::Context {
-        device::Context {
-            tenant: tenant.clone(),
-            database: self.database.clone(),
-            writer: thread.writer.clone(),
-            heartbeats: thread.heartbeats.clone(),
-            presence: self.presence.clone(),
-            hub: hub.clone(),
-            ids: self.ids.clone(),
-            devices: devices.clone(),
-            limits: self.limits.clone(),
-            mappings: mappings.clone(),
-        }
     }
 
     /// Forgets what is remembered of a tenant's options, because one of them changed. Other servers are told by the

@@ -22,6 +22,8 @@ pub enum Resource {
 }
 
 impl Resource {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Self::WORDS.len();
     const WORDS: [(&'static str, Self); 5] = [
         ("managedobjects", Self::ManagedObjects),
         ("measurements", Self::Measurements),
@@ -158,6 +160,15 @@ impl Pattern {
             Self::All(resource) => resource.role(),
             Self::Agent(_) => role::DEVICE_CONTROL_READ,
             Self::Module { .. } => role::NOTIFICATION_READ,
+        }
+    }
+
+    /// What its channels carry; `None` where no resource is behind it.
+    pub(crate) fn resource(&self) -> Option<Resource> {
+        match self {
+            Self::Exact(channel) | Self::WithChildren(channel) => Some(channel.resource),
+            Self::All(resource) => Some(*resource),
+            Self::Agent(_) | Self::Module { .. } => None,
         }
     }
 

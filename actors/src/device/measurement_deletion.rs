@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::error::{Error, Noun, Result};
-use crate::hub::{Event, Publish};
+use crate::hub::Event;
 use crate::model::access::Authority;
 use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::measurement::MeasurementFilter;
@@ -65,6 +65,6 @@ fn tell(context: &Context, gone: &[(MeasurementId, ManagedObjectId)], origin: &O
     }
     for (id, source) in gone {
         let event = Event::MeasurementDeleted(*id);
-        context.hub.do_send(Publish { source: *source, event, links: origin.links.clone() });
+        context.publish(*source, event, &origin.links);
     }
 }

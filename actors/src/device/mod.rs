@@ -36,7 +36,7 @@ pub(crate) use measurements::measure;
 
 use crate::error::{Error, Noun, Result};
 use crate::heartbeats::Heartbeats;
-use crate::hub::{Event, LinksChanged, NotificationHub, Publish};
+use crate::hub::{Audience, Event, LinksChanged, NotificationHub, Publish};
 use crate::limits::Limits;
 use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
@@ -63,6 +63,7 @@ pub(crate) struct Context {
     pub(crate) heartbeats: Addr<Heartbeats>,
     pub(crate) presence: Addr<Presence>,
     pub(crate) hub: Addr<NotificationHub>,
+    pub(crate) audience: Audience,
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     pub(crate) limits: Arc<Limits>,
@@ -73,7 +74,10 @@ impl Context {
     /// Tells everyone who listens, on every channel that hears of this source. Whatever is published goes through here, in
     /// the order of its commits; it is delivered in this order, per source.
     pub(crate) fn publish(&self, source: ManagedObjectId, event: Event, links: &Links) {
-        self.hub.do_send(Publish { source, event, links: links.clone() });
+        crate::metrics::PUBLISHED.increment(1);
+        if self.audience.hears(event.resource()) {
+            self.hub.do_send(Publish { source, event, links: links.clone() });
+        }
     }
 
     /// Tells the hub that links were added or taken off: families are others than before (B-19b).

@@ -9,7 +9,7 @@ use tokio::time::{advance, pause};
 use super::*;
 use crate::bayeux::request::ClientAdvice;
 use crate::bayeux::{Channel, Reconnect, Resource, error};
-use crate::hub::{Event, Publish};
+use crate::hub::{Audience, Event, Publish};
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::store::{Connections, Database};
@@ -35,7 +35,8 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
     let nowhere =
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");
-    let (hub, limits) = (NotificationHub::new(tenant, nowhere).start(), Arc::new(limits));
+    let (hub, limits) =
+        (NotificationHub::new(tenant, nowhere, Audience::default()).start(), Arc::new(limits));
     let of_bench = hub.clone();
     let mut home = None;
     TenantActor::create(|ctx| {
