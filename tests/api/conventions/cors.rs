@@ -33,12 +33,12 @@ async fn preflight_of_a_known_path_is_answered_without_credentials() {
     let server = TestServer::start().await;
 
     for (path, methods) in [
-        ("/alarm/alarms", "GET,POST"),
+        ("/alarm/alarms", "GET,POST,PUT,DELETE"),
         ("/inventory/managedObjects/4711", "GET,PUT,DELETE"),
         ("/tenant/options/a/b/editable", "PUT"),
         (REALTIME, "GET,POST"),
         ("/health/live", "GET"),
-        ("//alarm/alarms/", "GET,POST"),
+        ("//alarm/alarms/", "GET,POST,PUT,DELETE"),
     ] {
         let answer = preflight(&server, path, PAGE).await;
         assert_eq!((answer.status, &*answer.text), (200, ""), "{path}");
