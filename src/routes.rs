@@ -45,19 +45,19 @@ fn paths() -> Vec<Path> {
         }
     }
 
+    // Where devices write comes before paths with variables, which take longer to compare.
+    paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).post(measurements::create).delete(measurements::remove_many));
     paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).post(alarms::create).put(alarms::update_many).delete(alarms::remove_many));
-    paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
-
     paths.push(at("/event/events", "GET,POST,DELETE").get(events::list).post(events::create).delete(events::remove_many));
+    paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
+
+    paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
     paths.push(at("/event/events/{id}", "GET,PUT,DELETE").get(events::get).put(events::update).delete(events::remove));
     paths.push(at("/event/events/{id}/binaries", "GET,POST,PUT,DELETE").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));
-    paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).post(measurements::create).delete(measurements::remove_many));
     paths.push(at("/measurement/measurements/series", "GET").get(measurement_series::get));
     paths.push(at("/measurement/measurements/{id}", "GET,DELETE").get(measurements::get).delete(measurements::remove));
 
-    paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
     paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
-
     paths.push(at("/inventory/managedObjects/{id}/supportedMeasurements", "GET").get(inventory::supported_measurements));
     paths.push(at("/inventory/managedObjects/{id}/supportedSeries", "GET").get(inventory::supported_series));
     paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}", "GET,POST").get(inventory_children::list).post(inventory_children::create));

@@ -7,7 +7,8 @@
 //! There is one writer per actor thread; a device writes through the one of its own thread and awaits each answer,
 //! so the order of one device's writes is kept whatever the order inside a batch.
 
-use std::collections::VecDeque;
+mod queue;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,6 +29,7 @@ use crate::store::binaries;
 use crate::store::events::{self, SentEvent, ShownSource};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 use crate::store::measurements::{self, SentMeasurements};
+use queue::{Pushed, Queue, Write};
 
 /// One write of one tenant.
 #[derive(Debug, Clone)]
@@ -71,27 +73,26 @@ pub(crate) enum Written {
     Stale,
 }
 
-/// Asks the writer to commit a change with the next transaction.
+/// There is something to commit. Sent to a writer that rests.
 #[derive(Message)]
 #[rtype(result = "()")]
-struct Write {
-    change: Change,
-    reply_to: oneshot::Sender<Result<Written>>,
-}
+struct Wake;
 
 /// Commits changes in batches.
 pub(crate) struct Writer {
     database: Database,
     pool: Pool,
     limits: Limits,
-    waiting: VecDeque<Write>,
-    waiting_rows: usize,
-    committing: bool,
+    queue: Queue,
 }
 
 /// The way to a writer.
 #[derive(Clone)]
-pub(crate) struct WriterHandle(Addr<Writer>);
+pub(crate) struct WriterHandle {
+    writer: Addr<Writer>,
+    queue: Queue,
+    database: Database,
+}
 
 impl WriterHandle {
     /// Commits one change; resolves after the commit.
@@ -101,8 +102,16 @@ impl WriterHandle {
     /// what is wrong with this very change; its neighbours in the batch are not concerned.
     pub(crate) async fn write(&self, change: Change) -> Result<Written> {
         let (reply_to, answer) = oneshot::channel();
-        // The writer bounds its own queue, so its mailbox need not.
-        self.0.do_send(Write { change, reply_to });
+        let pushed =
+            self.database.ensure_reachable().and_then(|()| self.queue.push(Write { change, reply_to }));
+        match pushed {
+            Ok(Pushed::Wake) => self.writer.do_send(Wake),
+            Ok(Pushed::Busy) => {}
+            Err(error) => {
+                crate::metrics::WRITES_REFUSED.increment(1);
+                return Err(error);
+            }
+        }
         answer.await.unwrap_or_else(|_| Err(Error::unavailable("the writer stopped")))
     }
 }
@@ -113,43 +122,33 @@ impl Writer {
         database: &Database,
         limits: &Limits,
     ) -> Result<WriterHandle> {
-        let (database, pool, limits) = (database.clone(), database.writer_pool()?, limits.clone());
-        Ok(WriterHandle(Self::start_in_arbiter(arbiter, move |_| Self {
-            database,
-            pool,
-            limits,
-            waiting: VecDeque::new(),
-            waiting_rows: 0,
-            committing: false,
-        })))
+        let queue = Queue::new(limits.queued_writes);
+        let writer = Self {
+            database: database.clone(),
+            pool: database.writer_pool()?,
+            limits: limits.clone(),
+            queue: queue.clone(),
+        };
+        let writer = Self::start_in_arbiter(arbiter, |_| writer);
+        Ok(WriterHandle { writer, queue, database: database.clone() })
     }
 
     fn commit_next(&mut self, ctx: &mut Context<Self>) {
-        let writes = self.next_batch();
-        if writes == 0 {
+        let (changes, senders): (Vec<_>, Vec<_>) = self
+            .queue
+            .take(self.limits.batch_rows)
+            .into_iter()
+            .map(|write| (write.change, write.reply_to))
+            .unzip();
+        if changes.is_empty() {
             return;
         }
-        self.committing = true;
-        let (changes, senders): (Vec<_>, Vec<_>) =
-            self.waiting.drain(..writes).map(|write| (write.change, write.reply_to)).unzip();
-        self.waiting_rows -= changes.iter().map(Change::rows).sum::<usize>();
         let commit = commit(self.database.clone(), self.pool.clone(), self.limits.clone(), changes);
         ctx.spawn(commit.into_actor(self).map(|outcomes, writer, ctx| {
-            writer.committing = false;
             // A sender that no longer waits has given up on the answer, not on the write.
             senders.into_iter().zip(outcomes).for_each(|(sender, outcome)| drop(sender.send(outcome)));
             writer.commit_next(ctx);
         }));
-    }
-
-    /// How many of those that wait make the next transaction: as many as its rows allow, at least one.
-    fn next_batch(&self) -> usize {
-        let mut rows = 0;
-        let fits = |write: &&Write| {
-            rows += write.change.rows();
-            rows <= self.limits.batch_rows
-        };
-        self.waiting.iter().take_while(fits).count().max(self.waiting.len().min(1))
     }
 }
 
@@ -157,24 +156,17 @@ impl Actor for Writer {
     type Context = Context<Self>;
 }
 
-impl Handler<Write> for Writer {
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+impl Handler<Wake> for Writer {
     type Result = ();
 
-    fn handle(&mut self, write: Write, ctx: &mut Self::Context) {
-        let refusal = match self.waiting_rows < self.limits.queued_writes {
-            true => self.database.ensure_reachable().err(),
-            false => Some(Error::unavailable("too many writes are waiting")),
-        };
-        if let Some(error) = refusal {
-            crate::metrics::WRITES_REFUSED.increment(1);
-            drop(write.reply_to.send(Err(error)));
-            return;
-        }
-        self.waiting_rows += write.change.rows();
-        self.waiting.push_back(write);
-        if !self.committing {
-            self.commit_next(ctx);
-        }
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        self.commit_next(ctx);
     }
 }
 

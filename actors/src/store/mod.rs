@@ -64,7 +64,7 @@ pub struct Connections {
 /// The database of a deployment.
 #[derive(Clone)]
 pub struct Database {
-    config: Config,
+    config: Arc<Config>,
     reads: Pool,
     devices: Pool,
     reachable: Arc<AtomicBool>,
@@ -103,7 +103,7 @@ impl Database {
         Ok(Self {
             reads: pool(&with_options(&config, READER_PLANS), connections.reads)?,
             devices: pool(&config, connections.devices)?,
-            config,
+            config: Arc::new(config),
             reachable: Arc::new(AtomicBool::new(true)),
             statement_timeout: limits.statement_timeout,
             shapes: Arc::default(),
