@@ -1,5 +1,7 @@
 //! What the edge holds: finds or starts tenants, devices and sessions.
 
+mod tenant;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,27 +11,22 @@ use parking_lot::RwLock;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates, delete_alarms};
-use crate::device::{self, DeviceActor, NewMeasurements, NewObject, RememberedMappings};
-use crate::error::{Error, Result};
+pub use tenant::{NewSession, Tenant};
+
+use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
+use crate::device::{self, RememberedMappings};
+use crate::error::Result;
 use crate::heartbeats::{Forget, Heartbeats};
 use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
-use crate::model::alarm::AlarmFilter;
-use crate::model::event::{Event, EventFilter, NewEvent};
-use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId, TenantId};
-use crate::model::links::Links;
-use crate::model::managed_object::ManagedObject;
-use crate::model::measurement::{Measurement, MeasurementFilter};
-use crate::model::origin::Origin;
-use crate::model::units::SystemOfUnits;
+use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::presence::Presence;
 use crate::registry::Registry;
-use crate::session::{ClientId, Home, Release, SessionActor};
+use crate::session::{Home, Release};
 use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::watch::{self, Seen};
-use crate::tenant::{AcknowledgementExtension, EndSessions, StartDevice, StartSession, TenantActor, place};
+use crate::tenant::{EndSessions, TenantActor, place};
 use crate::writer::{Writer, WriterHandle};
 
 /// The running platform of one server process.
@@ -59,15 +56,6 @@ struct ActorThread {
     heartbeats: Addr<Heartbeats>,
 }
 
-/// A tenant as the edge sees it.
-pub struct Tenant {
-    address: Addr<TenantActor>,
-    devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
-    sessions: Arc<Registry<ClientId, SessionActor>>,
-    contexts: Vec<device::Context>,
-    ids: Arc<IdGenerator>,
-}
-
 /// What others may have changed, so that it must not be remembered.
 #[derive(Debug, Clone, Copy)]
 pub enum Changed<'a> {
@@ -79,19 +67,6 @@ pub enum Changed<'a> {
     Options(&'a TenantId),
     /// Changes may have been missed.
     Anything,
-}
-
-/// What a handshake asks for.
-#[derive(Debug, Clone)]
-pub struct NewSession {
-    /// Whose session it is.
-    pub user: Arc<str>,
-    /// How long it outlives a connect, when the client wishes.
-    pub interval: Option<Duration>,
-    /// Whether batches are numbered (B-22).
-    pub acknowledgement: AcknowledgementExtension,
-    /// In which units measurements are told; `None` is as they are stored (B-20).
-    pub units: Option<SystemOfUnits>,
 }
 
 impl Platform {
@@ -318,123 +293,5 @@ impl Platform {
             let place = (n as u32).wrapping_mul(7919) % count;
             session.do_send(Release { interval: spread * place / count });
         }
-    }
-}
-
-impl Tenant {
-    /// Sends a message to the actor of a device, starting it when it does not live. An actor that stopped meanwhile,
-    /// or panicked, is started once more.
-    ///
-    /// # Errors
-    /// What the handler answers; `Unavailable` when the actor cannot be reached twice in a row.
-    pub async fn ask_device<M, T>(&self, id: ManagedObjectId, message: M) -> Result<T>
-    where
-        M: Message<Result = Result<T>> + Clone + Send + 'static,
-        T: Send + 'static,
-        DeviceActor: Handler<M>,
-    {
-        for _ in 0..2 {
-            let device = match self.devices.find(&id) {
-                Some(device) => device,
-                None => self.address.send(StartDevice { id }).await?,
-            };
-            match device.send(message.clone()).await {
-                Ok(reply) => return reply,
-                Err(MailboxError::Closed | MailboxError::Timeout) => {}
-            }
-        }
-        Err(Error::unavailable("the device's actor stopped twice"))
-    }
-
-    /// Deletes what matches; tells of the first thousand (A-03, B-06). Who goes away earlier leaves the rest.
-    ///
-    /// # Errors
-    /// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
-    pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
-        delete_alarms(&self.contexts[0], filter, links).await
-    }
-
-    fn forget_options(&self) {
-        // All threads share them.
-        self.contexts.iter().take(1).for_each(|context| context.mappings.forget());
-    }
-
-    /// Creates a managed object; see [`device::create`].
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`: then nothing was published.
-    pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
-        let id = ManagedObjectId(self.ids.next());
-        device::create(&self.contexts[place(id, self.contexts.len())], id, new).await
-    }
-
-    /// Creates a managed object whose content is a finished upload; see [`device::create_binary`].
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`: then nothing was published.
-    pub async fn create_binary(&self, new: NewObject, binary: BinaryId) -> Result<Arc<ManagedObject>> {
-        let id = ManagedObjectId(self.ids.next());
-        device::create_binary(&self.contexts[place(id, self.contexts.len())], id, new, binary).await
-    }
-
-    /// Stores measurements; see [`device::measure`].
-    ///
-    /// # Errors
-    /// As that.
-    pub async fn create_measurements(&self, new: NewMeasurements) -> Result<Vec<Arc<Measurement>>> {
-        let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
-        device::measure(&self.contexts[place(first, self.contexts.len())], new).await
-    }
-
-    /// Creates an event; see [`device::create_event`].
-    ///
-    /// # Errors
-    /// `Invalid` when the source does not exist, `Forbidden`; `Unavailable` or `Database`: then nothing was published.
-    pub async fn create_event(&self, new: NewEvent, origin: &Origin) -> Result<Arc<Event>> {
-        // By way of the thread of its source, so that what is told of a source has one order.
-        let context = &self.contexts[place(new.source, self.contexts.len())];
-        device::create_event(context, EventId(self.ids.next()), new, origin).await
-    }
-
-    /// Deletes what a filter finds; see [`device::delete_events`].
-    ///
-    /// # Errors
-    /// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
-    pub async fn delete_events(&self, filter: &EventFilter, origin: &Origin) -> Result<()> {
-        match self.contexts.first() {
-            Some(context) => device::delete_events(context, filter, origin).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Deletes one measurement; see [`device::forget`].
-    ///
-    /// # Errors
-    /// As that.
-    pub async fn delete_measurement(&self, id: MeasurementId, origin: &Origin) -> Result<()> {
-        device::forget(&self.contexts[0], id, origin).await
-    }
-
-    /// Deletes measurements; see [`device::forget_all`].
-    ///
-    /// # Errors
-    /// As that.
-    pub async fn delete_measurements(&self, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
-        device::forget_all(&self.contexts[0], filter, origin).await
-    }
-
-    /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).
-    ///
-    /// # Errors
-    /// `Unavailable` when the tenant's actor died this moment.
-    pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
-        let NewSession { user, interval, acknowledgement, units } = new;
-        let arbiter = Arbiter::current();
-        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, arbiter }).await?)
-    }
-
-    /// A living session.
-    pub fn session(&self, client: ClientId) -> Option<Addr<SessionActor>> {
-        self.sessions.find(&client)
     }
 }

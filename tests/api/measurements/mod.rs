@@ -8,6 +8,7 @@ mod delete;
 mod list;
 mod modes;
 mod numbers;
+mod partitions;
 mod permissions;
 mod races;
 mod series;
