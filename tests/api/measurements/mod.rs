@@ -10,6 +10,7 @@ mod modes;
 mod numbers;
 mod permissions;
 mod races;
+mod rollups;
 mod series;
 mod units;
 
