@@ -65,8 +65,8 @@ pub(super) async fn buckets(
     for columns in columns.chunks(COLUMNS_AT_ONCE) {
         let read = Read { moment: &moment, tenant, filter, aggregation, columns, most };
         met = met.max(match rolled {
-            Some(rolled) => read.from_rollups(rolled, values).await?,
-            None => read.from_measurements(values).await?,
+            Some(rolled) => read.read_rollups(rolled, values).await?,
+            None => read.read_measurements(values).await?,
         });
         if Instant::now() > deadline {
             return Err(Error::Timeout);
@@ -112,8 +112,11 @@ enum Offsets {
 enum Part {
     /// All of a range.
     Whole,
-    /// Those with this id or a later one.
-    Since(i64),
+    /// Those with this id or a later one, which are few in the whole tenant: then they are found by their ids.
+    SinceFew(i64),
+    /// The same where they are many: then they are looked for among those of the source. The planner must not know the id,
+    /// for what arrived since it last counted it takes for nothing and would read the whole fleet's.
+    SinceMany(i64),
     /// Those before this id, of the hours that the range begins in the middle of.
     CutAtFrom(i64),
     /// Those before this id, of the hours that the range ends in the middle of.
@@ -136,7 +139,7 @@ impl Read<'_> {
     }
 
     /// Adds what measurements say; gives how many there are.
-    async fn from_measurements(&self, values: &mut SeriesValues) -> Result<i64> {
+    async fn read_measurements(&self, values: &mut SeriesValues) -> Result<i64> {
         let (mut mixed, mut met) = (Vec::new(), 0);
         for row in &self.measured(Part::Whole, Offsets::Assumed, self.range()).await? {
             let span = Range(row.try_get(2)?, row.try_get(3)?);
@@ -160,20 +163,24 @@ impl Read<'_> {
     /// Adds what rollups say of the hours that lie in the range as a whole, and what measurements say of the others and of
     /// what is not rolled up; gives how much of that there is. The least of parts is the least of all, so the parts may
     /// overlap.
-    async fn from_rollups(&self, rolled: i64, values: &mut SeriesValues) -> Result<i64> {
+    async fn read_rollups(&self, rolled: i64, values: &mut SeriesValues) -> Result<i64> {
         let Range(from, to) = self.range();
         let hour = time::Duration::HOUR;
         let mut met = 0;
+        let since = match measurement_rollups::are_few_since(self.moment, self.tenant, rolled).await? {
+            true => Part::SinceFew(rolled),
+            false => Part::SinceMany(rolled),
+        };
         for row in &self.rolled_up().await? {
             add(row, row.try_get(1)?, self.columns, self.filter, values)?;
         }
         for (part, range) in [
-            (Part::Since(rolled), Range(from, to)),
+            (since, Range(from, to)),
             (Part::CutAtFrom(rolled), Range(from, to.min(from.saturating_add(hour)))),
             (Part::CutAtTo(rolled), Range(from.max(to.saturating_sub(hour)), to)),
         ] {
             for row in &self.measured(part, Offsets::Exact, range).await? {
-                if part == Part::Since(rolled) {
+                if part == since {
                     met += row.try_get::<_, i64>(4)?;
                 }
                 add(row, row.try_get(1)?, self.columns, self.filter, values)?;
@@ -237,7 +244,10 @@ impl Read<'_> {
         let hour = "m.time - (m.local_time - date_bin('1 hour', m.local_time, '1970-01-01'))";
         let of_part = match part {
             Part::Whole => String::new(),
-            Part::Since(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
+            Part::SinceFew(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
+            Part::SinceMany(rolled) => {
+                format!(" AND m.id >= (SELECT {}::bigint)", filtered.parameter(rolled))
+            }
             Part::CutAtFrom(rolled) => {
                 format!(" AND m.id < {} AND {hour} < {from}", filtered.parameter(rolled))
             }

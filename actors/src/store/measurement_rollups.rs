@@ -6,8 +6,8 @@
 //! deletion does: it deletes mark and rollups in its transaction.
 //!
 //! An id is given before its row is committed. A write is given up after ten seconds and the clocks of servers differ a
-//! little, so the mark never moves closer to now than five minutes ([`Limits::rollup_lag`](crate::limits::Limits)): below
-//! it nothing is stored any more.
+//! little, so the mark never moves closer to now than five minutes ([`Limits::rollup_lag`](crate::limits::Limits)), nor to
+//! the begin of a transaction that is still writing: below it nothing is stored any more.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -28,10 +28,13 @@ const SHARE_TENANT: &str = include_str!("../../../sql/queries/measurement_rollup
 const INSERT_MARK: &str = include_str!("../../../sql/queries/measurement_rollups/insert_mark.sql");
 const LOCK_SOURCE: &str = include_str!("../../../sql/queries/measurement_rollups/lock_source.sql");
 const LOCK_MARK: &str = include_str!("../../../sql/queries/measurement_rollups/lock_mark.sql");
+const COUNT_SINCE: &str = include_str!("../../../sql/queries/measurement_rollups/count_since.sql");
 const MOVE_MARK: &str = include_str!("../../../sql/queries/measurement_rollups/move_mark.sql");
 const DELETE_MARKS: &str = include_str!("../../../sql/queries/measurement_rollups/delete_marks.sql");
 const LIST_SOURCE_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_source_shapes.sql");
 
+/// So many measurements of a tenant are read one by one.
+const FEW: i64 = 2000;
 /// Sources of which is remembered when they were last rolled up.
 const REMEMBERED: usize = 10_000;
 
@@ -76,6 +79,16 @@ pub(super) async fn find_mark(
     let statement = transaction.prepare_cached(FIND_MARK).await?;
     let row = transaction.query_opt(&statement, &[&tenant.as_str(), &source.0]).await?;
     Ok(row.map(|row| row.get(0)).filter(|rolled| *rolled > 0))
+}
+
+/// Whether only few measurements of a tenant have arrived with this id or a later one.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(super) async fn are_few_since(transaction: &Transaction<'_>, tenant: &TenantId, id: i64) -> Result<bool> {
+    let statement = transaction.prepare_cached(COUNT_SINCE).await?;
+    let count: i64 = transaction.query_one(&statement, &[&tenant.as_str(), &id, &(FEW + 1)]).await?.get(0);
+    Ok(count <= FEW)
 }
 
 /// Rolls a source up in the background, when a read has met so many of its measurements that this pays.

@@ -1,8 +1,14 @@
--- Takes the mark of a source, unless somebody has it; and says how far it may be moved now. $3 is how many seconds measurements
--- must be old.
+-- Takes the mark of a source, unless somebody has it; and says how far it may be moved now. $3 is how many seconds
+-- measurements must be old.
 SELECT
     m.rolled,
-    first_id(now() - make_interval(secs => $3)),
+    -- Nor closer to any transaction that is still writing: a commit may wait for a standby as long as that is away.
+    first_id(least(now(), (
+        SELECT min(xact_start)
+        FROM pg_stat_activity
+        WHERE datname = current_database()
+            AND backend_xid IS NOT NULL
+    )) - make_interval(secs => $3)),
     -- The end of the month, which is that of a partition, in which the first id lies that is not rolled up.
     first_id(date_trunc('month', to_timestamp((greatest(m.rolled, (
         SELECT min(s.first)

@@ -161,17 +161,32 @@ async fn compare(server: &TestServer, device: &str, chance: &mut Chance, sent: &
 
 #[tokio::test]
 async fn series_say_the_same_with_rollups_as_without() {
+    same(&eager().await).await;
+}
+
+#[tokio::test]
+async fn series_say_the_same_while_a_fleet_sends_much_more() {
     let server = eager().await;
+    let fleet = server.admin().create_device("fleet").await;
+    let statement = "INSERT INTO measurements (tenant, id, source, time, local_time, shape, readings) \
+        SELECT 'main', first_id(now() + interval '1 hour') + n, $1, now(), now()::timestamp, 1, '{1}' \
+        FROM generate_series(1, 3000) n";
+    server.database().execute(statement, &[&fleet.parse::<i64>().unwrap()]).await;
+    same(&server).await;
+}
+
+/// Compares what series say with what was sent, rolled up, late and deleted by chance.
+async fn same(server: &TestServer) {
     // It never rolls up, and reads what the other one has.
     let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
     let device = server.admin().create_device("pump").await;
     let (mut chance, mut sent) = (Chance(4711), Vec::new());
     for round in 0..6 {
-        let by = if round % 2 == 0 { &server } else { &other };
+        let by = if round % 2 == 0 { server } else { &other };
         send(by, &device, &mut chance, 150, &mut sent).await;
         compare(&other, &device, &mut chance, &sent).await;
         let last = sent.iter().map(|sent| sent.id).max().unwrap();
-        rolled_up(&server, &device, last).await;
+        rolled_up(server, &device, last).await;
         compare(&other, &device, &mut chance, &sent).await;
         // Late ones, of any time.
         send(by, &device, &mut chance, 10, &mut sent).await;
