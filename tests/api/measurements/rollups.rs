@@ -1,7 +1,9 @@
 //! Series by buckets over rollups: they say the same as without (G-07).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use platform::config::Settings;
 use serde_json::{Map, Value, json};
 
 use super::{MEASUREMENTS, measure, series_of};
@@ -9,11 +11,12 @@ use crate::harness::{TestDatabase, TestServer, eventually, soon};
 
 /// A server that rolls up whatever a series meets, at once.
 async fn eager() -> TestServer {
-    TestServer::start_with(|settings| {
-        settings.limits.rollup_rows = 0;
-        settings.limits.rollup_lag = std::time::Duration::ZERO;
-    })
-    .await
+    TestServer::start_with(eagerly).await
+}
+
+fn eagerly(settings: &mut Settings) {
+    settings.limits.rollup_rows = 0;
+    settings.limits.rollup_lag = Duration::ZERO;
 }
 
 fn id_of(measurement: &Value) -> i64 {
@@ -161,7 +164,22 @@ async fn compare(server: &TestServer, device: &str, chance: &mut Chance, sent: &
 
 #[tokio::test]
 async fn series_say_the_same_with_rollups_as_without() {
-    same(&eager().await).await;
+    let server = eager().await;
+    // It never rolls up, and reads what the other one has.
+    let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
+    same(&server, &other, &mut Chance(4711), async |device| {
+        // All of them, for only that source has any.
+        assert_eq!(mark(server.database(), device).await, None);
+        assert_eq!(server.database().count("measurement_rollups").await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn series_say_the_same_while_two_servers_roll_up_all_the_time() {
+    let server = eager().await;
+    let other = TestServer::start_on(&server.shared_database(), eagerly).await;
+    same(&server, &other, &mut Chance(815), async |_| {}).await;
 }
 
 #[tokio::test]
@@ -172,33 +190,31 @@ async fn series_say_the_same_while_a_fleet_sends_much_more() {
         SELECT 'main', first_id(now() + interval '1 hour') + n, $1, now(), now()::timestamp, 1, '{1}' \
         FROM generate_series(1, 3000) n";
     server.database().execute(statement, &[&fleet.parse::<i64>().unwrap()]).await;
-    same(&server).await;
+    same(&server, &server, &mut Chance(31), async |_| {}).await;
 }
 
 /// Compares what series say with what was sent, rolled up, late and deleted by chance.
-async fn same(server: &TestServer) {
-    // It never rolls up, and reads what the other one has.
-    let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
+async fn same(server: &TestServer, other: &TestServer, chance: &mut Chance, deleted: impl AsyncFn(&str)) {
     let device = server.admin().create_device("pump").await;
-    let (mut chance, mut sent) = (Chance(4711), Vec::new());
+    let mut sent = Vec::new();
     for round in 0..6 {
-        let by = if round % 2 == 0 { server } else { &other };
-        send(by, &device, &mut chance, 150, &mut sent).await;
-        compare(&other, &device, &mut chance, &sent).await;
+        let by = if round % 2 == 0 { server } else { other };
+        send(by, &device, chance, 150, &mut sent).await;
+        compare(other, &device, chance, &sent).await;
         let last = sent.iter().map(|sent| sent.id).max().unwrap();
         rolled_up(server, &device, last).await;
-        compare(&other, &device, &mut chance, &sent).await;
+        compare(other, &device, chance, &sent).await;
         // Late ones, of any time.
-        send(by, &device, &mut chance, 10, &mut sent).await;
-        compare(&other, &device, &mut chance, &sent).await;
+        send(by, &device, chance, 10, &mut sent).await;
+        compare(other, &device, chance, &sent).await;
         match round {
             2 => {
                 for _ in 0..5 {
                     let gone = sent.swap_remove(chance.below(sent.len() as i64) as usize);
                     let path = format!("{MEASUREMENTS}/{}", gone.id);
                     assert_eq!(other.admin().delete(&path).await.status, 204);
-                    assert_eq!(mark(server.database(), &device).await, None);
-                    compare(&other, &device, &mut chance, &sent).await;
+                    deleted(&device).await;
+                    compare(other, &device, chance, &sent).await;
                 }
             }
             4 => {
@@ -207,8 +223,8 @@ async fn same(server: &TestServer) {
                 let path = format!("{MEASUREMENTS}?source={device}&dateFrom={from}&dateTo={to}");
                 assert_eq!(other.admin().delete(&path).await.status, 204);
                 sent.retain(|sent| !range.contains(&sent.time));
-                assert_eq!(server.database().count("measurement_rollups").await, 0);
-                compare(&other, &device, &mut chance, &sent).await;
+                deleted(&device).await;
+                compare(other, &device, chance, &sent).await;
             }
             _ => {}
         }
@@ -264,9 +280,17 @@ async fn rolling_up_that_is_stopped_in_the_middle_has_changed_nothing() {
     let process = held(server.database(), 1).await;
 
     server.database().query("SELECT pg_terminate_backend($1)", &[&process]).await;
-    drop(hold);
+    // A read may still be handed the connection that is gone.
+    let path = series_of(&device, "&aggregationType=HOURLY");
+    let answer = eventually("an answer", async || {
+        let answer = server.admin().get(&path).await;
+        (answer.status == 200).then(|| answer.json())
+    })
+    .await;
+    assert_eq!(answer["values"].to_string(), THREE);
+    assert_eq!(server.database().count("measurement_rollups").await, 0);
 
-    assert_eq!(hourly(&server, &device).await, THREE);
+    drop(hold);
     rolled_up(&server, &device, id_of(&measured[2])).await;
     assert_eq!(server.database().count("measurement_rollups").await, 2);
     assert_eq!(hourly(&server, &device).await, THREE);
@@ -311,7 +335,7 @@ async fn rollups_go_with_their_device() {
 async fn few_measurements_are_not_rolled_up() {
     let server = TestServer::start_with(|settings| {
         settings.limits.rollup_rows = 3;
-        settings.limits.rollup_lag = std::time::Duration::ZERO;
+        settings.limits.rollup_lag = Duration::ZERO;
     })
     .await;
     let (device, _) = three(&server).await;
