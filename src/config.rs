@@ -264,6 +264,14 @@ pub struct LimitSettings {
           default_value = "60000", value_parser = milliseconds(1_000..=3_600_000))]
     pub presence_lease: Duration,
 
+    /// Measurements that make a source be rolled up; for tests.
+    #[arg(skip = Limits::default().rollup_rows)]
+    pub rollup_rows: i64,
+
+    /// How old measurements must be to be rolled up; for tests, for it must not be short.
+    #[arg(skip = Limits::default().rollup_lag)]
+    pub rollup_lag: Duration,
+
     /// Wrong passwords of one account that cost no delay
     #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_ACCOUNT", value_name = "COUNT", default_value = "5",
           value_parser = value_parser!(u32).range(0..=1_000))]
@@ -364,6 +372,8 @@ impl Settings {
             silence_grace: limits.silence_grace,
             heartbeat_pause: limits.heartbeat_pause,
             presence_lease: limits.presence_lease,
+            rollup_rows: limits.rollup_rows,
+            rollup_lag: limits.rollup_lag,
             free_guesses_per_account: limits.free_guesses_per_account,
             free_guesses_per_source: limits.free_guesses_per_source,
             guess_delay: limits.guess_delay,

@@ -79,6 +79,11 @@ pub struct Limits {
     pub heartbeat_pause: Duration,
     /// So long a server process that died is believed to hold the connections it held; renewed three times as often.
     pub presence_lease: Duration,
+    /// Measurements that are not rolled up, of which one series by hours or days must have met so many that its source is.
+    pub rollup_rows: i64,
+    /// Only what is this old is rolled up: an id is given before its row is committed, by the clock of one of several
+    /// servers. Must be well above `write_timeout`.
+    pub rollup_lag: Duration,
     /// Wrong passwords of one account that cost no delay: people mistype.
     pub free_guesses_per_account: u32,
     /// Wrong passwords from one source (an address, of IPv6 a network of 64 bits) that cost no delay: many share one.
@@ -124,6 +129,8 @@ impl Default for Limits {
             silence_grace: Duration::from_secs(60),
             heartbeat_pause: Duration::from_secs(300),
             presence_lease: Duration::from_secs(60),
+            rollup_rows: 20_000,
+            rollup_lag: Duration::from_secs(300),
             free_guesses_per_account: 5,
             free_guesses_per_source: 20,
             guess_delay: Duration::from_millis(100),

@@ -1,17 +1,19 @@
 //! Series by buckets: the least and the greatest number of each day, hour or minute (G-07).
 //!
-//! PostgreSQL reads the range from the index of sources and groups it while it reads, by the bucket of the device's clock and
-//! by its offset. Numbers are doubles here, also those that were sent with more digits than a double holds.
+//! PostgreSQL reads the range from the index of sources and groups it while it reads, by the bucket of the device's clock.
+//! A plan for several processes is no faster and takes processors from the writers, so none is asked for. Numbers are doubles here, also those that were sent with more digits than a double holds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
+use deadpool_postgres::Transaction;
 use time::{OffsetDateTime, PrimitiveDateTime};
-use tokio_postgres::Row;
+use tokio_postgres::{IsolationLevel, Row};
 
 use super::Database;
 use super::filter::Filtered;
+use super::measurement_rollups;
 use crate::error::{Error, Result};
 use crate::limits::SERIES_CELLS;
 use crate::model::id::TenantId;
@@ -32,6 +34,9 @@ pub(super) struct Column {
     pub(super) places: Vec<(i64, usize, bool)>,
 }
 
+/// Buckets of several offsets that are read again one by one; more of them are read again together.
+const MIXED_ONE_BY_ONE: usize = 8;
+
 /// Adds the pair of every bucket.
 ///
 /// # Errors
@@ -46,75 +51,273 @@ pub(super) async fn buckets(
 ) -> Result<()> {
     let most = SERIES_CELLS / columns.len().max(1);
     let deadline = Instant::now() + database.statement_timeout();
+    let mut client = database.reader().await?;
+    // What a mark says holds for the rollups of the same moment.
+    let moment = client.build_transaction().read_only(true).isolation_level(IsolationLevel::RepeatableRead);
+    let moment = moment.start().await?;
+    let is_wide = columns.iter().flat_map(|column| &column.places).any(|(.., is_wide)| *is_wide);
+    let has_rollups = aggregation != Aggregation::Minutely && !is_wide;
+    let rolled = match has_rollups {
+        true => measurement_rollups::find_mark(&moment, tenant, filter.source).await?,
+        false => None,
+    };
+    let mut met = 0;
     for columns in columns.chunks(COLUMNS_AT_ONCE) {
-        let mut filtered = Filtered::new("", "m.tenant", tenant.as_str());
-        let statement = statement(filter, aggregation, columns, most as i64 + 1, &mut filtered);
-        let client = database.reader().await?;
-        let rows = client.query(&statement, &filtered.parameters()).await?;
-        if rows.len() > most {
-            return Err(too_large(SERIES_CELLS));
-        }
+        let read = Read { moment: &moment, tenant, filter, aggregation, columns, most };
+        met = met.max(match rolled {
+            Some(rolled) => read.read_rollups(rolled, values).await?,
+            None => read.read_measurements(values).await?,
+        });
         if Instant::now() > deadline {
             return Err(Error::Timeout);
         }
-        for row in &rows {
-            add(row, columns, filter, values)?;
-        }
+    }
+    moment.commit().await?;
+    if has_rollups {
+        measurement_rollups::roll_up_soon(database, tenant, filter.source, met);
     }
     Ok(())
 }
 
-/// Buckets and offsets are worked out below the grouping, and `OFFSET 0` keeps them there: each number is taken out of its
-/// row once, not once for the least and once for the greatest.
-fn statement(
-    filter: &SeriesFilter,
-    aggregation: Aggregation,
-    columns: &[Column],
-    limit: i64,
-    filtered: &mut Filtered,
-) -> String {
-    let stride = match aggregation {
-        Aggregation::Daily => "1 day",
-        Aggregation::Hourly => "1 hour",
-        Aggregation::Minutely => "1 minute",
-    };
-    let mut shapes: Vec<i64> =
-        columns.iter().flat_map(|column| column.places.iter().map(|(shape, ..)| *shape)).collect();
-    shapes.sort_unstable();
-    shapes.dedup();
-    let count = shapes.len();
-    let source = filtered.parameter(filter.source.0);
-    let from = filtered.parameter(filter.date_from.instant());
-    let to = filtered.parameter(filter.date_to.instant());
-    let shapes = filtered.parameter(shapes);
-    let (mut numbers, mut pairs) = (String::new(), String::new());
-    for (at, column) in columns.iter().enumerate() {
-        let _ = write!(numbers, ", {} AS n{at}", number(column, count, filtered));
-        let _ = write!(pairs, ", min(n{at}), max(n{at})");
+/// The instants between which the measurements of mixed buckets lie.
+fn again(mixed: &[(PrimitiveDateTime, Range)]) -> Vec<Range> {
+    let ranges = mixed.iter().map(|(_, range)| *range);
+    match mixed.len() > MIXED_ONE_BY_ONE {
+        true => ranges.reduce(|a, b| Range(a.0.min(b.0), a.1.max(b.1))).into_iter().collect(),
+        false => ranges.collect(),
     }
-    let limit = filtered.parameter(limit);
-    // No measurement is older than 1970, so every bucket begins at or after the origin.
-    format!(
-        "SELECT bucket, (extract(epoch FROM zone) / 60)::smallint, min(time){pairs} FROM ( \
-            SELECT date_bin('{stride}', m.local_time, '1970-01-01') AS bucket, \
-                m.local_time - (m.time AT TIME ZONE interval '0') AS zone, m.time{numbers} \
-            FROM measurements m \
-            WHERE m.tenant = $1 AND m.source = {source} AND m.time >= {from} AND m.time <= {to} \
-                AND m.shape = ANY({shapes}) \
-            OFFSET 0 \
-         ) measured GROUP BY bucket, zone LIMIT {limit}"
-    )
 }
 
-/// The number of a column in a row, or null.
-fn number(column: &Column, shapes: usize, filtered: &mut Filtered) -> String {
+/// From the first to the last instant.
+#[derive(Clone, Copy)]
+struct Range(OffsetDateTime, OffsetDateTime);
+
+/// How the offset of a bucket is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Offsets {
+    /// By what its first and its last measurements say, which costs little: devices should send one offset (document 2).
+    ///
+    /// The first instant and the first time the clock showed are an offset apart, the last ones too. Where both are the same
+    /// offset, that is the one of the first measurement: were it another, then some later measurement would show an earlier
+    /// time than the first, and the last instant and the last time shown would have to be off by the same minutes. No
+    /// clock that is set once within a bucket does that: it would have to be set to and fro. Where they are not the same,
+    /// the offset is null.
+    Assumed,
+    /// By grouping by it, which costs a third more.
+    Exact,
+}
+
+/// Which measurements are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// All of a range.
+    Whole,
+    /// Those with this id or a later one, which are few in the whole tenant: then they are found by their ids.
+    SinceFew(i64),
+    /// The same where they are many: then they are looked for among those of the source. The planner must not know the id,
+    /// for what arrived since it last counted it takes for nothing and would read the whole fleet's.
+    SinceMany(i64),
+    /// Those before this id, of the hours that the range begins in the middle of.
+    CutAtFrom(i64),
+    /// Those before this id, of the hours that the range ends in the middle of.
+    CutAtTo(i64),
+}
+
+/// What one read needs.
+struct Read<'a> {
+    moment: &'a Transaction<'a>,
+    tenant: &'a TenantId,
+    filter: &'a SeriesFilter,
+    aggregation: Aggregation,
+    columns: &'a [Column],
+    most: usize,
+}
+
+impl Read<'_> {
+    fn range(&self) -> Range {
+        Range(self.filter.date_from.instant(), self.filter.date_to.instant())
+    }
+
+    /// Adds what measurements say; gives how many there are.
+    async fn read_measurements(&self, values: &mut SeriesValues) -> Result<i64> {
+        let (mut mixed, mut met) = (Vec::new(), 0);
+        for row in &self.measured(Part::Whole, Offsets::Assumed, self.range()).await? {
+            let span = Range(row.try_get(2)?, row.try_get(3)?);
+            met += row.try_get::<_, i64>(4)?;
+            match row.try_get(1)? {
+                Some(zone) => add(row, zone, self.columns, self.filter, values)?,
+                None => mixed.push((row.try_get(0)?, span)),
+            }
+        }
+        for range in again(&mixed) {
+            for row in &self.measured(Part::Whole, Offsets::Exact, range).await? {
+                let bucket: PrimitiveDateTime = row.try_get(0)?;
+                if mixed.iter().any(|(mixed, _)| *mixed == bucket) {
+                    add(row, row.try_get(1)?, self.columns, self.filter, values)?;
+                }
+            }
+        }
+        Ok(met)
+    }
+
+    /// Adds what rollups say of the hours that lie in the range as a whole, and what measurements say of the others and of
+    /// what is not rolled up; gives how much of that there is. The least of parts is the least of all, so the parts may
+    /// overlap.
+    async fn read_rollups(&self, rolled: i64, values: &mut SeriesValues) -> Result<i64> {
+        let Range(from, to) = self.range();
+        let hour = time::Duration::HOUR;
+        let mut met = 0;
+        let since = match measurement_rollups::are_few_since(self.moment, self.tenant, rolled).await? {
+            true => Part::SinceFew(rolled),
+            false => Part::SinceMany(rolled),
+        };
+        for row in &self.rolled_up().await? {
+            add(row, row.try_get(1)?, self.columns, self.filter, values)?;
+        }
+        for (part, range) in [
+            (since, Range(from, to)),
+            (Part::CutAtFrom(rolled), Range(from, to.min(from.saturating_add(hour)))),
+            (Part::CutAtTo(rolled), Range(from.max(to.saturating_sub(hour)), to)),
+        ] {
+            for row in &self.measured(part, Offsets::Exact, range).await? {
+                if part == since {
+                    met += row.try_get::<_, i64>(4)?;
+                }
+                add(row, row.try_get(1)?, self.columns, self.filter, values)?;
+            }
+        }
+        Ok(met)
+    }
+
+    async fn measured(&self, part: Part, offsets: Offsets, range: Range) -> Result<Vec<Row>> {
+        let mut filtered = Filtered::new("", "m.tenant", self.tenant.as_str());
+        let statement = self.statement(part, offsets, range, &mut filtered);
+        self.rows(&statement, &filtered).await
+    }
+
+    async fn rolled_up(&self) -> Result<Vec<Row>> {
+        let mut filtered = Filtered::new("", "m.tenant", self.tenant.as_str());
+        let statement = self.statement_of_rollups(&mut filtered);
+        self.rows(&statement, &filtered).await
+    }
+
+    async fn rows(&self, statement: &str, filtered: &Filtered) -> Result<Vec<Row>> {
+        let rows = self.moment.query(statement, &filtered.parameters()).await?;
+        match rows.len() > self.most {
+            true => Err(too_large(SERIES_CELLS)),
+            false => Ok(rows),
+        }
+    }
+
+    fn stride(&self) -> &'static str {
+        match self.aggregation {
+            Aggregation::Daily => "1 day",
+            Aggregation::Hourly => "1 hour",
+            Aggregation::Minutely => "1 minute",
+        }
+    }
+
+    /// The condition on the shape, and how many shapes there are.
+    fn of_shapes(&self, filtered: &mut Filtered) -> (String, usize) {
+        let mut shapes: Vec<i64> =
+            self.columns.iter().flat_map(|column| column.places.iter().map(|(shape, ..)| *shape)).collect();
+        shapes.sort_unstable();
+        shapes.dedup();
+        match *shapes {
+            // Compared at once, not looked for in a list.
+            [shape] => (format!("m.shape = {}", filtered.parameter(shape)), 1),
+            _ => {
+                let count = shapes.len();
+                (format!("m.shape = ANY({})", filtered.parameter(shapes)), count)
+            }
+        }
+    }
+
+    /// Buckets and offsets are worked out below the grouping, and `OFFSET 0` keeps them there: each number is taken out of
+    /// its row once, not once for the least and once for the greatest.
+    fn statement(&self, part: Part, offsets: Offsets, range: Range, filtered: &mut Filtered) -> String {
+        let stride = self.stride();
+        let source = filtered.parameter(self.filter.source.0);
+        let (from, to) = (filtered.parameter(range.0), filtered.parameter(range.1));
+        let (of_shapes, count) = self.of_shapes(filtered);
+        // The instant at which the hour of the device's clock began.
+        let hour = "m.time - (m.local_time - date_bin('1 hour', m.local_time, '1970-01-01'))";
+        let of_part = match part {
+            Part::Whole => String::new(),
+            Part::SinceFew(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
+            Part::SinceMany(rolled) => {
+                format!(" AND m.id >= (SELECT {}::bigint)", filtered.parameter(rolled))
+            }
+            Part::CutAtFrom(rolled) => {
+                format!(" AND m.id < {} AND {hour} < {from}", filtered.parameter(rolled))
+            }
+            Part::CutAtTo(rolled) => {
+                format!(" AND m.id < {} AND {hour} > {to} - interval '1 hour'", filtered.parameter(rolled))
+            }
+        };
+        let (mut numbers, mut pairs) = (String::new(), String::new());
+        for (at, column) in self.columns.iter().enumerate() {
+            let _ = write!(numbers, ", {} AS n{at}", number(column, count, "readings", filtered));
+            let _ = write!(pairs, ", min(n{at}), max(n{at})");
+        }
+        let (below, zone, by) = match offsets {
+            Offsets::Assumed => ("m.local_time", ASSUMED, "bucket"),
+            Offsets::Exact => ("m.local_time - (m.time AT TIME ZONE 'UTC') AS zone", "zone", "bucket, zone"),
+        };
+        let limit = filtered.parameter(self.most as i64 + 1);
+        // No measurement is older than 1970, so every bucket begins at or after the origin.
+        format!(
+            "SELECT bucket, (extract(epoch FROM {zone}) / 60)::smallint, min(time), max(time), count(*){pairs} FROM ( \
+                SELECT date_bin('{stride}', m.local_time, '1970-01-01') AS bucket, m.time, {below}{numbers} \
+                FROM measurements m \
+                WHERE m.tenant = $1 AND m.source = {source} AND m.time >= {from}::timestamptz \
+                    AND m.time <= {to}::timestamptz AND {of_shapes}{of_part} \
+                OFFSET 0 \
+             ) measured GROUP BY {by} LIMIT {limit}"
+        )
+    }
+
+    /// The same columns from the rollups of the hours that lie in the range from begin to end.
+    fn statement_of_rollups(&self, filtered: &mut Filtered) -> String {
+        let stride = self.stride();
+        let Range(from, to) = self.range();
+        let utc = |instant: OffsetDateTime| PrimitiveDateTime::new(instant.date(), instant.time());
+        let source = filtered.parameter(self.filter.source.0);
+        let (from, to) = (filtered.parameter(utc(from)), filtered.parameter(utc(to)));
+        let (of_shapes, count) = self.of_shapes(filtered);
+        let mut pairs = String::new();
+        for column in self.columns {
+            let _ = write!(pairs, ", min({})", number(column, count, "least", filtered));
+            let _ = write!(pairs, ", max({})", number(column, count, "greatest", filtered));
+        }
+        let limit = filtered.parameter(self.most as i64 + 1);
+        let began = "m.hour - make_interval(mins => m.zone)";
+        // No clock is further than 14 hours from UTC, so the index is asked for a day more.
+        format!(
+            "SELECT date_bin('{stride}', m.hour, '1970-01-01') AS bucket, m.zone, min(m.first_time), \
+                max(m.first_time), 0::bigint{pairs} \
+             FROM measurement_rollups m \
+             WHERE m.tenant = $1 AND m.source = {source} AND {of_shapes} \
+                AND m.hour >= {from}::timestamp - interval '1 day' AND m.hour <= {to}::timestamp + interval '1 day' \
+                AND {began} >= {from}::timestamp AND {began} <= {to}::timestamp - interval '1 hour' \
+             GROUP BY bucket, m.zone LIMIT {limit}"
+        )
+    }
+}
+
+/// The offset of a bucket, or null where its two ends do not agree.
+const ASSUMED: &str = "CASE WHEN max(local_time) - min(local_time) = max(time) - min(time) \
+    THEN min(local_time) - (min(time) AT TIME ZONE 'UTC') END";
+
+/// The number of a column in an array of a row, or null.
+fn number(column: &Column, shapes: usize, of: &str, filtered: &mut Filtered) -> String {
     let mut by_place: BTreeMap<(usize, bool), Vec<i64>> = BTreeMap::new();
     for (shape, at, is_wide) in &column.places {
         by_place.entry((*at, *is_wide)).or_default().push(*shape);
     }
     let element = |(at, is_wide): (usize, bool)| match is_wide {
-        true => format!("m.wide_readings[{}]", at + 1),
-        false => format!("m.readings[{}]", at + 1),
+        true => format!("m.wide_{of}[{}]", at + 1),
+        false => format!("m.{of}[{}]", at + 1),
     };
     if by_place.len() == 1 && column.places.len() == shapes {
         // All rows that are read have it in one place.
@@ -127,9 +330,15 @@ fn number(column: &Column, shapes: usize, filtered: &mut Filtered) -> String {
     case + " END"
 }
 
-fn add(row: &Row, columns: &[Column], filter: &SeriesFilter, values: &mut SeriesValues) -> Result<()> {
-    let (bucket, zone): (PrimitiveDateTime, i16) = (row.try_get(0)?, row.try_get(1)?);
-    let first: OffsetDateTime = row.try_get(2)?;
+/// Adds the bucket of a row.
+fn add(
+    row: &Row,
+    zone: i16,
+    columns: &[Column],
+    filter: &SeriesFilter,
+    values: &mut SeriesValues,
+) -> Result<()> {
+    let (bucket, first): (PrimitiveDateTime, OffsetDateTime) = (row.try_get(0)?, row.try_get(2)?);
     let start = bucket.assume_utc();
     let place = Place {
         slot: start.unix_timestamp(),
@@ -139,7 +348,7 @@ fn add(row: &Row, columns: &[Column], filter: &SeriesFilter, values: &mut Series
         key: Timestamp::stored(start - time::Duration::minutes(zone.into()), zone),
     };
     for (at, column) in columns.iter().enumerate() {
-        let (min, max): (Option<f64>, Option<f64>) = (row.try_get(3 + 2 * at)?, row.try_get(4 + 2 * at)?);
+        let (min, max): (Option<f64>, Option<f64>) = (row.try_get(5 + 2 * at)?, row.try_get(6 + 2 * at)?);
         if let (Some(min), Some(max)) = (min, max) {
             let conversion = filter.units.zip(column.unit.as_deref());
             let conversion = conversion.and_then(|(system, unit)| system.conversion(unit));

@@ -7,6 +7,7 @@ use deadpool_postgres::Client;
 
 use super::Database;
 use super::filter::Filtered;
+use super::measurement_rollups;
 use super::measurement_rows::{INDEXED, completed, indexed};
 use super::time_walk::{Span, Table, TimeWalk};
 use super::walk::Window;
@@ -17,6 +18,7 @@ use crate::model::measurement::{Measurement, MeasurementFilter};
 use crate::model::page::{Page, PageRequest, Position};
 
 const LIST_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_shapes.sql");
+const LIST_SOURCES: &str = include_str!("../../../sql/queries/measurements/list_sources.sql");
 const DELETE_MANY: &str = include_str!("../../../sql/queries/measurements/delete_many.sql");
 
 /// Measurements deleted in one transaction.
@@ -90,7 +92,7 @@ pub(crate) async fn delete_next(
     if deletion.is_over {
         return Ok(None);
     }
-    let client = database.reader().await?;
+    let mut client = database.reader().await?;
     let (ids, next) = {
         let conditions =
             |filtered: &mut Filtered| conditions(deletion.shapes.as_deref(), Some(deletion.before), filtered);
@@ -106,7 +108,7 @@ pub(crate) async fn delete_next(
         }
     };
     (deletion.after, deletion.is_over) = (next, next.is_none());
-    Ok(Some(delete_measurements(&client, tenant, &ids).await?))
+    Ok(Some(delete_measurements(&mut client, tenant, &ids).await?))
 }
 
 /// Deletes one measurement; says whether it was still there.
@@ -118,20 +120,27 @@ pub(crate) async fn delete_measurement(
     tenant: &TenantId,
     id: MeasurementId,
 ) -> Result<bool> {
-    let client = database.reader().await?;
-    Ok(!delete_measurements(&client, tenant, &[id.0]).await?.is_empty())
+    let mut client = database.reader().await?;
+    Ok(!delete_measurements(&mut client, tenant, &[id.0]).await?.is_empty())
 }
 
+/// Deletes measurements, and the rollups of their sources in the same transaction.
 async fn delete_measurements(
-    client: &Client,
+    client: &mut Client,
     tenant: &TenantId,
     ids: &[i64],
 ) -> Result<Vec<(MeasurementId, ManagedObjectId)>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let statement = client.prepare_cached(DELETE_MANY).await?;
-    let gone = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let transaction = client.transaction().await?;
+    let statement = transaction.prepare_cached(LIST_SOURCES).await?;
+    let sources = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let sources: Vec<i64> = sources.iter().map(|row| row.get(0)).collect();
+    measurement_rollups::forget(&transaction, tenant, &sources).await?;
+    let statement = transaction.prepare_cached(DELETE_MANY).await?;
+    let gone = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    transaction.commit().await?;
     Ok(gone.iter().map(|row| (MeasurementId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
 }
 

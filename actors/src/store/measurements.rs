@@ -8,7 +8,7 @@ use deadpool_postgres::Transaction;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
-use super::{Database, until_uncontended};
+use super::{Database, measurement_rollups, until_uncontended};
 use crate::error::Result;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::measurement::Measurement;
@@ -243,15 +243,20 @@ pub(crate) async fn delete_of_sources(
 ) -> Result<()> {
     let ids: Vec<i64> = sources.iter().map(|id| id.0).collect();
     let delete = async || {
-        let client = database.loader().await?;
-        let statement = client.prepare_cached(DELETE_OF_SOURCES).await?;
-        Ok(client.execute(&statement, &[&tenant.as_str(), &ids, &DELETED_AT_ONCE]).await?)
+        let mut client = database.loader().await?;
+        let transaction = client.transaction().await?;
+        measurement_rollups::forget(&transaction, tenant, &ids).await?;
+        let statement = transaction.prepare_cached(DELETE_OF_SOURCES).await?;
+        let gone = transaction.execute(&statement, &[&tenant.as_str(), &ids, &DELETED_AT_ONCE]).await?;
+        transaction.commit().await?;
+        Ok(gone)
     };
     while until_uncontended(&delete).await? == DELETED_AT_ONCE as u64 {}
     Ok(())
 }
 
-/// Deletes what is left of the measurements of sources, in the transaction that has locked and will delete these.
+/// Deletes what is left of the measurements of sources, in the transaction that has locked and will delete these; rollups go
+/// with them.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

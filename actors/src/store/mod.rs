@@ -23,6 +23,7 @@ pub mod managed_objects;
 mod measurement_buckets;
 pub mod measurement_collection;
 pub mod measurement_partitions;
+mod measurement_rollups;
 pub mod measurement_rows;
 pub mod measurement_series;
 pub(crate) mod measurement_shapes;
@@ -50,6 +51,7 @@ use tokio_postgres::{Config, NoTls};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use access::RecentSources;
+use measurement_rollups::Rollups;
 use measurement_shapes::Shapes;
 
 /// How many connections a server may use beside one per writer.
@@ -70,6 +72,7 @@ pub struct Database {
     reachable: Arc<AtomicBool>,
     statement_timeout: Duration,
     shapes: Arc<Shapes>,
+    rollups: Arc<Rollups>,
     recent_sources: Arc<RecentSources>,
 }
 
@@ -107,6 +110,7 @@ impl Database {
             reachable: Arc::new(AtomicBool::new(true)),
             statement_timeout: limits.statement_timeout,
             shapes: Arc::default(),
+            rollups: Arc::new(Rollups::new(limits)),
             recent_sources: Arc::default(),
         })
     }
@@ -153,6 +157,11 @@ impl Database {
     /// The shapes of measurements this process has met.
     pub(crate) fn shapes(&self) -> &Shapes {
         &self.shapes
+    }
+
+    /// What this process knows of rollups of measurements.
+    pub(crate) fn rollups(&self) -> &Rollups {
+        &self.rollups
     }
 
     /// How long one request may read.

@@ -11,8 +11,16 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 7] =
-    ["managed_objects", "alarms", "events", "links", "external_ids", "audit_records", "users"];
+const LARGE: [&str; 8] = [
+    "managed_objects",
+    "alarms",
+    "events",
+    "links",
+    "external_ids",
+    "audit_records",
+    "users",
+    "measurement_rollups",
+];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
 const ROWS: f64 = 20_001.0;
 /// The same where no index knows the filters, and windows grow.
@@ -74,6 +82,12 @@ BEGIN
     SELECT 'main', first_id(now()) + n, 1009 + n % 10000 * 10, now() - make_interval(secs => n),
         now() - make_interval(secs => n), CASE n % 20000 WHEN 1 THEN 0 ELSE n % 47 + 1 END, ARRAY[n]
     FROM generate_series(1, 100000) n;
+    INSERT INTO measurement_rollup_marks (tenant, source, rolled)
+    SELECT 'main', 1009 + n * 10, first_id(now()) + 99000 FROM generate_series(0, 99) n;
+    INSERT INTO measurement_rollups (tenant, source, shape, hour, zone, first_time, least, greatest)
+    SELECT 'main', 1009 + n % 100 * 10, 47, '2024-01-01'::timestamp + make_interval(hours => n / 100), 0,
+        '2024-01-01'::timestamptz + make_interval(hours => n / 100), ARRAY[n], ARRAY[n]
+    FROM generate_series(0, 99999) n;
     INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, changes, created_at)
     SELECT 'main', n, 'Alarm', 'Alarm updated', now() - make_interval(secs => n), 'x', (n % 5000)::text,
         'operator' || n % 100, 'minor', '[]', now()
@@ -88,7 +102,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 83] = [
+const LISTS: [&str; 85] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -166,6 +180,8 @@ const LISTS: [&str; 83] = [
     "/measurement/measurements?dateFrom=2020-01-01&dateTo=2020-01-02",
     "/measurement/measurements/series?source=1009&dateFrom=2020-01-01&dateTo=2100-01-01",
     "/measurement/measurements/series?source=1009&dateFrom=2020-01-01&dateTo=2100-01-01&aggregationType=DAILY",
+    "/measurement/measurements/series?source=1009&dateFrom=2024-01-01&dateTo=2025-01-01&aggregationType=HOURLY",
+    "/measurement/measurements/series?source=2009&dateFrom=2020-01-01&dateTo=2100-01-01&aggregationType=DAILY",
     "/inventory/managedObjects/1009/supportedMeasurements",
     "/inventory/managedObjects/1009/supportedSeries",
     "/audit/auditRecords?source=77",

@@ -74,6 +74,34 @@ async fn bucket_of_several_offsets_has_that_of_its_first_measurement() {
 }
 
 #[tokio::test]
+async fn each_of_many_buckets_of_several_offsets_has_that_of_its_first_measurement() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    // Of every second hour the clock is set back in the middle; the first ten hours begin with one offset, then they vary.
+    let mut expected = serde_json::Map::new();
+    for hour in 0..20 {
+        let offset = ["+02:00", "+05:30", "-03:00"][if hour < 10 { 0 } else { hour % 3 }];
+        let day = format!("2024-03-{:02}T12", hour + 1);
+        measure(&admin, &device, &format!("{day}:00:00{offset}"), 5).await;
+        measure(&admin, &device, &format!("{day}:59:00{offset}"), 7).await;
+        if hour % 2 == 0 {
+            measure(&admin, &device, &format!("{day}:30:00-08:00"), hour as i64 * 10).await;
+        }
+        let (least, most) = match hour {
+            0 => (0, 7),
+            even if even % 2 == 0 => (5, even as i64 * 10),
+            _ => (5, 7),
+        };
+        expected.insert(format!("{day}:00:00.000{offset}"), json!([{"min": least, "max": most}]));
+    }
+
+    let hourly = admin.read(&series_of(&device, "&aggregationType=HOURLY")).await;
+
+    assert_eq!(hourly["values"], Value::Object(expected));
+}
+
+#[tokio::test]
 async fn times_from_1970_to_9999_and_offsets_to_14_hours_have_buckets() {
     let server = TestServer::start().await;
     let admin = server.admin();

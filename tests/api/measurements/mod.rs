@@ -11,6 +11,7 @@ mod numbers;
 mod partitions;
 mod permissions;
 mod races;
+mod rollups;
 mod series;
 mod units;
 

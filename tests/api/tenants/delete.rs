@@ -51,6 +51,10 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO source_shapes (tenant, source, shape, first) VALUES ($1, 1, 1, 1)",
         "INSERT INTO measurements (tenant, id, source, time, local_time, shape, readings) \
             SELECT $1, n, 1, now(), now()::timestamp, 1, '{1}' FROM generate_series(1, 4500) n",
+        "INSERT INTO measurement_rollup_marks (tenant, source, rolled) \
+            SELECT $1, n, 1 FROM generate_series(1, 2500) n",
+        "INSERT INTO measurement_rollups (tenant, source, shape, hour, zone, first_time, least, greatest) \
+            SELECT $1, 1, n, now()::timestamp, 0, now(), '{1}', '{1}' FROM generate_series(1, 4500) n",
         "INSERT INTO availability (tenant, device, response_interval, last_message, counted_from) \
             SELECT $1, n, 0, now(), now() FROM generate_series(1, 2500) n",
         "INSERT INTO presence (tenant, user_name, process, connected_until) \
