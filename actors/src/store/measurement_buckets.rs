@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use deadpool_postgres::Transaction;
-use time::{OffsetDateTime, PrimitiveDateTime};
+use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::Database;
@@ -281,7 +281,11 @@ impl Read<'_> {
     fn statement_of_rollups(&self, filtered: &mut Filtered) -> String {
         let stride = self.stride();
         let Range(from, to) = self.range();
-        let utc = |instant: OffsetDateTime| PrimitiveDateTime::new(instant.date(), instant.time());
+        // A bound comes with the offset it was asked with.
+        let utc = |instant: OffsetDateTime| {
+            let instant = instant.to_offset(UtcOffset::UTC);
+            PrimitiveDateTime::new(instant.date(), instant.time())
+        };
         let source = filtered.parameter(self.filter.source.0);
         let (from, to) = (filtered.parameter(utc(from)), filtered.parameter(utc(to)));
         let (of_shapes, count) = self.of_shapes(filtered);
