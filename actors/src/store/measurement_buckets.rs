@@ -1,7 +1,9 @@
 //! Series by buckets: the least and the greatest number of each day, hour or minute (G-07).
 //!
 //! PostgreSQL reads the range from the index of sources and groups it while it reads, by the bucket of the device's clock.
-//! A plan for several processes is no faster and takes processors from the writers, so none is asked for. Numbers are doubles here, also those that were sent with more digits than a double holds.
+//! A plan for several processes is no faster and takes processors from the writers, so none is asked for. Of a source that
+//! is rolled up, days and hours are put together from its rollups ([`measurement_rollups`]) and from the few measurements
+//! that are not in them. Numbers are doubles here, also those that were sent with more digits than a double holds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -103,7 +105,7 @@ enum Offsets {
     /// clock that is set once within a bucket does that: it would have to be set to and fro. Where they are not the same,
     /// the offset is null.
     Assumed,
-    /// By grouping by it, which costs a third more.
+    /// By grouping by it as well: works an interval out for each measurement.
     Exact,
 }
 
