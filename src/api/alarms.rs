@@ -5,10 +5,9 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
 use platform_actors::model::access::{Api, Authority, Ownership, Permission};
-use platform_actors::model::alarm::{
-    AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, TimeOrder, bulk_status,
-};
+use platform_actors::model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
 use platform_actors::model::id::{AlarmId, ManagedObjectId};
+use platform_actors::model::page::TimeOrder;
 use platform_actors::model::role;
 use platform_actors::store;
 use platform_actors::store::bulk_alarm_updates::NewBulkAlarmUpdate;

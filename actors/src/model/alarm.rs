@@ -2,14 +2,14 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::model::audit_record::AttributeChange;
-use crate::model::body::{Body, MAX_SHORT_TEXT, text};
+use crate::model::body::{Body, MAX_SHORT_TEXT, missing, source_id};
 use crate::model::fragments::Fragments;
 use crate::model::id::{AlarmId, ManagedObjectId};
 use crate::model::links::Linked;
+use crate::model::page::TimeOrder;
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 
@@ -248,28 +248,6 @@ impl NewAlarm {
     }
 }
 
-/// Says which mandatory members are absent (E-01, E-05).
-pub fn missing(members: &[(&str, bool)]) -> Error {
-    let names: Vec<&str> = members.iter().filter(|(_, missing)| *missing).map(|(name, _)| *name).collect();
-    Error::Invalid(format!("Following mandatory fields should be included: {}", names.join(",")))
-}
-
-/// Reads `source`: an object with an `id` that is a string or a number (C-13).
-pub(crate) fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
-    #[derive(serde::Deserialize)]
-    struct Source<'a> {
-        #[serde(borrow)]
-        id: &'a RawValue,
-    }
-    let source: Source<'_> = serde_json::from_str(raw.get())
-        .map_err(|_| Error::invalid_value("source", raw.get(), "an object with an id"))?;
-    let id = match source.id.get().starts_with('"') {
-        true => text("source.id", source.id, 64)?,
-        false => source.id.get().to_owned(),
-    };
-    ManagedObjectId::parse(&id).map_err(|_| Error::unknown_source(id))
-}
-
 /// Body of `PUT /alarm/alarms/<id>`: only text, status, severity and fragments change, the rest is ignored.
 #[derive(Debug, Clone)]
 pub struct AlarmPatch {
@@ -348,16 +326,6 @@ pub struct AlarmFilter {
     pub date_to: Option<Timestamp>,
     /// Newest first unless reverted.
     pub order: TimeOrder,
-}
-
-/// In which order a time series is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum TimeOrder {
-    /// Newest `time` first, ties by descending id (P-06).
-    #[default]
-    NewestFirst,
-    /// The other way round (`revert=true`).
-    OldestFirst,
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::model::alarm::{TimeOrder, missing};
-use crate::model::body::{Body, MAX_SHORT_TEXT, text};
+use crate::model::body::{Body, MAX_SHORT_TEXT, missing, text};
 use crate::model::fragments::{FragmentChange, Fragments};
 use crate::model::id::{AuditRecordId, ManagedObjectId, TenantId};
 use crate::model::links::Linked;
+use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 
 /// Bytes of a record's text.

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_JSON_DEPTH, MAX_NUMBER_LENGTH};
 use crate::model::fragments::Fragments;
+use crate::model::id::ManagedObjectId;
 use crate::model::timestamp::Timestamp;
 
 /// Bytes of UTF-8 a short text such as a type, a name or a fragment name may have; index entries must fit a page.
@@ -120,6 +121,28 @@ pub fn text(name: &str, raw: &RawValue, max: usize) -> Result<String> {
         true => Ok(text),
         false => Err(Error::invalid_value(name, text, &format!("at most {max} bytes"))),
     }
+}
+
+/// Says which mandatory members are absent (E-01, E-05).
+pub fn missing(members: &[(&str, bool)]) -> Error {
+    let names: Vec<&str> = members.iter().filter(|(_, missing)| *missing).map(|(name, _)| *name).collect();
+    Error::Invalid(format!("Following mandatory fields should be included: {}", names.join(",")))
+}
+
+/// Reads `source`: an object with an `id` that is a string or a number (C-13).
+pub(crate) fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
+    #[derive(serde::Deserialize)]
+    struct Source<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
+    let source: Source<'_> = serde_json::from_str(raw.get())
+        .map_err(|_| Error::invalid_value("source", raw.get(), "an object with an id"))?;
+    let id = match source.id.get().starts_with('"') {
+        true => text("source.id", source.id, 64)?,
+        false => source.id.get().to_owned(),
+    };
+    ManagedObjectId::parse(&id).map_err(|_| Error::unknown_source(id))
 }
 
 /// Refuses what neither PostgreSQL nor a later reader could hold: nesting beyond 100, NUL, half surrogates, and

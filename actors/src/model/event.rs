@@ -4,12 +4,12 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::error::Result;
-use crate::model::alarm::{TimeOrder, missing, source_id};
-use crate::model::body::{Body, MAX_SHORT_TEXT};
+use crate::model::body::{Body, MAX_SHORT_TEXT, missing, source_id};
 use crate::model::event_binary::Content;
 use crate::model::fragments::Fragments;
 use crate::model::id::{EventId, ManagedObjectId};
 use crate::model::links::Linked;
+use crate::model::page::TimeOrder;
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 

@@ -5,8 +5,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::error::{Error, Result};
-use crate::model::alarm::missing;
-use crate::model::body::{Body, MAX_SHORT_TEXT};
+use crate::model::body::{Body, MAX_SHORT_TEXT, missing};
 use crate::model::id::ManagedObjectId;
 use crate::model::links::Linked;
 

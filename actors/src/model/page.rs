@@ -184,3 +184,23 @@ impl PageRequest {
         }
     }
 }
+
+/// In which order a time series is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeOrder {
+    /// Newest `time` first, ties by descending id (P-06).
+    #[default]
+    NewestFirst,
+    /// The other way round (`revert=true`).
+    OldestFirst,
+}
+
+impl TimeOrder {
+    /// The other one.
+    pub fn reversed(self) -> Self {
+        match self {
+            Self::NewestFirst => Self::OldestFirst,
+            Self::OldestFirst => Self::NewestFirst,
+        }
+    }
+}

@@ -5,9 +5,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::model::alarm::missing;
 use crate::model::alarm_mapping::AlarmMapping;
-use crate::model::body::{Body, text};
+use crate::model::body::{Body, missing, text};
 use crate::model::links::Linked;
 
 /// Characters of a category or a key (Z-04).

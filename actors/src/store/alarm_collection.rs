@@ -8,9 +8,9 @@ use super::filter::Filtered;
 use super::time_walk::{Span, Table, TimeWalk};
 use crate::error::Result;
 use crate::model::access::Authority;
-use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, TimeOrder};
+use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus};
 use crate::model::id::TenantId;
-use crate::model::page::{Page, PageRequest, Position};
+use crate::model::page::{Page, PageRequest, Position, TimeOrder};
 
 const ALARMS: Table = Table {
     from: "alarms a",

@@ -9,10 +9,9 @@ use super::Database;
 use super::alarms::fragments;
 use super::filter::{Filtered, Order, page_of};
 use crate::error::{Error, Noun, Result};
-use crate::model::alarm::TimeOrder;
 use crate::model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
 use crate::model::id::{AuditRecordId, TenantId};
-use crate::model::page::{Page, PageRequest, Position};
+use crate::model::page::{Page, PageRequest, Position, TimeOrder};
 use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/audit_records/insert.sql");

@@ -18,10 +18,10 @@ use super::alarm_collection::{Part, list_ids};
 use super::alarms::from_row;
 use super::{Database, until_uncontended};
 use crate::error::{Error, Result};
-use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity, TimeOrder};
+use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
 use crate::model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
 use crate::model::links::Links;
-use crate::model::page::Position;
+use crate::model::page::{Position, TimeOrder};
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 

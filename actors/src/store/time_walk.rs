@@ -13,9 +13,8 @@ use super::filter::{Filtered, page_of};
 use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
 use crate::error::{Error, Result};
 use crate::model::access::{Authority, Grants};
-use crate::model::alarm::TimeOrder;
 use crate::model::id::{ManagedObjectId, TenantId};
-use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
+use crate::model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 

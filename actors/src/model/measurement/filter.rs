@@ -1,7 +1,7 @@
 //! Which measurements are meant: query parameters of the collection (G-04).
 
-use crate::model::alarm::TimeOrder;
 use crate::model::id::ManagedObjectId;
+use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 
 /// Filters of the collection; used to list, count and delete alike (G-01).

@@ -20,8 +20,7 @@ pub(crate) use series::{Pair, Place, too_large};
 pub use shape::{Number, Series, Shape, ValueFragment};
 
 use crate::error::{Error, Result};
-use crate::model::alarm::{missing, source_id};
-use crate::model::body::{Body, MAX_SHORT_TEXT};
+use crate::model::body::{Body, MAX_SHORT_TEXT, missing, source_id};
 use crate::model::fragments::Fragments;
 use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::links::Linked;

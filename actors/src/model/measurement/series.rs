@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 
 use super::Reading;
 use crate::error::{Error, Result};
-use crate::model::alarm::TimeOrder;
 use crate::model::id::ManagedObjectId;
+use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 use crate::model::units::{Conversion, SystemOfUnits};
 

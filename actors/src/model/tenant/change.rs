@@ -4,8 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{TenantStatus, parse_domain};
 use crate::error::{Error, Result};
-use crate::model::alarm::missing;
-use crate::model::body::{Body, text};
+use crate::model::body::{Body, missing, text};
 use crate::model::id::TenantId;
 use crate::model::user::{parse_password, parse_user_name};
 
