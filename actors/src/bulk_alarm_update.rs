@@ -21,6 +21,7 @@ use tokio::time::timeout;
 use crate::device::{Context as DeviceContext, Pause};
 use crate::error::{Error, Result};
 use crate::hub::Event;
+use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::alarm::AlarmFilter;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::links::Links;
@@ -32,8 +33,6 @@ use crate::store::bulk_alarm_updates::{
 const STEP: i64 = 500;
 /// A step that meets a constraint is tried again with so many times fewer alarms.
 const SHRINK: i64 = 8;
-/// Deletions that one request tells of (B-06).
-const NOTIFIED_DELETIONS: usize = 1000;
 /// How long a step waits for devices to pause. One that is slower is not waited for.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Before a step is tried again that lost against devices.

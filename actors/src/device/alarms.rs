@@ -15,6 +15,7 @@ use crate::model::access::Authority;
 use crate::model::alarm::{Alarm, AlarmPatch, NewAlarm};
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::id::AlarmId;
+use crate::model::links::Links;
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store;
@@ -111,15 +112,19 @@ impl Device {
         }
 
         let Some(stored) = stored else { return Err(Error::unknown_source(self.id)) };
-        if stored.id != Some(id) {
+        Ok(self.tell_raised(Arc::unwrap_or_clone(sent).alarm, stored, &origin.links))
+    }
+
+    /// Publishes what became of an alarm that was sent: it is new, or counted in one that was open already.
+    pub(super) fn tell_raised(&self, sent: Alarm, stored: Alarm, links: &Links) -> Arc<Alarm> {
+        if stored.id != sent.id {
             let alarm = Arc::new(stored);
-            self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
-            return Ok(alarm);
+            self.publish(Event::AlarmUpdated(alarm.clone()), links);
+            return alarm;
         }
-        let sent = Arc::unwrap_or_clone(sent).alarm;
         let alarm = Arc::new(Alarm { source_name: stored.source_name, ..sent });
-        self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
-        Ok(alarm)
+        self.publish(Event::AlarmCreated(alarm.clone()), links);
+        alarm
     }
 
     /// Raises or counts; `None` when there is no such source, it is not the caller's, or it is in maintenance.

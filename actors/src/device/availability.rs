@@ -6,8 +6,7 @@ use actix::prelude::*;
 
 use super::{Device, DeviceActor, UpdateAlarm};
 use crate::error::{Error, Result};
-use crate::hub::Event;
-use crate::model::alarm::{Alarm, AlarmPatch, AlarmStatus, NewAlarm, Severity};
+use crate::model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
 use crate::model::fragments::Fragments;
 use crate::model::id::AlarmId;
 use crate::model::links::Links;
@@ -79,13 +78,8 @@ impl Device {
 
         let stored = self.write_sent(Arc::new(sent)).await?;
 
-        match stored {
-            None => {}
-            Some(stored) if stored.id == Some(id) => {
-                let alarm = Arc::new(Alarm { source_name: stored.source_name, ..raised });
-                self.publish(Event::AlarmCreated(alarm), &links);
-            }
-            Some(stored) => self.publish(Event::AlarmUpdated(Arc::new(stored)), &links),
+        if let Some(stored) = stored {
+            self.tell_raised(raised, stored, &links);
         }
         Ok(())
     }

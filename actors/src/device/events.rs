@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::managed_object::NOTIFIED_DELETIONS;
 use super::{Context, DECISIONS, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub;
+use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::access::Authority;
 use crate::model::event::{Event, EventFilter, EventPatch, NewEvent};
 use crate::model::id::EventId;

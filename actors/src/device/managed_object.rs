@@ -7,6 +7,7 @@ use actix::prelude::*;
 use super::{Context, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::Event;
+use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch, NewManagedObject};
 use crate::model::origin::Origin;
@@ -16,9 +17,6 @@ use crate::store;
 use crate::store::access::Source;
 use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::writer::{Change, Written};
-
-/// Deletions that one request tells of (B-06).
-pub(super) const NOTIFIED_DELETIONS: usize = 1000;
 
 /// A managed object to create.
 #[derive(Debug, Clone)]

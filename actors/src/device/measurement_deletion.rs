@@ -3,6 +3,7 @@
 use super::Context;
 use crate::error::{Error, Noun, Result};
 use crate::hub::Event;
+use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::access::Authority;
 use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::measurement::MeasurementFilter;
@@ -10,9 +11,6 @@ use crate::model::origin::Origin;
 use crate::store::access::{self, Source};
 use crate::store::measurement_collection::{begin_deletion, delete_measurement, delete_next};
 use crate::store::measurement_rows::get_measurement;
-
-/// Deletions that one request tells of (B-06).
-const NOTIFIED_DELETIONS: usize = 1000;
 
 /// Deletes one measurement and publishes DELETE, as the mode says (M-02, M-03): QUIESCENT publishes nothing, TRANSIENT and
 /// CEP delete nothing.

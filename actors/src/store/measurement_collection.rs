@@ -45,7 +45,7 @@ pub async fn list_measurements(
     authority: &Authority,
     page: &PageRequest,
 ) -> Result<Page<Measurement>> {
-    let shapes = shapes(&database.reader().await?, tenant, filter).await?;
+    let shapes = shapes(database, tenant, filter).await?;
     if shapes.as_ref().is_some_and(Vec::is_empty) && matches!(authority, Authority::Role) {
         return Ok(page.empty());
     }
@@ -75,7 +75,7 @@ pub(crate) async fn begin_deletion(
     filter: MeasurementFilter,
     before: i64,
 ) -> Result<Deletion> {
-    let shapes = shapes(&database.reader().await?, tenant, &filter).await?;
+    let shapes = shapes(database, tenant, &filter).await?;
     let is_over = shapes.as_ref().is_some_and(Vec::is_empty);
     Ok(Deletion { filter, shapes, before, after: None, is_over })
 }
@@ -145,10 +145,15 @@ async fn delete_measurements(
 }
 
 /// The shapes the filters ask for; `None` when they ask for none in particular.
-async fn shapes(client: &Client, tenant: &TenantId, filter: &MeasurementFilter) -> Result<Option<Vec<i64>>> {
+async fn shapes(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &MeasurementFilter,
+) -> Result<Option<Vec<i64>>> {
     if !filter.asks_for_shape() {
         return Ok(None);
     }
+    let client = database.reader().await?;
     let statement = client.prepare_cached(LIST_SHAPES).await?;
     let source = filter.source.map(|source| source.0);
     let MeasurementFilter { type_, fragment_type, value_fragment_type, .. } = filter;
