@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
-use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
 use platform_actors::model::id::{AlarmId, ManagedObjectId};
 use platform_actors::model::page::TimeOrder;
@@ -44,7 +44,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// # Errors
 /// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = reading(&caller)?;
+    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
     let media_type = wire.accepted("alarmCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
@@ -69,13 +69,12 @@ pub async fn get(
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = reading(&caller)?;
+    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
     let media_type = wire.accepted("alarm")?;
     let database = edge.platform.database();
     let alarm = store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
-    let by = (&authority, &*caller.user, Ownership::Ignored);
-    let has_fragment = |_: &_, name: &str| alarm.fragments.get(name).is_some();
-    store::access::authorize(database, &caller.tenant, alarm.source, by, has_fragment).await?;
+    let by = (&authority, Ownership::Ignored);
+    caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &alarm, &wire.links()))
 }
 
@@ -101,8 +100,12 @@ pub async fn update(
     let alarm = Arc::new(store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
     let source = alarm.source;
     let message = UpdateAlarm { alarm, patch, origin: Arc::new(origin) };
-    let alarm =
-        edge.platform.tenant(&caller.tenant).ask_device(source, message).await.map_err(|e| gone(e, id))?;
+    let alarm = edge
+        .platform
+        .tenant(&caller.tenant)
+        .ask_device(source, message)
+        .await
+        .map_err(|e| ApiError::gone_with_source(e, Noun::Alarm, id))?;
 
     Ok(reply::updated(&wire, media_type, &alarm, &links))
 }
@@ -160,22 +163,6 @@ pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// By what right the caller reads alarms; ownership does not count.
-fn reading(caller: &Caller) -> Result<Authority> {
-    match caller.authority(role::ALARM_READ, Api::Alarm, Permission::Read) {
-        Authority::Limited(grants) if grants.is_empty() => Err(ApiError::forbidden()),
-        authority => Ok(authority),
-    }
-}
-
-/// An alarm goes with its source: a source that vanished meanwhile means the alarm has.
-fn gone(error: Error, id: AlarmId) -> ApiError {
-    match error {
-        Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(Noun::Alarm, id).into(),
-        other => other.into(),
-    }
-}
-
 /// Reads the filters of A-01; `None` when no alarm can match them.
 fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
     let mut statuses =
@@ -192,10 +179,7 @@ fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
     let with_descendants = query.with_descendants()?;
     let source = query.get("source").map(ManagedObjectId::parse).transpose();
     let severities = query.list("severity").into_iter().map(Severity::parse).collect::<Result<_, _>>()?;
-    let order = match query.flag("revert")? {
-        Some(true) => TimeOrder::OldestFirst,
-        _ => TimeOrder::NewestFirst,
-    };
+    let order = query.time_order(TimeOrder::NewestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     let types = query.list("type").into_iter().map(ToOwned::to_owned).collect();
     // A source that is no id is no error of the caller: it has no alarms.

@@ -74,10 +74,7 @@ pub async fn get(
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = reading(&caller);
-    if matches!(&authority, Authority::Limited(grants) if grants.is_empty()) {
-        return Err(ApiError::forbidden());
-    }
+    let authority = caller.reads(role::AUDIT_READ, Api::Audit)?;
     let media_type = wire.accepted("auditRecord")?;
     let (database, id) = (edge.platform.database(), AuditRecordId::parse(&path)?);
     let record = store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
@@ -129,10 +126,7 @@ async fn authorize(
 
 fn filter(query: &Query) -> Result<AuditRecordFilter> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
-    let order = match query.flag("revert")? {
-        Some(true) => TimeOrder::NewestFirst,
-        _ => TimeOrder::OldestFirst,
-    };
+    let order = query.time_order(TimeOrder::OldestFirst)?;
     Ok(AuditRecordFilter {
         type_: text("type"),
         except_types: None,

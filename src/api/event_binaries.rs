@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{PlaceEventBinary, RemoveEventBinary, Removed};
-use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::binary::{self, Binary};
 use platform_actors::model::body::{Body, missing};
 use platform_actors::model::event::Event;
@@ -32,14 +32,12 @@ const MAX_OBJECT: usize = 64 << 10;
 /// # Errors
 /// 403 without ROLE_EVENT_READ, 404 for an unknown event and for one without a file or with part of one.
 pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.authority(role::EVENT_READ, Api::Event, Permission::Read);
-    if matches!(&authority, Authority::Limited(grants) if grants.is_empty()) {
-        return Err(ApiError::forbidden());
-    }
+    let authority = caller.reads(role::EVENT_READ, Api::Event)?;
     let database = edge.platform.database().clone();
     let id = EventId::parse(&path)?;
     let (event, content) = store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
-    authorize(&caller, &edge, &event, (&authority, Ownership::Ignored)).await?;
+    let has_fragment = |name: &str| event.fragments.get(name).is_some();
+    caller.reaches_data_of(&edge, event.source, (&authority, Ownership::Ignored), has_fragment).await?;
     match content {
         Some(Content::Complete(binary)) => Ok(file::found(database, caller.tenant.clone(), binary)),
         _ => Err(Error::not_found(Noun::EventBinary, id).into()),
@@ -104,7 +102,7 @@ pub async fn remove(
     let source = store::events::get_event(edge.platform.database(), &caller.tenant, event).await?.source;
     let message = RemoveEventBinary { event, which: Removed::Present, origin };
     let removed = edge.platform.tenant(&caller.tenant).ask_device(source, message).await;
-    removed.map_err(|error| gone(error, event))?;
+    removed.map_err(|error| ApiError::gone_with_source(error, Noun::Event, event))?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -125,7 +123,9 @@ impl<'e> Target<'e> {
         let media_type = wire.accepted("event")?;
         let (database, id) = (edge.platform.database(), EventId::parse(path)?);
         let (event, present) = store::events::get_event_with_binary(database, &caller.tenant, id).await?;
-        authorize(&caller, edge, &event, (&origin.authority, Ownership::Counts)).await?;
+        let has_fragment = |name: &str| event.fragments.get(name).is_some();
+        let by = (&origin.authority, Ownership::Counts);
+        caller.reaches_data_of(edge, event.source, by, has_fragment).await?;
         Ok(Self { caller, edge, event, id, present, origin, media_type })
     }
 
@@ -258,7 +258,10 @@ impl Receiver<'_> {
         let message = PlaceEventBinary { event, upload: finished, placement, origin };
         let tenant = self.edge.platform.tenant(&self.caller.tenant);
 
-        let placed = tenant.ask_device(self.source, message).await.map_err(|e| gone(e, event))?;
+        let placed = tenant
+            .ask_device(self.source, message)
+            .await
+            .map_err(|e| ApiError::gone_with_source(e, Noun::Event, event))?;
 
         if stores {
             upload.keep();
@@ -297,24 +300,4 @@ fn content_range(wire: &Wire) -> Result<Option<ContentRange>> {
 fn is_form(wire: &Wire) -> bool {
     let essence = wire.content_type().and_then(|text| text.split(';').next()).unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("multipart/form-data")
-}
-
-async fn authorize(
-    caller: &Caller,
-    edge: &Edge,
-    event: &Event,
-    (authority, ownership): (&Authority, Ownership),
-) -> Result<()> {
-    let by = (authority, &*caller.user, ownership);
-    let has_fragment = |_: &_, name: &str| event.fragments.get(name).is_some();
-    let database = edge.platform.database();
-    Ok(store::access::authorize(database, &caller.tenant, event.source, by, has_fragment).await?)
-}
-
-/// An event goes with its source: a source that vanished meanwhile means the event has.
-fn gone(error: Error, id: EventId) -> ApiError {
-    match error {
-        Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(Noun::Event, id).into(),
-        other => other.into(),
-    }
 }

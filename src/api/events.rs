@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
+use platform_actors::Noun;
 use platform_actors::device::{DeleteEvent, UpdateEvent};
-use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::event::{EventFilter, EventPatch, NewEvent};
 use platform_actors::model::id::{EventId, ManagedObjectId};
 use platform_actors::model::page::TimeOrder;
 use platform_actors::model::role;
 use platform_actors::store;
-use platform_actors::{Error, Noun};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -41,7 +41,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// # Errors
 /// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = reading(&caller)?;
+    let authority = caller.reads(role::EVENT_READ, Api::Event)?;
     let media_type = wire.accepted("eventCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
@@ -66,13 +66,12 @@ pub async fn get(
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = reading(&caller)?;
+    let authority = caller.reads(role::EVENT_READ, Api::Event)?;
     let media_type = wire.accepted("event")?;
     let database = edge.platform.database();
     let event = store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
-    let by = (&authority, &*caller.user, Ownership::Ignored);
-    let has_fragment = |_: &_, name: &str| event.fragments.get(name).is_some();
-    store::access::authorize(database, &caller.tenant, event.source, by, has_fragment).await?;
+    let by = (&authority, Ownership::Ignored);
+    caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &event, &wire.links()))
 }
 
@@ -97,8 +96,12 @@ pub async fn update(
     let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
     let source = event.source;
     let message = UpdateEvent { event, patch, origin: Arc::new(origin) };
-    let event =
-        edge.platform.tenant(&caller.tenant).ask_device(source, message).await.map_err(|e| gone(e, id))?;
+    let event = edge
+        .platform
+        .tenant(&caller.tenant)
+        .ask_device(source, message)
+        .await
+        .map_err(|e| ApiError::gone_with_source(e, Noun::Event, id))?;
 
     Ok(reply::updated(&wire, media_type, &event, &links))
 }
@@ -118,7 +121,11 @@ pub async fn remove(
     let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
     let source = event.source;
     let message = DeleteEvent { event, origin };
-    edge.platform.tenant(&caller.tenant).ask_device(source, message).await.map_err(|e| gone(e, id))?;
+    edge.platform
+        .tenant(&caller.tenant)
+        .ask_device(source, message)
+        .await
+        .map_err(|e| ApiError::gone_with_source(e, Noun::Event, id))?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -137,31 +144,12 @@ pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// By what right the caller reads events; ownership does not count.
-fn reading(caller: &Caller) -> Result<Authority> {
-    match caller.authority(role::EVENT_READ, Api::Event, Permission::Read) {
-        Authority::Limited(grants) if grants.is_empty() => Err(ApiError::forbidden()),
-        authority => Ok(authority),
-    }
-}
-
-/// An event goes with its source: a source that vanished meanwhile means the event has.
-fn gone(error: Error, id: EventId) -> ApiError {
-    match error {
-        Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(Noun::Event, id).into(),
-        other => other.into(),
-    }
-}
-
 /// Reads the filters of V-01; `None` when no event can match them.
 fn filter(query: &Query) -> Result<Option<EventFilter>> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let with_descendants = query.with_descendants()?;
     let source = query.get("source").map(ManagedObjectId::parse).transpose();
-    let order = match query.flag("revert")? {
-        Some(true) => TimeOrder::OldestFirst,
-        _ => TimeOrder::NewestFirst,
-    };
+    let order = query.time_order(TimeOrder::NewestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     // A source that is no id is no error of the caller: it has no events.
     let Ok(source) = source else { return Ok(None) };

@@ -47,10 +47,7 @@ fn filter(wire: &Wire) -> Result<Option<SeriesFilter>> {
     let named = query.pairs().filter(|(name, _)| *name == "series");
     let series = named.map(|(_, value)| SeriesName::parse(value)).collect::<Result<_, _>>()?;
     let aggregation = query.get("aggregationType").map(Aggregation::parse).transpose()?;
-    let order = match query.flag("revert")? {
-        Some(true) => TimeOrder::NewestFirst,
-        _ => TimeOrder::OldestFirst,
-    };
+    let order = query.time_order(TimeOrder::OldestFirst)?;
     let Ok(source) = ManagedObjectId::parse(source) else { return Ok(None) };
     Ok(Some(SeriesFilter { source, date_from, date_to, series, aggregation, order, units }))
 }

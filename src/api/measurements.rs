@@ -107,9 +107,8 @@ pub async fn get(
     let units = wire.system_of_units()?;
     let (database, id) = (edge.platform.database(), MeasurementId::parse(&path)?);
     let measurement = get_measurement(database, &caller.tenant, id).await?;
-    let by = (&authority, &*caller.user, Ownership::Ignored);
-    let has_fragment = |_: &_, name: &str| measurement.has_fragment(name);
-    store::access::authorize(database, &caller.tenant, measurement.source, by, has_fragment).await?;
+    let by = (&authority, Ownership::Ignored);
+    caller.reaches_data_of(&edge, measurement.source, by, |name| measurement.has_fragment(name)).await?;
     Ok(reply::found(media_type, &shown(measurement, units), &wire.links()))
 }
 
@@ -153,10 +152,7 @@ fn shown(measurement: Measurement, units: Option<SystemOfUnits>) -> Measurement 
 /// Reads the filters of G-04; `None` when no measurement can match them.
 fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
-    let order = match query.flag("revert")? {
-        Some(true) => TimeOrder::NewestFirst,
-        _ => TimeOrder::OldestFirst,
-    };
+    let order = query.time_order(TimeOrder::OldestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     if query.get("valueFragmentSeries").is_some() && query.get("valueFragmentType").is_none() {
         let message = "Parameter 'valueFragmentSeries' needs parameter 'valueFragmentType'";

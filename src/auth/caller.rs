@@ -95,7 +95,7 @@ impl Caller {
         }
     }
 
-    /// By what right the caller reads a collection; ownership does not count (I-06, U-12).
+    /// By what right the caller reads data of devices; ownership does not count (I-06, U-12).
     ///
     /// # Errors
     /// `Forbidden` with neither the role nor any such device permission.

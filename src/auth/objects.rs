@@ -26,6 +26,24 @@ impl Caller {
         Ok(store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
     }
 
+    /// Lets a caller through who may read or write something of a managed object, such as one of its alarms: by role, by
+    /// ownership where that counts, or by a device permission for a fragment of that thing.
+    ///
+    /// # Errors
+    /// `Forbidden`; `NotFound` for an unknown object when no role grants all.
+    pub async fn reaches_data_of(
+        &self,
+        edge: &Edge,
+        source: ManagedObjectId,
+        (authority, ownership): (&Authority, Ownership),
+        has_fragment: impl Fn(&str) -> bool,
+    ) -> Result<()> {
+        let by = (authority, &*self.user, ownership);
+        let database = edge.platform.database();
+        let has_fragment = |_: &Source, name: &str| has_fragment(name);
+        Ok(store::access::authorize(database, &self.tenant, source, by, has_fragment).await?)
+    }
+
     /// Whether the caller may see an object that was read: one of the above, or because it is global (I-05).
     ///
     /// # Errors

@@ -54,6 +54,14 @@ impl ApiError {
         Self::Platform(Error::Forbidden)
     }
 
+    /// What belongs to a managed object goes with it: a source that vanished meanwhile means that this did.
+    pub fn gone_with_source(error: Error, noun: Noun, id: impl std::fmt::Display) -> Self {
+        match error {
+            Error::NotFound { noun: Noun::ManagedObject, .. } => Error::not_found(noun, id).into(),
+            other => other.into(),
+        }
+    }
+
     /// Refused for a reason that is worth telling.
     pub fn forbidden_because(reason: &'static str) -> Self {
         Self::Forbidden(reason)

@@ -1,6 +1,7 @@
 //! Query parameters, hostile or broken until parsed. Unknown ones are ignored (C-08).
 
 use platform_actors::Error;
+use platform_actors::model::page::TimeOrder;
 use platform_actors::model::reference::LinkKind;
 use platform_actors::model::timestamp::Timestamp;
 
@@ -69,6 +70,14 @@ impl Query {
     /// `Invalid` names the parameter, the value and the forms.
     pub fn time(&self, name: &str) -> Result<Option<Timestamp>> {
         Ok(self.get(name).map(|text| Timestamp::parse_bound(name, text)).transpose()?)
+    }
+
+    /// In which order a time series is read: in its own, unless `revert=true`.
+    ///
+    /// # Errors
+    /// `Invalid` for another value than `true` and `false`.
+    pub fn time_order(&self, own: TimeOrder) -> Result<TimeOrder> {
+        Ok(if self.flag("revert")? == Some(true) { own.reversed() } else { own })
     }
 
     /// Below which links the descendants of the parameter `source` are meant too (A-01, V-01; the short names are those of
