@@ -162,7 +162,11 @@ impl Heartbeats {
                     self.pause(watched.interval)
                 }
             };
-            self.reschedule(&device, begun + pause);
+            // Told meanwhile that the device asks for something else: what was found out is of before, so it stays due.
+            let is_due = self.known.get(&device).is_none_or(|rhythm| rhythm.next <= Instant::now());
+            if !is_due {
+                self.reschedule(&device, begun + pause);
+            }
         }
     }
 
