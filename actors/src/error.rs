@@ -40,6 +40,12 @@ pub enum Noun {
     Role,
     /// A tenant option.
     Option,
+    /// An operation.
+    Operation,
+    /// A bulk operation.
+    BulkOperation,
+    /// A registration request of a device.
+    NewDeviceRequest,
 }
 
 impl fmt::Display for Noun {
@@ -59,6 +65,9 @@ impl fmt::Display for Noun {
             Self::Group => "group",
             Self::Role => "role",
             Self::Option => "option",
+            Self::Operation => "operation",
+            Self::BulkOperation => "bulk operation",
+            Self::NewDeviceRequest => "newDeviceRequest",
         })
     }
 }

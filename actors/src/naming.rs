@@ -61,6 +61,11 @@ impl Naming {
         format!("{}{name}", self.header_prefix)
     }
 
+    /// A marker of the model such as `com_platform_model_Agent`.
+    pub fn model(&self, name: &str) -> String {
+        format!("{}model_{name}", self.model_prefix)
+    }
+
     /// A fragment name such as `plat_IsDevice`.
     pub fn fragment(&self, name: &str) -> String {
         format!("{}{name}", self.fragment_prefix)

@@ -78,6 +78,7 @@ impl ApiError {
             Noun::AuditRecord => "audit",
             Noun::User | Noun::Group | Noun::Role => "user",
             Noun::Tenant | Noun::Option => "tenants",
+            Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest => "devicecontrol",
         };
         match self {
             Self::Platform(error) => match error {
@@ -165,6 +166,15 @@ impl fmt::Display for ApiError {
             }
             Self::Platform(Error::NotFound { noun: Noun::ExternalId, id }) => {
                 write!(f, "External id not found; external id = {id}")
+            }
+            Self::Platform(Error::NotFound { noun: Noun::Operation, id }) => {
+                write!(f, "Finding device data from database failed : No operation for gid '{id}'!")
+            }
+            Self::Platform(Error::NotFound { noun: Noun::BulkOperation, id }) => {
+                write!(f, "Finding bulk operation from database failed : Cannot find document with ID {id}!")
+            }
+            Self::Platform(Error::NotFound { noun: Noun::NewDeviceRequest, id }) => {
+                write!(f, "There is no newDeviceRequest for device id {id}.")
             }
             Self::Platform(Error::NotFound { noun, id }) => {
                 write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")

@@ -112,6 +112,16 @@ server_id!(
     crate::error::Noun::AuditRecord
 );
 server_id!(
+    /// Id of an operation; drawn from the database, so that it rises with creation whatever the number of servers.
+    OperationId,
+    crate::error::Noun::Operation
+);
+server_id!(
+    /// Id of a bulk operation; drawn from the database. Small, for the bulk operation itself shows it as a number (C-13).
+    BulkOperationId,
+    crate::error::Noun::BulkOperation
+);
+server_id!(
     /// Id of the content of a file.
     BinaryId,
     crate::error::Noun::Binary

@@ -68,6 +68,24 @@ impl Links {
         }
     }
 
+    /// Link of an operation; of one that was not stored it ends in `/null` (M-02).
+    pub fn operation(&self, id: Option<impl Display>) -> String {
+        match id {
+            Some(id) => format!("{}/devicecontrol/operations/{id}", self.base),
+            None => format!("{}/devicecontrol/operations/null", self.base),
+        }
+    }
+
+    /// Link of a bulk operation.
+    pub fn bulk_operation(&self, id: impl Display) -> String {
+        format!("{}/devicecontrol/bulkoperations/{id}", self.base)
+    }
+
+    /// Link of a registration request, whose id may hold anything (N-05).
+    pub fn new_device_request(&self, id: &str) -> String {
+        format!("{}/devicecontrol/newDeviceRequests/{}", self.base, segment(id))
+    }
+
     /// Link of a managed object; of one that was not stored it ends in `/null`.
     pub fn managed_object(&self, id: Option<impl Display>) -> String {
         match id {

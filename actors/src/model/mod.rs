@@ -20,6 +20,7 @@ pub mod inventory_query;
 pub mod links;
 pub mod managed_object;
 pub mod measurement;
+pub mod operation;
 pub mod origin;
 pub mod page;
 pub mod reference;

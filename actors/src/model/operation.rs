@@ -1,0 +1,321 @@
+//! Operations: what devices are told to do (document 2, Operation; O-01 to O-10).
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::model::audit_record::AttributeChange;
+use crate::model::body::{Body, missing, text};
+use crate::model::external_id::NewExternalId;
+use crate::model::fragments::Fragments;
+use crate::model::id::{BulkOperationId, ManagedObjectId, OperationId};
+use crate::model::links::Linked;
+use crate::model::page::TimeOrder;
+use crate::model::timestamp::Timestamp;
+
+/// Bytes of a failure reason.
+const MAX_FAILURE_REASON: usize = 64 << 10;
+/// Members the server alone sets; ignored in bodies.
+const SERVER_MEMBERS: [&str; 6] =
+    ["id", "self", "creationTime", "deviceExternalIDs", "deviceName", "bulkOperationId"];
+
+/// Where an operation stands. It is *open* while PENDING or EXECUTING.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum OperationStatus {
+    /// Not received by the device yet.
+    Pending,
+    /// The device works on it.
+    Executing,
+    /// Done.
+    Successful,
+    /// The device could not do it.
+    Failed,
+}
+
+impl OperationStatus {
+    /// Reads the upper-case word (O-02, X-06).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn parse(word: &str) -> Result<Self> {
+        match word {
+            "PENDING" => Ok(Self::Pending),
+            "EXECUTING" => Ok(Self::Executing),
+            "SUCCESSFUL" => Ok(Self::Successful),
+            "FAILED" => Ok(Self::Failed),
+            _ => Err(Error::invalid_value("status", word, "PENDING, EXECUTING, SUCCESSFUL, FAILED")),
+        }
+    }
+
+    /// The word of the document.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Executing => "EXECUTING",
+            Self::Successful => "SUCCESSFUL",
+            Self::Failed => "FAILED",
+        }
+    }
+
+    /// Whether a device still has to do with it.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Executing)
+    }
+}
+
+/// An operation as it is stored and returned.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// `None` for one that was not stored (TRANSIENT, M-02).
+    pub id: Option<OperationId>,
+    /// The device that shall do it.
+    pub device: ManagedObjectId,
+    /// The device's name; shown in collections and to agents.
+    pub device_name: Option<String>,
+    /// What the device is known by; shown to agents (O-07, B-04).
+    pub device_external_ids: Option<Vec<NewExternalId>>,
+    /// The bulk operation that made it.
+    pub bulk_operation: Option<BulkOperationId>,
+    /// When it was queued.
+    pub creation_time: Timestamp,
+    /// Where it stands.
+    pub status: OperationStatus,
+    /// Why it failed; only while FAILED (O-03).
+    pub failure_reason: Option<String>,
+    /// How often a PUT changed it; the premise of the next change. Not shown.
+    pub revision: i64,
+    /// What is to be done, and what became of it.
+    pub fragments: Fragments,
+}
+
+impl Serialize for Linked<'_, Operation> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ExternalIds<'a> {
+            #[serde(rename = "self")]
+            link: String,
+            external_ids: Vec<ExternalId<'a>>,
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct ExternalId<'a> {
+            #[serde(rename = "type")]
+            type_: &'a str,
+            external_id: &'a str,
+        }
+        let Linked { value: operation, links } = *self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &links.operation(operation.id))?;
+        if let Some(id) = operation.id {
+            map.serialize_entry("id", &id)?;
+        }
+        map.serialize_entry("creationTime", &operation.creation_time)?;
+        map.serialize_entry("deviceId", &operation.device)?;
+        if let Some(name) = &operation.device_name {
+            map.serialize_entry("deviceName", name)?;
+        }
+        if let Some(pairs) = &operation.device_external_ids {
+            let external_ids = pairs
+                .iter()
+                .map(|pair| ExternalId { type_: &pair.type_, external_id: &pair.value })
+                .collect();
+            let link = links.external_ids(operation.device);
+            map.serialize_entry("deviceExternalIDs", &ExternalIds { link, external_ids })?;
+        }
+        if let Some(bulk_operation) = &operation.bulk_operation {
+            map.serialize_entry("bulkOperationId", bulk_operation)?;
+        }
+        map.serialize_entry("status", &operation.status)?;
+        if let Some(reason) = &operation.failure_reason {
+            map.serialize_entry("failureReason", reason)?;
+        }
+        operation.fragments.serialize_entries(&mut map)?;
+        map.end()
+    }
+}
+
+/// Body of `POST /devicecontrol/operations`.
+#[derive(Debug, Clone)]
+pub struct NewOperation {
+    /// See [`Operation::device`].
+    pub device: ManagedObjectId,
+    /// What is to be done; may be empty (O-04).
+    pub fragments: Fragments,
+}
+
+impl NewOperation {
+    /// Reads the body of a POST. A status is ignored: it is always PENDING (O-04).
+    ///
+    /// # Errors
+    /// `Invalid` when `deviceId` is missing or wrong.
+    pub fn parse(mut body: Body) -> Result<Self> {
+        let device = body.take("deviceId").ok_or_else(|| missing(&[("deviceId", true)]))?;
+        let device = device_id(&device)?;
+        Ok(Self { device, fragments: prototype(body)? })
+    }
+}
+
+/// The fragments of an operation that is still to be made: what a body holds beside what the server alone sets.
+///
+/// # Errors
+/// `Invalid` for the name of a fragment that is not allowed (I-13).
+pub fn prototype(mut body: Body) -> Result<Fragments> {
+    body.ignore(&SERVER_MEMBERS);
+    body.ignore(&["deviceId", "status", "failureReason"]);
+    let mut fragments = body.into_fragments()?;
+    fragments.drop_nulls();
+    Ok(fragments)
+}
+
+/// Reads `deviceId`, a string or a number (C-13).
+fn device_id(raw: &RawValue) -> Result<ManagedObjectId> {
+    let id = match raw.get().starts_with('"') {
+        true => text("deviceId", raw, 64)?,
+        false => raw.get().to_owned(),
+    };
+    ManagedObjectId::parse(&id).map_err(|_| unknown_device(id))
+}
+
+/// A target that does not exist (O-01: 422).
+pub fn unknown_device(id: impl std::fmt::Display) -> Error {
+    Error::Invalid(format!("Invalid value of 'deviceId': no managed object with id '{id}'"))
+}
+
+/// Body of `PUT /devicecontrol/operations/<id>`: status, reason of failure and fragments change, the rest is ignored (O-05).
+#[derive(Debug, Clone)]
+pub struct OperationPatch {
+    /// The new status.
+    pub status: Option<OperationStatus>,
+    /// The new reason; an empty text takes it away (O-03).
+    pub failure_reason: Option<String>,
+    /// Fragments to replace, or to remove by `null`.
+    pub fragments: Fragments,
+}
+
+impl OperationPatch {
+    /// Reads the body of a PUT.
+    ///
+    /// # Errors
+    /// `Invalid` names the wrong member.
+    pub fn parse(mut body: Body) -> Result<Self> {
+        let status = body.take_text("status", 64)?.map(|word| OperationStatus::parse(&word)).transpose()?;
+        let failure_reason = body.take_text("failureReason", MAX_FAILURE_REASON)?;
+        body.ignore(&SERVER_MEMBERS);
+        body.ignore(&["deviceId"]);
+        Ok(Self { status, failure_reason, fragments: body.into_fragments()? })
+    }
+
+    /// Applies the patch and tells what really changed; nothing when the PUT says what is so already.
+    pub fn apply(&self, operation: &mut Operation) -> Vec<AttributeChange> {
+        let mut changes = Vec::new();
+        if let Some(status) = self.status.filter(|status| *status != operation.status) {
+            changes.push(AttributeChange::replaced("status", operation.status.as_str(), status.as_str()));
+            operation.status = status;
+        }
+        let given = self.failure_reason.clone().or_else(|| operation.failure_reason.clone());
+        let reason = given.filter(|reason| operation.status == OperationStatus::Failed && !reason.is_empty());
+        if reason != operation.failure_reason {
+            let shown = |reason: &Option<String>| reason.clone().unwrap_or_default();
+            let (previous, new) = (shown(&operation.failure_reason), shown(&reason));
+            changes.push(AttributeChange::replaced("failureReason", &previous, &new));
+            operation.failure_reason = reason;
+        }
+        changes.extend(operation.fragments.merge(&self.fragments).into_iter().map(AttributeChange::fragment));
+        changes
+    }
+}
+
+/// Query parameters of the operation collection (O-06).
+#[derive(Debug, Clone)]
+pub struct OperationFilter {
+    /// Operations of this agent and of everything below it by childDevices links.
+    pub agent: Option<ManagedObjectId>,
+    /// Operations of this device.
+    pub device: Option<ManagedObjectId>,
+    /// Those of this status.
+    pub status: Option<OperationStatus>,
+    /// Those a bulk operation made.
+    pub bulk_operation: Option<BulkOperationId>,
+    /// Those that hold this fragment.
+    pub fragment_type: Option<String>,
+    /// Queued at or after.
+    pub date_from: Option<Timestamp>,
+    /// Queued before or at.
+    pub date_to: Option<Timestamp>,
+    /// Oldest first unless reverted.
+    pub order: TimeOrder,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(json: &str) -> Body {
+        Body::parse(json.as_bytes()).expect("json")
+    }
+
+    fn operation() -> Operation {
+        Operation {
+            id: Some(OperationId(1)),
+            device: ManagedObjectId(208),
+            device_name: None,
+            device_external_ids: None,
+            bulk_operation: None,
+            creation_time: Timestamp::now(),
+            status: OperationStatus::Pending,
+            failure_reason: None,
+            revision: 0,
+            fragments: Fragments::default(),
+        }
+    }
+
+    /// Applies a PUT and tells the names of what changed.
+    fn put(operation: &mut Operation, json: &str) -> usize {
+        OperationPatch::parse(body(json)).expect("valid").apply(operation).len()
+    }
+
+    #[test]
+    fn post_keeps_fragments_and_nothing_the_server_sets() {
+        let new = r#"{"deviceId":208,"status":"FAILED","failureReason":"x","id":"7","plat_Restart":{},"note":null}"#;
+        let new = NewOperation::parse(body(new)).expect("valid");
+        assert_eq!(
+            (new.device, new.fragments.to_json().as_str()),
+            (ManagedObjectId(208), r#"{"plat_Restart":{}}"#)
+        );
+    }
+
+    #[test]
+    fn post_without_a_device_or_with_one_that_is_no_id_is_refused() {
+        for (json, named) in
+            [("{}", "deviceId"), (r#"{"deviceId":"x"}"#, "'x'"), (r#"{"deviceId":{}}"#, "{}")]
+        {
+            let error = NewOperation::parse(body(json)).expect_err(json).to_string();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn reason_is_kept_while_failed_only() {
+        let mut operation = operation();
+        assert_eq!(put(&mut operation, r#"{"failureReason":"early"}"#), 0);
+        assert_eq!(put(&mut operation, r#"{"status":"FAILED","failureReason":"no power"}"#), 2);
+        assert_eq!(put(&mut operation, r#"{"status":"FAILED","failureReason":null}"#), 0);
+        assert_eq!(operation.failure_reason.as_deref(), Some("no power"));
+        assert_eq!(put(&mut operation, r#"{"failureReason":""}"#), 1);
+        assert_eq!(operation.failure_reason, None);
+        put(&mut operation, r#"{"failureReason":"again"}"#);
+        assert_eq!(put(&mut operation, r#"{"status":"PENDING"}"#), 2);
+        assert_eq!(operation.failure_reason, None);
+    }
+
+    #[test]
+    fn unknown_status_is_refused_by_name() {
+        for word in ["SUCCESS", "pending", ""] {
+            let error = OperationPatch::parse(body(&format!(r#"{{"status":"{word}"}}"#))).expect_err(word);
+            assert!(error.to_string().contains("PENDING, EXECUTING, SUCCESSFUL, FAILED"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Users of devices in PostgreSQL: created, or given another password, by registration (N-08, N-12, N-13).
+
+use std::collections::HashMap;
+
+use deadpool_postgres::GenericClient;
+
+use super::watch;
+use crate::error::Result;
+use crate::model::group::DEVICES;
+use crate::model::id::TenantId;
+use crate::model::role;
+
+const PUT: &str = include_str!("../../../sql/queries/device_users/put.sql");
+
+/// A user of a device as it shall be.
+#[derive(Debug, Clone)]
+pub(crate) struct DeviceUser {
+    pub(crate) tenant: TenantId,
+    /// `device_<id>`.
+    pub(crate) name: String,
+    pub(crate) password_hash: String,
+}
+
+/// What became of a user that was put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// It is new.
+    Created,
+    /// It was there and has a new password; every server process is told.
+    PasswordReplaced,
+}
+
+/// Puts users, each name once, as part of the caller's transaction. What became of them, by tenant and name; one of an
+/// unknown tenant is left out.
+pub(crate) async fn put_device_users(
+    client: &impl GenericClient,
+    users: &[DeviceUser],
+) -> Result<HashMap<(TenantId, String), Put>> {
+    if users.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let tenants: Vec<&str> = users.iter().map(|user| user.tenant.as_str()).collect();
+    let names: Vec<&str> = users.iter().map(|user| &*user.name).collect();
+    let hashes: Vec<&str> = users.iter().map(|user| &*user.password_hash).collect();
+    let roles = role::of_new_user();
+    let roles: Vec<&str> = roles.names().collect();
+    let statement = client.prepare_cached(PUT).await?;
+    let rows = client.query(&statement, &[&tenants, &names, &hashes, &roles, &DEVICES]).await?;
+    let mut outcomes = HashMap::with_capacity(rows.len());
+    for row in rows {
+        let (tenant, name) = (TenantId::parse(row.get(0))?, row.get::<_, String>(1));
+        let put = if row.get(2) { Put::Created } else { Put::PasswordReplaced };
+        if put == Put::PasswordReplaced {
+            watch::announce(client, &tenant, &name).await?;
+        }
+        outcomes.insert((tenant, name), put);
+    }
+    Ok(outcomes)
+}
