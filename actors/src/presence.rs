@@ -80,7 +80,7 @@ impl Presence {
                 presence::renew(&pool, process, &here, lease).await?;
             }
             if !gone.is_empty() {
-                presence::delete(&pool, process, &gone).await?;
+                presence::end(&pool, process, &gone).await?;
             }
             Ok::<_, Error>(())
         };

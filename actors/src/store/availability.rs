@@ -19,7 +19,6 @@ const FIND_MAINTENANCE: &str = include_str!("../../../sql/queries/availability/f
 const BEGIN_WATCH: &str = include_str!("../../../sql/queries/availability/begin_watch.sql");
 const LIST_SILENT: &str = include_str!("../../../sql/queries/availability/list_silent.sql");
 const LIST_HEARD_AGAIN: &str = include_str!("../../../sql/queries/availability/list_heard_again.sql");
-const SWEEP_PRESENCE: &str = include_str!("../../../sql/queries/presence/sweep.sql");
 
 /// A device of a tenant.
 pub(crate) type Device = (TenantId, ManagedObjectId);
@@ -141,7 +140,6 @@ impl Watch {
         watch.client.batch_execute(&settings).await?;
         if watch.locks(&format!("SELECT pg_try_advisory_lock({LISTENING})")).await? {
             watch.client.execute(BEGIN_WATCH, &[]).await?;
-            watch.client.execute(SWEEP_PRESENCE, &[]).await?;
             watch.locks(&format!("SELECT pg_try_advisory_lock_shared({LISTENING})")).await?;
             watch.locks(&format!("SELECT pg_advisory_unlock({LISTENING})")).await?;
         } else {

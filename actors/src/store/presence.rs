@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::id::TenantId;
 
 const RENEW: &str = include_str!("../../../sql/queries/presence/renew.sql");
-const DELETE: &str = include_str!("../../../sql/queries/presence/delete.sql");
+const END: &str = include_str!("../../../sql/queries/presence/end.sql");
 
 /// A user of a tenant.
 pub(crate) type User = (TenantId, std::sync::Arc<str>);
@@ -25,14 +25,14 @@ pub(crate) async fn renew(pool: &Pool, process: i64, users: &[User], lease: Dura
     Ok(())
 }
 
-/// Takes promises of this process back. One statement.
+/// Takes promises of this process back; when that was is kept. One statement.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
-pub(crate) async fn delete(pool: &Pool, process: i64, users: &[User]) -> Result<()> {
+pub(crate) async fn end(pool: &Pool, process: i64, users: &[User]) -> Result<()> {
     let (tenants, names) = columns(users);
     let client = pool.get().await?;
-    let statement = client.prepare_cached(DELETE).await?;
+    let statement = client.prepare_cached(END).await?;
     client.execute(&statement, &[&tenants, &names, &process]).await?;
     Ok(())
 }

@@ -1,6 +1,18 @@
--- Promises that users stay connected for a while ($4, seconds). A user who is gone meanwhile is left out.
+-- Promises that users stay connected for a while ($4, seconds). A user who is gone meanwhile is left out. What other
+-- processes promised before is over and tells nothing any more.
+WITH here AS (
+    SELECT here.tenant, here.user_name
+    FROM unnest($1::text[], $2::text[]) AS here (tenant, user_name)
+    JOIN users u ON u.tenant = here.tenant AND u.name = here.user_name
+), forgotten AS (
+    DELETE FROM presence p
+    USING here
+    WHERE p.tenant = here.tenant
+        AND p.user_name = here.user_name
+        AND p.process <> $3
+        AND p.connected_until < now()
+)
 INSERT INTO presence (tenant, user_name, process, connected_until)
 SELECT here.tenant, here.user_name, $3, now() + make_interval(secs => $4)
-FROM unnest($1::text[], $2::text[]) AS here (tenant, user_name)
-JOIN users u ON u.tenant = here.tenant AND u.name = here.user_name
+FROM here
 ON CONFLICT (tenant, user_name, process) DO UPDATE SET connected_until = excluded.connected_until

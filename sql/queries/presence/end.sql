@@ -1,0 +1,8 @@
+-- Takes promises back. When that was stays: since then the user is away.
+UPDATE presence p
+SET connected_until = now()
+FROM unnest($1::text[], $2::text[]) AS gone (tenant, user_name)
+WHERE p.tenant = gone.tenant
+    AND p.user_name = gone.user_name
+    AND p.process = $3
+    AND p.connected_until > now()
