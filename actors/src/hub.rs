@@ -100,6 +100,11 @@ pub(crate) struct Leave {
     pub(crate) patterns: Vec<Pattern>,
 }
 
+/// Asks whether anybody listens to a pattern. Sent by the diagnosis of an operation.
+#[derive(Debug, Message)]
+#[rtype(result = "bool")]
+pub(crate) struct HasListeners(pub(crate) Pattern);
+
 /// Links were added or taken off, so that objects belong to other families than before (B-19b). Sent after the commit.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
@@ -197,6 +202,14 @@ impl Handler<Publish> for NotificationHub {
             Placed::Ready(publish, lineage) => self.deliver(&publish, lineage.as_ref()),
             Placed::Waiting => self.look_up(ctx),
         }
+    }
+}
+
+impl Handler<HasListeners> for NotificationHub {
+    type Result = bool;
+
+    fn handle(&mut self, HasListeners(pattern): HasListeners, _: &mut Self::Context) -> bool {
+        self.listeners.contains_key(&pattern)
     }
 }
 

@@ -31,3 +31,29 @@ CREATE UNIQUE INDEX operations_of_bulk ON operations (tenant, bulk_operation, de
     WHERE bulk_operation IS NOT NULL;
 -- The progress of a bulk operation is counted from its operations (K-05).
 CREATE INDEX operations_by_bulk ON operations (tenant, bulk_operation, status) WHERE bulk_operation IS NOT NULL;
+
+-- The agents that operations of a device are for: each the nearest on one way up by childDevices links, and the device itself
+-- when it is one (O-01). `marker` is the fragment of an agent.
+CREATE FUNCTION agents_of(of_tenant text, of_device bigint, marker text) RETURNS SETOF bigint
+    LANGUAGE sql STABLE PARALLEL SAFE ROWS 1 AS $$
+    WITH RECURSIVE up (id, is_agent) AS (
+        SELECT o.id, marker = ANY(o.fragment_names)
+        FROM managed_objects o
+        WHERE o.tenant = of_tenant
+            AND o.id = of_device
+        UNION
+        SELECT above.id, above.is_agent
+        FROM up
+        CROSS JOIN LATERAL (
+            SELECT o.id, marker = ANY(o.fragment_names) AS is_agent
+            FROM links l
+            JOIN managed_objects o ON o.tenant = l.tenant AND o.id = l.parent
+            WHERE l.tenant = of_tenant
+                AND l.child = up.id
+                AND l.kind = 'childDevices'
+            OFFSET 0
+        ) AS above
+        WHERE NOT up.is_agent
+    )
+    SELECT up.id FROM up WHERE up.is_agent ORDER BY up.id
+$$;

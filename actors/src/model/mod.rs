@@ -21,6 +21,7 @@ pub mod links;
 pub mod managed_object;
 pub mod measurement;
 pub mod operation;
+pub mod operation_diagnosis;
 pub mod origin;
 pub mod page;
 pub mod reference;

@@ -5,19 +5,23 @@ use std::time::Duration;
 
 use actix::prelude::*;
 
+use crate::bayeux::Pattern;
 use crate::bulk_alarm_update::delete_alarms;
 use crate::device::{self, DeviceActor, NewMeasurements, NewObject};
 use crate::error::{Error, Result};
+use crate::hub::HasListeners;
 use crate::model::alarm::AlarmFilter;
 use crate::model::event::{Event, EventFilter, NewEvent};
-use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId};
+use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId, OperationId};
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::{Measurement, MeasurementFilter};
+use crate::model::operation_diagnosis::Findings;
 use crate::model::origin::Origin;
 use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
 use crate::session::{ClientId, SessionActor};
+use crate::store::operation_diagnosis::find_out;
 use crate::tenant::{AcknowledgementExtension, StartDevice, StartSession, TenantActor, place};
 
 /// A tenant as the edge sees it.
@@ -73,6 +77,19 @@ impl Tenant {
     /// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
     pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
         delete_alarms(&self.contexts[0], filter, links).await
+    }
+
+    /// Finds out why an operation is PENDING.
+    ///
+    /// # Errors
+    /// `NotFound`, `Timeout`, `Unavailable` or `Database`.
+    pub async fn diagnose(&self, id: OperationId) -> Result<Findings> {
+        let context = &self.contexts[0];
+        let mut findings = find_out(&context.database, &context.tenant, id).await?;
+        for agent in &mut findings.agents {
+            agent.subscribed = context.hub.send(HasListeners(Pattern::Agent(agent.id))).await?;
+        }
+        Ok(findings)
     }
 
     pub(super) fn forget_options(&self) {

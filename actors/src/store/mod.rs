@@ -30,6 +30,7 @@ pub mod measurement_series;
 pub(crate) mod measurement_shapes;
 pub(crate) mod measurements;
 mod migrations;
+pub(crate) mod operation_diagnosis;
 pub mod operations;
 pub mod options;
 pub(crate) mod presence;
