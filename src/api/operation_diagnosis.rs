@@ -27,13 +27,11 @@ pub async fn get(
     let id = OperationId::parse(&path)?;
     let findings = edge.platform.tenant(&caller.tenant).diagnose(id).await?;
     let operation = &findings.operation;
-    let (by, holds) = ((&authority, Ownership::Ignored), |name: &str| operation.fragments.get(name).is_some());
-    caller
-        .reaches_data_of(&edge, operation.device, by, holds)
-        .await
-        .map_err(|error| match error {
-            ApiError::Platform(error) => ApiError::gone_with_source(error, platform_actors::Noun::Operation, id),
-            other => other,
-        })?;
+    let (by, holds) =
+        ((&authority, Ownership::Ignored), |name: &str| operation.fragments.get(name).is_some());
+    caller.reaches_data_of(&edge, operation.device, by, holds).await.map_err(|error| match error {
+        ApiError::Platform(error) => ApiError::gone_with_source(error, platform_actors::Noun::Operation, id),
+        other => other,
+    })?;
     Ok(reply::found(media_type, &findings, &wire.links()))
 }

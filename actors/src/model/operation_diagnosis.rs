@@ -135,11 +135,15 @@ impl Cause {
 
     fn message(&self) -> String {
         match self {
-            Self::NoAgent => "The device belongs to no agent any more, so nobody is told of its operations".into(),
+            Self::NoAgent => {
+                "The device belongs to no agent any more, so nobody is told of its operations".into()
+            }
             Self::AgentOffline(agent, Some(since)) => {
                 format!("Agent '{agent}' has held no real-time connection since {since}")
             }
-            Self::AgentOffline(agent, None) => format!("Agent '{agent}' has never held a real-time connection"),
+            Self::AgentOffline(agent, None) => {
+                format!("Agent '{agent}' has never held a real-time connection")
+            }
             Self::NotSubscribed(agent) => {
                 format!("Nobody has subscribed to the channel '/{agent}' of the agent at this server")
             }

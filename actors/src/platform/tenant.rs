@@ -16,6 +16,7 @@ use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, Measurem
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::{Measurement, MeasurementFilter};
+use crate::model::operation::OperationFilter;
 use crate::model::operation_diagnosis::Findings;
 use crate::model::origin::Origin;
 use crate::model::units::SystemOfUnits;
@@ -90,6 +91,14 @@ impl Tenant {
             agent.subscribed = context.hub.send(HasListeners(Pattern::Agent(agent.id))).await?;
         }
         Ok(findings)
+    }
+
+    /// Deletes operations; see [`device::delete_operations`].
+    ///
+    /// # Errors
+    /// As that.
+    pub async fn delete_operations(&self, filter: &OperationFilter, links: &Links) -> Result<()> {
+        device::delete_operations(&self.contexts[0], filter, links).await
     }
 
     pub(super) fn forget_options(&self) {

@@ -115,8 +115,10 @@ async fn connection_to_one_server_outlives_that_to_another() {
     let (first, second) = (on_a.listen(&channel).await, on_b.listen(&channel).await);
     let (_one, _other) = (first.hold().await, second.hold().await);
     let rows = async |count: i64| {
-        eventually("the promises", async || (a.database().count("presence WHERE connected_until > now()").await == count).then_some(()))
-            .await;
+        eventually("the promises", async || {
+            (a.database().count("presence WHERE connected_until > now()").await == count).then_some(())
+        })
+        .await;
     };
     rows(2).await;
 
