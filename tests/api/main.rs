@@ -23,6 +23,7 @@ mod inventory;
 mod inventory_binaries;
 mod matrix;
 mod measurements;
+mod operation_diagnosis;
 mod operations;
 mod options;
 mod process;

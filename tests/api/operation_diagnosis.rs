@@ -1,0 +1,212 @@
+//! Why an operation is still PENDING: `GET /devicecontrol/operations/<id>/diagnosis`.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, Session, TestServer, eventually};
+
+const OPERATIONS: &str = "/devicecontrol/operations";
+const NOTIFICATIONS: &str = "/notification/operations";
+
+/// The user of a device, who may create its object and listen for its operations.
+async fn device_user(server: &TestServer, name: &str) -> Caller {
+    let roles = ["ROLE_INVENTORY_CREATE", "ROLE_DEVICE_CONTROL_READ"];
+    server.user_with(&format!("device_{name}"), &roles).await
+}
+
+/// A new agent of this user; gives its id.
+async fn agent_of(user: &Caller, more: Value) -> String {
+    let mut body = json!({"name": "gateway", "plat_IsDevice": {}, "com_platform_model_Agent": {}});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    user.create("/inventory/managedObjects", &body).await["id"].as_str().unwrap().to_owned()
+}
+
+async fn restart_of(admin: &Caller, device: &str) -> String {
+    let operation = admin.create(OPERATIONS, &json!({"deviceId": device, "plat_Restart": {}})).await;
+    operation["id"].as_str().unwrap().to_owned()
+}
+
+async fn diagnosis(admin: &Caller, operation: &str) -> Value {
+    admin.read(&format!("{OPERATIONS}/{operation}/diagnosis")).await
+}
+
+/// The words of the causes.
+fn causes(diagnosis: &Value) -> Vec<&str> {
+    diagnosis["causes"].as_array().unwrap().iter().map(|cause| cause["cause"].as_str().unwrap()).collect()
+}
+
+/// A session of the operations endpoint that listens to an agent's channel.
+async fn listening(user: &Caller, agent: &str) -> Session {
+    let session = user.session().await.on(NOTIFICATIONS);
+    let reply = session.subscribe(&format!("/{agent}")).await;
+    assert_eq!(reply["successful"], true, "{reply}");
+    session
+}
+
+#[tokio::test]
+async fn agent_that_was_never_connected_is_named() {
+    let server = TestServer::start().await;
+    let (user, admin) = (device_user(&server, "gateway").await, server.admin());
+    let agent = agent_of(&user, json!({})).await;
+    let operation = restart_of(&admin, &agent).await;
+
+    let found = diagnosis(&admin, &operation).await;
+
+    let base = server.base();
+    let link = format!("{base}{OPERATIONS}/{operation}");
+    assert_eq!(
+        found,
+        json!({
+            "self": format!("{link}/diagnosis"),
+            "operation": link,
+            "deviceId": agent,
+            "status": "PENDING",
+            "creationTime": admin.read(&format!("{OPERATIONS}/{operation}")).await["creationTime"],
+            "agents": [{
+                "self": format!("{base}/inventory/managedObjects/{agent}"),
+                "id": agent,
+                "name": "gateway",
+                "connection": "DISCONNECTED",
+                "subscribed": false,
+            }],
+            "causes": [{
+                "cause": "AGENT_OFFLINE",
+                "message": format!("Agent '{agent}' has never held a real-time connection"),
+                "agentId": agent,
+            }],
+        })
+    );
+}
+
+#[tokio::test]
+async fn agent_that_left_is_offline_since_then() {
+    let server = TestServer::start().await;
+    let (user, admin) = (device_user(&server, "gateway").await, server.admin());
+    let agent = agent_of(&user, json!({})).await;
+    let operation = restart_of(&admin, &agent).await;
+    let session = user.listen(&format!("/operations/{agent}")).await;
+    let held = session.hold().await;
+    eventually("the connection", async || {
+        (diagnosis(&admin, &operation).await["agents"][0]["connection"] == "CONNECTED").then_some(())
+    })
+    .await;
+
+    session.ask("/meta/disconnect", json!({})).await;
+    drop(held);
+
+    let found = eventually("the end of the connection", async || {
+        let found = diagnosis(&admin, &operation).await;
+        (causes(&found) == ["AGENT_OFFLINE"]).then_some(found)
+    })
+    .await;
+    assert_eq!(found["causes"][0]["since"], found["agents"][0]["disconnectedSince"]);
+    assert!(found["causes"][0]["since"].as_str().unwrap() > found["creationTime"].as_str().unwrap());
+}
+
+#[tokio::test]
+async fn agent_that_is_connected_and_does_not_listen_to_its_channel_is_named() {
+    let server = TestServer::start().await;
+    let (user, admin) = (device_user(&server, "gateway").await, server.admin());
+    let agent = agent_of(&user, json!({})).await;
+    let operation = restart_of(&admin, &agent).await;
+
+    let _held = user.listen(&format!("/operations/{agent}")).await.hold().await;
+
+    eventually("the cause", async || {
+        (causes(&diagnosis(&admin, &operation).await) == ["NOT_SUBSCRIBED"]).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn agent_that_listens_is_waited_for() {
+    let server = TestServer::start().await;
+    let (user, admin) = (device_user(&server, "gateway").await, server.admin());
+    let agent = agent_of(&user, json!({})).await;
+    let _held = listening(&user, &agent).await.hold().await;
+
+    let operation = restart_of(&admin, &agent).await;
+
+    let found = diagnosis(&admin, &operation).await;
+    assert_eq!((causes(&found), &found["agents"][0]["subscribed"]), (vec!["AWAITING_AGENT"], &json!(true)));
+}
+
+#[tokio::test]
+async fn device_that_left_its_agent_has_none() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (agent, device) = (agent_of(&admin, json!({})).await, admin.create_device("pump").await);
+    let children = format!("/inventory/managedObjects/{agent}/childDevices");
+    admin.create(&children, &json!({"managedObject": {"id": device}})).await;
+    let operation = restart_of(&admin, &device).await;
+
+    assert_eq!(admin.delete(&format!("{children}/{device}")).await.status, 204);
+
+    let found = diagnosis(&admin, &operation).await;
+    assert_eq!((causes(&found), &found["agents"]), (vec!["NO_AGENT"], &json!([])));
+}
+
+#[tokio::test]
+async fn device_that_does_not_list_what_is_asked_for_says_so() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let agent = agent_of(&admin, json!({"plat_SupportedOperations": ["plat_Command"]})).await;
+    let _held = listening(&admin, &agent).await.hold().await;
+    let unknown = json!({"deviceId": agent, "plat_Restart": {}, "plat_Relay": {}, "description": "x"});
+    let known = json!({"deviceId": agent, "plat_Command": {"text": "ls"}, "plat_Extra": {}});
+
+    let unknown = admin.create(OPERATIONS, &unknown).await;
+    let known = admin.create(OPERATIONS, &known).await;
+
+    let found = diagnosis(&admin, unknown["id"].as_str().unwrap()).await;
+    assert_eq!(causes(&found), ["NOT_SUPPORTED"]);
+    assert_eq!(found["causes"][0]["fragments"], json!(["plat_Restart", "plat_Relay"]));
+    assert_eq!(causes(&diagnosis(&admin, known["id"].as_str().unwrap()).await), ["QUEUED_BEHIND"]);
+}
+
+#[tokio::test]
+async fn older_open_operations_of_the_agent_are_counted_and_the_oldest_is_named() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (agent, device) = (agent_of(&admin, json!({})).await, admin.create_device("pump").await);
+    let children = format!("/inventory/managedObjects/{agent}/childDevices");
+    admin.create(&children, &json!({"managedObject": {"id": device}})).await;
+    let _held = listening(&admin, &agent).await.hold().await;
+    let done = restart_of(&admin, &agent).await;
+    admin.put(&format!("{OPERATIONS}/{done}"), &json!({"status": "SUCCESSFUL"})).await;
+    let oldest = restart_of(&admin, &device).await;
+    admin.put(&format!("{OPERATIONS}/{oldest}"), &json!({"status": "EXECUTING"})).await;
+    let (_second, operation) = (restart_of(&admin, &agent).await, restart_of(&admin, &device).await);
+    let _later = restart_of(&admin, &agent).await;
+
+    let found = diagnosis(&admin, &operation).await;
+
+    let oldest = format!("{}{OPERATIONS}/{oldest}", server.base());
+    let (count, first) = (&found["causes"][0]["operations"], &found["causes"][0]["oldest"]);
+    assert_eq!((causes(&found), count, first), (vec!["QUEUED_BEHIND"], &json!(2), &json!(oldest)));
+}
+
+#[tokio::test]
+async fn operation_that_is_not_pending_has_no_causes() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let agent = agent_of(&admin, json!({})).await;
+    let operation = restart_of(&admin, &agent).await;
+    admin.put(&format!("{OPERATIONS}/{operation}"), &json!({"status": "EXECUTING"})).await;
+
+    let found = diagnosis(&admin, &operation).await;
+
+    assert_eq!((&found["status"], &found["causes"]), (&json!("EXECUTING"), &json!([])));
+}
+
+#[tokio::test]
+async fn unknown_operation_and_one_of_another_tenant_are_404() {
+    let server = TestServer::start().await;
+    let agent = agent_of(&server.admin(), json!({})).await;
+    let operation = restart_of(&server.admin(), &agent).await;
+    let stranger = server.caller("management/admin", crate::harness::ADMIN_PASSWORD);
+
+    for (caller, id) in [(server.admin(), "99999999"), (server.admin(), "x"), (stranger, &*operation)] {
+        let answer = caller.get(&format!("{OPERATIONS}/{id}/diagnosis")).await;
+        assert_eq!((answer.status, answer.error().as_str()), (404, "devicecontrol/Not Found"), "{id}");
+    }
+}
