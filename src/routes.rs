@@ -4,8 +4,8 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
     alarms, audit, current_user, device_credentials, entry, event_binaries, events, groups, identity,
-    inventory, inventory_binaries, inventory_children, measurement_series, measurements,
-    new_device_requests, options, roles, tenants, users,
+    inventory, inventory_binaries, inventory_children, measurement_series, measurements, new_device_requests,
+    options, roles, tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;

@@ -18,8 +18,8 @@ use platform_actors::store::{self, Connections, Database};
 use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
-use crate::auth::{Authenticator, RateLimit};
 use crate::auth::password::SecretKey;
+use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
 use crate::http::cors::Cors;
 use crate::{connection, telemetry};

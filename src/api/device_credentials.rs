@@ -63,9 +63,8 @@ async fn collect(edge: &Edge, caller: &Caller, id: DeviceId) -> Result<DeviceCre
         Admitted::Issued { tenant, sealed, hash } => {
             let password = open(edge, &tenant, &id, &sealed);
             // Somebody may have deleted the user since, or given it another password: then these credentials are none.
-            let current = password.filter(|password| {
-                hash.is_some_and(|hash| edge.secret_key.verifies(password, &hash))
-            });
+            let current = password
+                .filter(|password| hash.is_some_and(|hash| edge.secret_key.verifies(password, &hash)));
             let password = current.ok_or_else(|| Error::not_found(Noun::NewDeviceRequest, &id))?;
             Ok(DeviceCredentials { id, tenant, password })
         }

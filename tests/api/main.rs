@@ -13,6 +13,7 @@ mod authentication;
 mod availability;
 mod callers;
 mod conventions;
+mod device_registration;
 mod entry;
 mod event_binaries;
 mod events;

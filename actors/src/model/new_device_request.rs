@@ -267,9 +267,13 @@ mod tests {
         let new = DeviceToRegister::parse(body(r#"{"id":"a","groupId":"7","status":"ACCEPTED","owner":1}"#));
         let new = new.expect("valid");
         assert_eq!((new.id.as_str(), new.group), ("a", Some(ManagedObjectId(7))));
-        for json in
-            [r#"{}"#, r#"{"id":null}"#, r#"{"id":1}"#, r#"{"id":"a","groupId":"x"}"#, r#"{"id":"a","groupId":{}}"#]
-        {
+        for json in [
+            r#"{}"#,
+            r#"{"id":null}"#,
+            r#"{"id":1}"#,
+            r#"{"id":"a","groupId":"x"}"#,
+            r#"{"id":"a","groupId":{}}"#,
+        ] {
             assert!(matches!(DeviceToRegister::parse(body(json)), Err(Error::Invalid(_))), "{json}");
         }
     }

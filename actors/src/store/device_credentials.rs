@@ -97,8 +97,7 @@ pub async fn issue(
         }
         let NewPassword { hash, sealed, kept } = password;
         let name = id.user_name();
-        let user =
-            DeviceUser { tenant: tenant.clone(), name: name.clone(), password_hash: hash.to_owned() };
+        let user = DeviceUser { tenant: tenant.clone(), name: name.clone(), password_hash: hash.to_owned() };
         put_device_users(&transaction, &[user]).await?;
         if let Some(group) = request.group {
             device_placements::put(&transaction, tenant, &name, group).await?;
