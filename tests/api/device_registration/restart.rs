@@ -1,12 +1,14 @@
 //! Credentials across the end of a server, orderly or not (N-08).
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::future::{join, join_all};
 use rustix::process::Signal;
 use serde_json::json;
 
 use super::{CREDENTIALS, REQUESTS, accept, device, gets_in, password, poll, register, request_of};
-use crate::harness::{Caller, Program, TestDatabase, TestServer, scratch};
+use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch};
 
 #[tokio::test]
 async fn same_credentials_are_answered_after_a_restart() {
@@ -49,19 +51,21 @@ async fn credentials_answered_before_kill_9_are_those_after_the_restart() {
     for n in 0..10 {
         told.push(collect(&program, &format!("sn-{n}")).await.unwrap());
     }
-    // Some are being made this moment.
-    let under_way = async {
-        let mut told = Vec::new();
-        for n in 10..20 {
-            told.push(collect(&program, &format!("sn-{n}")).await);
+    // More are being made when it dies: with the first answer the others are under way.
+    let answered = AtomicUsize::new(0);
+    let under_way = join_all((10..20).map(|n| {
+        let (program, answered) = (&program, &answered);
+        async move {
+            let told = collect(program, &format!("sn-{n}")).await;
+            answered.fetch_add(1, Ordering::Relaxed);
+            told
         }
-        told
-    };
+    }));
     let killing = async {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        eventually("an answer", async || (answered.load(Ordering::Relaxed) > 0).then_some(())).await;
         program.signal(Signal::KILL);
     };
-    let (rest, ()) = futures_util::future::join(under_way, killing).await;
+    let (rest, ()) = join(under_way, killing).await;
     program.ended_within(Duration::from_secs(5)).await;
     let restarted = serve(directory.path());
 
