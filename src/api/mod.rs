@@ -15,6 +15,7 @@ pub mod inventory_children;
 pub mod measurement_series;
 pub mod measurements;
 pub mod new_device_requests;
+pub mod operations;
 pub mod options;
 pub mod roles;
 pub mod tenants;

@@ -12,6 +12,7 @@ mod events;
 mod managed_object;
 mod measurement_deletion;
 mod measurements;
+mod operations;
 mod placement;
 
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 pub(crate) use measurement_deletion::{forget, forget_all};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
+pub(crate) use operations::delete_operations;
+pub use operations::{QueueOperation, UpdateOperation};
 pub(crate) use placement::{forget_placement, wanted_group};
 
 use crate::error::{Error, Noun, Result};

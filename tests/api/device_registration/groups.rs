@@ -66,7 +66,7 @@ async fn first_device_that_the_user_creates_is_put_in_the_group() {
     let first = device.create_device("agent").await;
     let second = device.create_device("child").await;
 
-    assert_eq!(members(&server, &group).await, [first.clone()]);
+    assert_eq!(members(&server, &group).await, std::slice::from_ref(&first));
     let own = device.read(&format!("{OBJECTS}/{first}?withParents=true")).await;
     assert_eq!(own["assetParents"]["references"][0]["managedObject"]["id"], *group);
     assert_eq!(own["owner"], "device_sn-1");
