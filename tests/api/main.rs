@@ -22,6 +22,7 @@ mod harness;
 mod identity;
 mod inventory;
 mod inventory_binaries;
+mod lifecycle;
 mod matrix;
 mod measurements;
 mod operations;
