@@ -12,9 +12,9 @@ use crate::harness::{Caller, Session, TestServer, eventually, notifications};
 /// Operations created while an agent subscribes and asks, summed over all agents.
 const RACES: usize = 10_000;
 /// Agents that subscribe in each round.
-const AGENTS_AT_ONCE: usize = 12;
+const AGENTS_AT_ONCE: usize = 24;
 /// Operations of each round, each for all of the agents.
-const OPERATIONS_AT_ONCE: usize = 12;
+const OPERATIONS_AT_ONCE: usize = 24;
 
 /// What an agent found when it asked, and when it did.
 struct Asked {
@@ -41,10 +41,12 @@ impl Agent {
 
     /// Subscribes anew and asks for what is pending.
     async fn subscribe_and_ask(&self) -> Asked {
-        let channel = format!("/{}", self.id);
-        self.session.unsubscribe(&channel).await;
+        let subscription = || json!({"subscription": format!("/{}", self.id)});
+        let anew = ["/meta/unsubscribe", "/meta/subscribe"]
+            .map(|channel| self.session.message(channel, subscription()));
         let begun = Instant::now();
-        assert_eq!(self.session.subscribe(&channel).await["successful"], true);
+        let replies = self.caller.exchange(AGENTS, &json!(anew)).await;
+        assert_eq!(replies[1]["successful"], true, "{replies:?}");
         let path = format!("{OPERATIONS}?agentId={}&status=PENDING&pageSize=2000", self.id);
         let page = self.caller.read(&path).await;
         let pending = page["operations"].as_array().unwrap().iter().map(|o| id_of(o).to_owned()).collect();
