@@ -3,6 +3,7 @@
 pub mod alarms;
 pub mod audit;
 pub mod current_user;
+pub mod device_credentials;
 pub mod entry;
 pub mod event_binaries;
 pub mod events;
@@ -13,6 +14,7 @@ pub mod inventory_binaries;
 pub mod inventory_children;
 pub mod measurement_series;
 pub mod measurements;
+pub mod new_device_requests;
 pub mod operation_diagnosis;
 pub mod operations;
 pub mod options;

@@ -163,7 +163,7 @@ impl FromRequest for Caller {
     }
 }
 
-/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02).
+/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02), or to that one (N-09).
 #[derive(Debug, Clone)]
 pub struct AnyCaller(pub Caller);
 

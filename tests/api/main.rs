@@ -2,7 +2,7 @@
 //!
 //! Each test starts a server on any free port, with a database of its own; see [`harness`]. The files follow the
 //! documents: [`conventions`] for document 1, one file or folder per noun, [`realtime`] for notifications,
-//! [`operations`] and [`process`] for what an operator sees.
+//! [`operating`] and [`process`] for what an operator sees.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
@@ -13,6 +13,7 @@ mod authentication;
 mod availability;
 mod callers;
 mod conventions;
+mod device_registration;
 mod entry;
 mod event_binaries;
 mod events;
@@ -21,8 +22,10 @@ mod harness;
 mod identity;
 mod inventory;
 mod inventory_binaries;
+mod lifecycle;
 mod matrix;
 mod measurements;
+mod operating;
 mod operation_diagnosis;
 mod operations;
 mod options;

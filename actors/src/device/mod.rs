@@ -13,6 +13,7 @@ mod managed_object;
 mod measurement_deletion;
 mod measurements;
 mod operations;
+mod placement;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,6 +37,7 @@ pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
 pub(crate) use operations::delete_operations;
 pub use operations::{QueueOperation, UpdateOperation};
+pub(crate) use placement::{forget_placement, wanted_group};
 
 use crate::error::{Error, Noun, Result};
 use crate::heartbeats::Heartbeats;

@@ -11,20 +11,24 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 8] = [
+const LARGE: [&str; 10] = [
     "managed_objects",
     "alarms",
     "events",
+    "operations",
     "links",
     "external_ids",
     "audit_records",
     "users",
+    "new_device_requests",
     "measurement_rollups",
 ];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
 const ROWS: f64 = 20_001.0;
 /// The same where no index knows the filters, and windows grow.
 const ALARMS: f64 = 128_001.0;
+/// The same for what an agent asks for all day: what its own queues hold, whatever others have to do.
+const QUEUES: f64 = 1_001.0;
 /// What the test asks for last.
 const MARKER: &str = "SELECT 'the last of the plans'";
 
@@ -71,6 +75,12 @@ BEGIN
         now() - make_interval(secs => n), 0, 'It drips', now(),
         CASE n % 20000 WHEN 2 THEN '{"plat_Rare": {}}' ELSE '{}' END::json
     FROM generate_series(1, 100000) n;
+    INSERT INTO operations (tenant, id, device, status, bulk_operation, created_at, fragments)
+    SELECT 'main', n, 1009 + n % 10000 * 10,
+        CASE WHEN n % 5000 = 1 THEN 'FAILED' WHEN n % 3 = 0 THEN 'PENDING' WHEN n % 100 = 1 THEN 'EXECUTING' ELSE 'SUCCESSFUL' END,
+        CASE WHEN n <= 50000 THEN n / 10000 + 5 END, now() - make_interval(secs => 100000 - n),
+        CASE n % 20000 WHEN 2 THEN '{"plat_Rare": {}}' ELSE '{"plat_Restart": {}}' END::json
+    FROM generate_series(1, 100000) n;
     INSERT INTO measurement_shapes (tenant, id, type, members, fragments, series, definition)
     SELECT 'main', n, CASE n WHEN 0 THEN 'rare' ELSE 'type' || n END, '{env}', '{env}', '{env.t}',
         json_build_object('type', 'type' || n, 'fragments', '[{"name": "env", "series": [{"name": "t"}]}]'::json)
@@ -94,6 +104,8 @@ BEGIN
     FROM generate_series(1, 100000) n;
     INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at, owner)
     SELECT 'main', 'user' || n, NULL, true, '{}', now(), 'user' || n / 100 FROM generate_series(1, 20000) n;
+    INSERT INTO new_device_requests (tenant, id, status, owner, created_at)
+    SELECT 'main', 'sn-' || n, 'WAITING_FOR_CONNECTION', 'admin', now() FROM generate_series(1, 20000) n;
     CREATE INDEX managed_objects_by_word ON managed_objects USING gin (words);
     CREATE INDEX managed_objects_by_value ON managed_objects USING gin (fragments jsonb_path_ops);
     CREATE INDEX managed_objects_by_fragment ON managed_objects USING gin (fragment_names);
@@ -102,7 +114,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 85] = [
+const LISTS: [&str; 108] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -168,6 +180,27 @@ const LISTS: [&str; 85] = [
     "/event/events?source=1009",
     "/event/events?source=1000&withSourceAssets=true&withSourceDevices=true&revert=true",
     "/event/events?dateFrom=2020-01-01&dateTo=2020-01-02",
+    "/devicecontrol/operations",
+    "/devicecontrol/operations?revert=true&pageSize=2000",
+    "/devicecontrol/operations?currentPage=1000",
+    "/devicecontrol/operations?status=PENDING",
+    "/devicecontrol/operations?status=EXECUTING&pageSize=100",
+    "/devicecontrol/operations?status=FAILED",
+    "/devicecontrol/operations?status=PENDING&fragmentType=plat_Rare",
+    "/devicecontrol/operations?fragmentType=plat_Rare",
+    "/devicecontrol/operations?agentId=1000&status=PENDING",
+    "/devicecontrol/operations?agentId=1000&status=EXECUTING&pageSize=2000",
+    "/devicecontrol/operations?agentId=1019&status=PENDING&withTotalPages=true",
+    "/devicecontrol/operations?agentId=1000",
+    "/devicecontrol/operations?agentId=1000&pageSize=2000&revert=true",
+    "/devicecontrol/operations?agentId=1000&deviceId=1019",
+    "/devicecontrol/operations?agentId=1000&fragmentType=plat_Rare",
+    "/devicecontrol/operations?deviceId=1009",
+    "/devicecontrol/operations?deviceId=1009&status=FAILED",
+    "/devicecontrol/operations?deviceId=1009&status=PENDING&fragmentType=plat_Rare",
+    "/devicecontrol/operations?bulkOperationId=7",
+    "/devicecontrol/operations?bulkOperationId=7&status=FAILED&pageSize=100",
+    "/devicecontrol/operations?dateFrom=2020-01-01&dateTo=2020-01-02",
     "/measurement/measurements",
     "/measurement/measurements?revert=true&pageSize=2000",
     "/measurement/measurements?currentPage=1000",
@@ -186,6 +219,8 @@ const LISTS: [&str; 85] = [
     "/inventory/managedObjects/1009/supportedSeries",
     "/audit/auditRecords?source=77",
     "/audit/auditRecords?pageSize=100",
+    "/devicecontrol/newDeviceRequests",
+    "/devicecontrol/newDeviceRequests?pageSize=2000&currentPage=5",
     "/user/main/users",
     "/user/main/users?owner=user7",
 ];
@@ -204,7 +239,7 @@ const AVAILABILITY: [&str; 9] = [
 ];
 
 /// What a caller without the roles asks for.
-const LIMITED: [&str; 10] = [
+const LIMITED: [&str; 12] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?type=acme_Pump",
     "/inventory/managedObjects?query=has(plat_IsDevice)",
@@ -213,6 +248,8 @@ const LIMITED: [&str; 10] = [
     "/alarm/alarms?status=ACTIVE&source=1009",
     "/event/events",
     "/event/events?type=rare&source=1009",
+    "/devicecontrol/operations",
+    "/devicecontrol/operations?agentId=1000&status=PENDING",
     "/measurement/measurements",
     "/measurement/measurements?type=rare&source=1009",
 ];
@@ -229,7 +266,7 @@ async fn no_list_reads_a_large_table_from_end_to_end() {
     })
     .await;
     database.insert_user("owner", &[]).await;
-    let permissions = json!({"1000": ["ALARM:*:READ", "EVENT:*:READ", "MEASUREMENT:*:READ", "MANAGED_OBJECT:*:READ"], "3000": ["ALARM:plat_Relay:READ"]});
+    let permissions = json!({"1000": ["ALARM:*:READ", "EVENT:*:READ", "OPERATION:*:READ", "MEASUREMENT:*:READ", "MANAGED_OBJECT:*:READ"], "3000": ["ALARM:plat_Relay:READ"]});
     let grant = "UPDATE users SET device_permissions = $1::text::json WHERE name = 'owner'";
     database.execute(grant, &[&permissions.to_string()]).await;
     explain_everything(&database).await;
@@ -304,8 +341,13 @@ fn faults(logged: &Value) -> Vec<String> {
         return Vec::new();
     }
     let counts = statement.starts_with("SELECT count(*)");
-    let by_time = ["FROM alarms a", "FROM events e", "FROM measurements m"];
-    let most = if by_time.iter().any(|from| statement.contains(from)) { ALARMS } else { ROWS };
+    let by_time = ["FROM alarms a", "FROM events e", "FROM measurements m", "FROM operations o"];
+    let by_queue = statement.contains("AS queue (id)") && statement.contains("o.status = 'PENDING'");
+    let most = match by_time.iter().any(|from| statement.contains(from)) {
+        true if by_queue => QUEUES,
+        true => ALARMS,
+        false => ROWS,
+    };
     let mut faults = Vec::new();
     let mut nodes = vec![&logged["Plan"]];
     while let Some(node) = nodes.pop() {

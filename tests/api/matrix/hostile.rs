@@ -41,7 +41,7 @@ const VALUES: [&str; 12] = [
     "%F0%9F%92%A9",
 ];
 /// Every parameter of a collection or a deletion.
-const PARAMETERS: [&str; 33] = [
+const PARAMETERS: [&str; 36] = [
     "pageSize",
     "currentPage",
     "withTotalPages",
@@ -75,9 +75,12 @@ const PARAMETERS: [&str; 33] = [
     "tenantId",
     "withSourceAssets",
     "withSourceDevices",
+    "agentId",
+    "deviceId",
+    "bulkOperationId",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 40] = [
+const MEMBERS: [&str; 42] = [
     "id",
     "name",
     "type",
@@ -118,6 +121,8 @@ const MEMBERS: [&str; 40] = [
     "storageLimitPerDevice",
     "parent",
     "sendPasswordResetEmail",
+    "deviceId",
+    "failureReason",
 ];
 /// Bodies that are no JSON object.
 const TEXTS: [&str; 9] =

@@ -30,12 +30,18 @@ async fn fill(server: &TestServer, tenant: &str) {
             FROM generate_series(1, 2001) n",
         "INSERT INTO users (tenant, name, enabled, roles, created_at) \
             SELECT $1, 'user' || n, true, '{}', now() FROM generate_series(1, 2500) n",
+        "INSERT INTO new_device_requests (tenant, id, status, owner, created_at) \
+            SELECT $1, $1 || n, 'PENDING_ACCEPTANCE', 'boss', now() FROM generate_series(1, 2500) n",
+        "INSERT INTO device_placements (tenant, user_name, group_id) \
+            SELECT $1, 'user' || n, 1 FROM generate_series(1, 2500) n",
         "INSERT INTO groups (tenant, id, name, roles) VALUES ($1, 4711, 'crew', '{}')",
         "INSERT INTO group_members (tenant, group_id, user_name) \
             SELECT $1, 4711, 'user' || n FROM generate_series(1, 2500) n",
         "INSERT INTO options (tenant, category, key, value) VALUES ($1, 'c', 'k', 'v')",
         "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
             SELECT $1, n, 1, 'x', now(), 0, 'x', now(), '{}' FROM generate_series(1, 2500) n",
+        "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
+            SELECT $1, n, 1, 'PENDING', now(), '{}' FROM generate_series(1, 2500) n",
         // Of an event, whole and in part.
         "INSERT INTO binaries (tenant, id, event, incomplete, name, content_type, length, created_at) \
             SELECT $1, 10 + n, n, n > 1, 'x', 'x/y', 1, now() FROM generate_series(1, 2) n",
