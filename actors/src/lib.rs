@@ -34,6 +34,7 @@ pub mod device;
 pub mod error;
 mod heartbeats;
 pub mod hub;
+mod leases;
 pub mod limits;
 pub mod metrics;
 pub mod model;

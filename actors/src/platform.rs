@@ -25,6 +25,7 @@ use crate::registry::Registry;
 use crate::session::{Home, Release};
 use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
+use crate::store::leases;
 use crate::store::watch::{self, Seen};
 use crate::tenant::{EndSessions, TenantActor, place};
 use crate::writer::{Writer, WriterHandle};
@@ -184,7 +185,7 @@ impl Platform {
     /// # Errors
     /// `Unavailable` or `Database`: then nothing was begun.
     pub async fn update_alarms(&self, tenant: &TenantId, new: NewBulkAlarmUpdate) -> Result<BulkProgress> {
-        let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_alarm_lease);
+        let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_lease);
         let held = insert_bulk_alarm_update(&self.database, place, new, lease).await?;
         let finished = self.go_on(held);
         Ok(match timeout(self.limits.bulk_alarm_reply, finished).await {
@@ -208,7 +209,7 @@ impl Platform {
 
     /// Goes on with bulk updates whose process is gone, and shows that this one is not, until it is dropped.
     pub async fn keep_bulk_updates_going(self: Arc<Self>) {
-        let lease = self.limits.bulk_alarm_lease;
+        let lease = self.limits.bulk_lease;
         loop {
             if let Err(error) = self.look_after_bulk_updates(lease).await {
                 tracing::debug!(%error, "bulk updates of alarms cannot be looked after now");
@@ -218,10 +219,8 @@ impl Platform {
     }
 
     async fn look_after_bulk_updates(&self, lease: Duration) -> Result<()> {
-        let own = self.bulk_alarm_updates.held();
-        if !own.is_empty() {
-            bulk_alarm_updates::renew(&self.database, &own, lease).await?;
-        }
+        let own = self.bulk_alarm_updates.leases.held();
+        leases::renew(&self.database, bulk_alarm_updates::RENEW, &own, lease).await?;
         for held in bulk_alarm_updates::take_over(&self.database, lease).await? {
             tracing::info!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id,
                 "a bulk update of alarms goes on that another process began");

@@ -19,6 +19,7 @@ pub mod group_members;
 pub mod groups;
 pub mod inventory_collection;
 mod inventory_query;
+pub(crate) mod leases;
 pub mod links;
 pub mod managed_objects;
 mod measurement_buckets;
