@@ -3,6 +3,7 @@
 //! The hub's handlers never await, so everyone may send to it without a reply. A notification is encoded once, when the
 //! first listener is found, and shared by all of them.
 
+mod agents;
 mod audience;
 mod families;
 
@@ -15,13 +16,15 @@ use bytes::Bytes;
 use crate::bayeux::{Channel, Pattern, Resource};
 use crate::model::alarm::Alarm;
 use crate::model::event;
-use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, TenantId};
+use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
 use crate::model::links::{Links, encode};
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
+use crate::model::operation::Operation;
 use crate::model::units::SystemOfUnits;
 use crate::session::{ClientId, Deliver, End, SessionActor};
 use crate::store::Database;
+pub(crate) use agents::PublishQueued;
 pub(crate) use audience::Audience;
 use families::{Families, Lineage, Placed};
 
@@ -68,6 +71,12 @@ pub enum Event {
     EventUpdated(Arc<event::Event>),
     /// An event is gone; only its id is told.
     EventDeleted(EventId),
+    /// A new operation.
+    OperationCreated(Arc<Operation>),
+    /// A changed operation.
+    OperationUpdated(Arc<Operation>),
+    /// An operation is gone; only its id is told.
+    OperationDeleted(OperationId),
 }
 
 /// Tells everyone who listens to a channel.
@@ -271,6 +280,9 @@ impl Event {
                 Resource::ManagedObjects
             }
             Self::EventCreated(_) | Self::EventUpdated(_) | Self::EventDeleted(_) => Resource::Events,
+            Self::OperationCreated(_) | Self::OperationUpdated(_) | Self::OperationDeleted(_) => {
+                Resource::Operations
+            }
         }
     }
 
@@ -287,6 +299,9 @@ impl Event {
             Self::EventCreated(event) => ("CREATE", encode(&**event, links)),
             Self::EventUpdated(event) => ("UPDATE", encode(&**event, links)),
             Self::EventDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+            Self::OperationCreated(operation) => ("CREATE", encode(&**operation, links)),
+            Self::OperationUpdated(operation) => ("UPDATE", encode(&**operation, links)),
+            Self::OperationDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
         };
         let head =
             format!(r#"{{"channel":"{channel}","id":"{id}","data":{{"realtimeAction":"{action}","data":"#);

@@ -29,6 +29,7 @@ use crate::store::binaries;
 use crate::store::events::{self, SentEvent, ShownSource};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 use crate::store::measurements::{self, SentMeasurements};
+use crate::store::operations::{self, Queued, ToQueue};
 use queue::{Pushed, Queue, Write};
 
 /// One write of one tenant.
@@ -42,6 +43,7 @@ pub(crate) enum Change {
     UpdateManagedObject(TenantId, ManagedObjectUpdate),
     InsertEvent(TenantId, Arc<SentEvent>),
     UpdateEvent(TenantId, Arc<Event>),
+    QueueOperation(TenantId, Arc<ToQueue>),
     /// An object, and the upload that becomes its content.
     InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
     /// A change, and the upload that becomes the content.
@@ -69,6 +71,8 @@ pub(crate) enum Written {
     ManagedObject(Box<ManagedObject>),
     /// Stored as given; what is shown of its source.
     EventOf(Box<ShownSource>),
+    /// The operation as it was queued.
+    Queued(Box<Queued>),
     /// The premise did not hold: nothing was written, the sender's memory is stale.
     Stale,
 }
@@ -255,6 +259,7 @@ struct ByKind<'a> {
     object_updates: Vec<(&'a TenantId, &'a ManagedObjectUpdate)>,
     events: Vec<(&'a TenantId, &'a SentEvent)>,
     event_updates: Vec<(&'a TenantId, &'a Event)>,
+    to_queue: Vec<(&'a TenantId, &'a ToQueue)>,
     uploads: Vec<(&'a TenantId, ManagedObjectId, BinaryId)>,
 }
 
@@ -271,6 +276,7 @@ impl<'a> ByKind<'a> {
                 Change::UpdateManagedObject(tenant, update) => by.object_updates.push((tenant, update)),
                 Change::InsertEvent(tenant, event) => by.events.push((tenant, event)),
                 Change::UpdateEvent(tenant, event) => by.event_updates.push((tenant, event)),
+                Change::QueueOperation(tenant, new) => by.to_queue.push((tenant, new)),
                 Change::InsertBinary(tenant, object, binary) => {
                     by.new_objects.push((tenant, object));
                     by.uploads.extend(object.id.map(|id| (tenant, id, *binary)));
@@ -297,6 +303,7 @@ impl<'a> ByKind<'a> {
             !self.object_updates.is_empty(),
             !self.events.is_empty(),
             !self.event_updates.is_empty(),
+            !self.to_queue.is_empty(),
             !self.uploads.is_empty(),
         ];
         used.into_iter().filter(|used| *used).count() == 1
@@ -313,7 +320,20 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         false => client.batch_execute(word).await,
     };
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
-    let (begun, raised, counted, updated, measured, objects, changed, events, new_texts, attached, committed) = tokio::join!(
+    let (
+        begun,
+        raised,
+        counted,
+        updated,
+        measured,
+        objects,
+        changed,
+        events,
+        new_texts,
+        queued,
+        attached,
+        committed,
+    ) = tokio::join!(
         biased;
         bracket("BEGIN"),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
@@ -324,6 +344,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         managed_objects::update_managed_objects(client, &statements.update_objects, &by.object_updates),
         events::insert_events(client, &statements.insert_events, &by.events),
         events::update_events(client, &statements.update_events, &by.event_updates),
+        operations::insert_operations(client, &statements.queue_operations, &by.to_queue),
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
@@ -333,6 +354,8 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
     objects?;
     let (mut changed, attached) = (changed?, attached?);
     let (mut events, new_texts) = (events?, new_texts?);
+    // One for each, in the order of the changes.
+    let mut queued = queued?.into_iter();
     committed?;
 
     let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
@@ -343,6 +366,8 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
     let event = |found: Option<ShownSource>| {
         found.map_or(Written::Stale, |source| Written::EventOf(Box::new(source)))
     };
+    let mut queued =
+        || queued.next().flatten().map_or(Written::Stale, |queued| Written::Queued(Box::new(queued)));
     let outcome = |change: &Change| match change {
         Change::RaiseAlarm(_, sent) => alarm(raised.remove(&alarms::key(&sent.alarm))),
         Change::CountRepetition(_, sent) => alarm(counted.remove(&alarms::key(&sent.alarm))),
@@ -352,6 +377,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         Change::UpdateManagedObject(_, update) => object(changed.remove(&update.id.0)),
         Change::InsertEvent(_, sent) => event(sent.event.id.and_then(|id| events.remove(&id.0))),
         Change::UpdateEvent(_, event) => stored(event.id.is_some_and(|id| new_texts.contains(&id.0))),
+        Change::QueueOperation(..) => queued(),
         Change::InsertBinary(.., binary) => stored(attached.contains(&binary.0)),
         Change::ReplaceBinary(_, update, binary) => {
             object(changed.remove(&update.id.0).filter(|_| attached.contains(&binary.0)))
@@ -370,6 +396,7 @@ struct Statements {
     update_objects: Statement,
     insert_events: Statement,
     update_events: Statement,
+    queue_operations: Statement,
     delete_replaced_binaries: Statement,
     attach_uploads: Statement,
 }
@@ -385,6 +412,7 @@ impl Statements {
             update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
             insert_events: client.prepare_cached(events::INSERT).await?,
             update_events: client.prepare_cached(events::UPDATE).await?,
+            queue_operations: client.prepare_cached(operations::INSERT).await?,
             delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,
             attach_uploads: client.prepare_cached(binaries::ATTACH).await?,
         })

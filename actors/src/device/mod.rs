@@ -12,6 +12,7 @@ mod events;
 mod managed_object;
 mod measurement_deletion;
 mod measurements;
+mod operations;
 mod pause;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 pub(crate) use measurement_deletion::{forget, forget_all};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
+pub use operations::QueueOperation;
 
 use crate::error::{Error, Noun, Result};
 use crate::heartbeats::Heartbeats;

@@ -5,28 +5,46 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bayeux::{Pattern, Resource};
 
-/// How many patterns of a tenant's listeners there are for each resource. The hub counts; what is published after a
-/// subscription was answered finds it counted.
+/// How many patterns of a tenant's listeners there are for each resource, and for agents. The hub counts; what is published
+/// after a subscription was answered finds it counted.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Audience(Arc<[AtomicUsize; Resource::COUNT]>);
+pub(crate) struct Audience(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    resources: [AtomicUsize; Resource::COUNT],
+    agents: AtomicUsize,
+}
 
 impl Audience {
     /// Whether somebody listens to some channel of this resource.
     pub(crate) fn hears(&self, resource: Resource) -> bool {
-        self.0[resource as usize].load(Ordering::Acquire) > 0
+        self.0.resources[resource as usize].load(Ordering::Acquire) > 0
+    }
+
+    /// Whether some agent waits for operations (B-04).
+    pub(crate) fn has_agents(&self) -> bool {
+        self.0.agents.load(Ordering::Acquire) > 0
     }
 
     /// The first listener of a pattern came.
     pub(super) fn joined(&self, pattern: &Pattern) {
-        if let Some(resource) = pattern.resource() {
-            self.0[resource as usize].fetch_add(1, Ordering::Release);
+        if let Some(count) = self.count_of(pattern) {
+            count.fetch_add(1, Ordering::Release);
         }
     }
 
     /// The last listener of a pattern left.
     pub(super) fn left(&self, pattern: &Pattern) {
-        if let Some(resource) = pattern.resource() {
-            self.0[resource as usize].fetch_sub(1, Ordering::Release);
+        if let Some(count) = self.count_of(pattern) {
+            count.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    fn count_of(&self, pattern: &Pattern) -> Option<&AtomicUsize> {
+        match pattern {
+            Pattern::Agent(_) => Some(&self.0.agents),
+            _ => pattern.resource().map(|resource| &self.0.resources[resource as usize]),
         }
     }
 }

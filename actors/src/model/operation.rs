@@ -90,6 +90,13 @@ pub struct Operation {
     pub fragments: Fragments,
 }
 
+impl Operation {
+    /// The operation as it is shown by itself: name and external ids of its device are for collections and agents.
+    pub fn alone(self) -> Self {
+        Self { device_name: None, device_external_ids: None, ..self }
+    }
+}
+
 impl Serialize for Linked<'_, Operation> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -155,6 +162,22 @@ impl NewOperation {
         let device = body.take("deviceId").ok_or_else(|| missing(&[("deviceId", true)]))?;
         let device = device_id(&device)?;
         Ok(Self { device, fragments: prototype(body)? })
+    }
+
+    /// The operation it would make; not stored (M-02).
+    pub fn queued(&self) -> Operation {
+        Operation {
+            id: None,
+            device: self.device,
+            device_name: None,
+            device_external_ids: None,
+            bulk_operation: None,
+            creation_time: Timestamp::now(),
+            status: OperationStatus::Pending,
+            failure_reason: None,
+            revision: 0,
+            fragments: self.fragments.clone(),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use tokio_postgres::types::{Json, ToSql};
 use tokio_postgres::{Client, Row, Statement};
 
+use super::Database;
 use crate::error::Result;
 use crate::model::external_id::NewExternalId;
 use crate::model::fragments::Fragments;
@@ -12,6 +13,8 @@ use crate::model::timestamp::Timestamp;
 use crate::naming::naming;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/operations/insert.sql");
+
+const HAS_AGENT: &str = include_str!("../../../sql/queries/operations/has_agent.sql");
 
 /// An operation to queue.
 #[derive(Debug, Clone)]
@@ -53,6 +56,21 @@ pub(crate) async fn insert_operations(
         queued[place] = Some(from_inserted(&row, rows[place].1)?);
     }
     Ok(queued)
+}
+
+/// Whether a device is an agent, or below one by childDevices links (O-01).
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn has_agent(
+    database: &Database,
+    tenant: &TenantId,
+    device: ManagedObjectId,
+) -> Result<bool> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(HAS_AGENT).await?;
+    let agent = naming().model("Agent");
+    Ok(client.query_one(&statement, &[&tenant.as_str(), &device.0, &agent]).await?.get(0))
 }
 
 /// Reads the columns of `insert.sql`, in its order.
