@@ -1,5 +1,6 @@
 //! What the edge holds: finds or starts tenants, devices and sessions.
 
+mod bulk_operations;
 mod tenant;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use tokio::time::{sleep, timeout};
 pub use tenant::{NewSession, Tenant};
 
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
+use crate::bulk_operation::BulkOperations;
 use crate::device::{self, RememberedMappings};
 use crate::error::Result;
 use crate::heartbeats::{Forget, Heartbeats};
@@ -39,6 +41,7 @@ pub struct Platform {
     presence: Addr<Presence>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     bulk_alarm_updates: Arc<BulkAlarmUpdates>,
+    bulk_operations: Arc<BulkOperations>,
 }
 
 /// How a bulk update stands when its request is answered.
@@ -89,6 +92,7 @@ impl Platform {
         let background = database.writer_pool()?;
         let presence = Presence::new(background.clone(), process, &limits);
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
+        let bulk_operations = Arc::new(BulkOperations::new(&database)?);
         Ok(Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
                 let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
@@ -104,6 +108,7 @@ impl Platform {
                 presence,
                 tenants: RwLock::default(),
                 bulk_alarm_updates: Arc::default(),
+                bulk_operations,
             }
         }))
     }

@@ -119,13 +119,10 @@ impl Serialize for Linked<'_, BulkOperation> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Linked { value: bulk, links } = *self;
         let mut map = serializer.serialize_map(None)?;
-        match bulk.id {
+        map.serialize_entry("self", &links.bulk_operation(bulk.id))?;
+        if let Some(id) = bulk.id {
             // A number, unlike other ids (C-13).
-            Some(id) => {
-                map.serialize_entry("self", &links.bulk_operation(id))?;
-                map.serialize_entry("id", &id.0)?;
-            }
-            None => map.serialize_entry("self", &links.bulk_operation("null"))?,
+            map.serialize_entry("id", &id.0)?;
         }
         map.serialize_entry("groupId", &bulk.group)?;
         if let Some(parent) = &bulk.failed_parent {
@@ -223,11 +220,11 @@ impl BulkOperationPatch {
     }
 
     /// Puts the new settings in place of the old ones.
-    pub fn apply(self, bulk: &mut BulkOperation) {
+    pub fn apply(&self, bulk: &mut BulkOperation) {
         bulk.start_date = self.start_date.unwrap_or(bulk.start_date);
         bulk.ramp = self.ramp.unwrap_or(bulk.ramp);
-        if let Some(prototype) = self.prototype {
-            bulk.prototype = prototype;
+        if let Some(prototype) = &self.prototype {
+            bulk.prototype = prototype.clone();
         }
     }
 }
@@ -353,7 +350,8 @@ mod tests {
 
     #[test]
     fn put_keeps_what_it_does_not_name_and_for_whom_it_is() {
-        let patch = r#"{"creationRamp":2,"groupId":"9","failedParentId":"9","status":"COMPLETED","startDate":null}"#;
+        let patch =
+            r#"{"creationRamp":2,"groupId":"9","failedParentId":"9","status":"COMPLETED","startDate":null}"#;
         let patch = BulkOperationPatch::parse(body(patch)).expect("valid");
         assert_eq!(patch.ramp, Some(CreationRamp(2.0)));
         assert!(patch.start_date.is_none() && patch.prototype.is_none());

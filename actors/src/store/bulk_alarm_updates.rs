@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use super::alarm_collection::{Part, list_ids};
 use super::alarms::from_row;
 use super::leases::Hold;
-use super::{Database, until_uncontended};
+use super::{Database, PATIENCE, until_uncontended};
 use crate::error::{Error, Result};
 use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
 use crate::model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
@@ -36,10 +36,6 @@ const UPDATE_STATUSES: &str = include_str!("../../../sql/queries/alarms/update_s
 const DELETE_MANY: &str = include_str!("../../../sql/queries/alarms/delete_many.sql");
 const LAST: &str = include_str!("../../../sql/queries/alarms/last.sql");
 
-/// A device's write waits behind a step, so a step does not wait long for a device's write: that would be the start of a
-/// deadlock, and who is its victim would be a matter of luck. And a process that hangs in the middle of a step does not
-/// keep others from its alarms.
-const PATIENCE: &str = "SET LOCAL lock_timeout = 250; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 /// Bulk updates one tenant may have unfinished.
 const MOST_UNFINISHED: i64 = 100;
 /// Bulk updates that one look takes over.

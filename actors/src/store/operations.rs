@@ -1,7 +1,8 @@
 //! Operations in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction.
 
+use deadpool_postgres::GenericClient;
 use tokio_postgres::types::{Json, ToSql};
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Row, Statement};
 
 use super::Database;
 use crate::error::Result;
@@ -36,7 +37,7 @@ pub(crate) struct Queued {
 /// Queues operations in this order. `None` stands for one that was left out: its device does not exist or belongs to no
 /// agent (O-01); of a bulk operation, its device does not exist or has one already (K-05).
 pub(crate) async fn insert_operations(
-    client: &Client,
+    client: &impl GenericClient,
     statement: &Statement,
     rows: &[(&TenantId, &ToQueue)],
 ) -> Result<Vec<Option<Queued>>> {
