@@ -4,7 +4,8 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
     alarms, audit, bulk_operations, current_user, entry, event_binaries, events, groups, identity, inventory,
-    inventory_binaries, inventory_children, measurement_series, measurements, options, roles, tenants, users,
+    inventory_binaries, inventory_children, measurement_series, measurements, operations, options, roles,
+    tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;
@@ -49,6 +50,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).post(measurements::create).delete(measurements::remove_many));
     paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).post(alarms::create).put(alarms::update_many).delete(alarms::remove_many));
     paths.push(at("/event/events", "GET,POST,DELETE").get(events::list).post(events::create).delete(events::remove_many));
+    paths.push(at("/devicecontrol/operations", "GET,POST,DELETE").get(operations::list).post(operations::create).delete(operations::remove_many));
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
 
     paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
@@ -56,6 +58,8 @@ fn paths() -> Vec<Path> {
     paths.push(at("/event/events/{id}/binaries", "GET,POST,PUT,DELETE").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));
     paths.push(at("/measurement/measurements/series", "GET").get(measurement_series::get));
     paths.push(at("/measurement/measurements/{id}", "GET,DELETE").get(measurements::get).delete(measurements::remove));
+
+    paths.push(at("/devicecontrol/operations/{id}", "GET,PUT").get(operations::get).put(operations::update));
 
     paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
     paths.push(at("/inventory/managedObjects/{id}/supportedMeasurements", "GET").get(inventory::supported_measurements));

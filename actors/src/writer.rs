@@ -29,7 +29,7 @@ use crate::store::binaries;
 use crate::store::events::{self, SentEvent, ShownSource};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 use crate::store::measurements::{self, SentMeasurements};
-use crate::store::operations::{self, Queued, ToQueue};
+use crate::store::operations::{self, OperationUpdate, Queued, ToQueue};
 use queue::{Pushed, Queue, Write};
 
 /// One write of one tenant.
@@ -44,6 +44,7 @@ pub(crate) enum Change {
     InsertEvent(TenantId, Arc<SentEvent>),
     UpdateEvent(TenantId, Arc<Event>),
     QueueOperation(TenantId, Arc<ToQueue>),
+    UpdateOperation(TenantId, Arc<OperationUpdate>),
     /// An object, and the upload that becomes its content.
     InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
     /// A change, and the upload that becomes the content.
@@ -260,6 +261,7 @@ struct ByKind<'a> {
     events: Vec<(&'a TenantId, &'a SentEvent)>,
     event_updates: Vec<(&'a TenantId, &'a Event)>,
     to_queue: Vec<(&'a TenantId, &'a ToQueue)>,
+    operation_updates: Vec<(&'a TenantId, &'a OperationUpdate)>,
     uploads: Vec<(&'a TenantId, ManagedObjectId, BinaryId)>,
 }
 
@@ -277,6 +279,7 @@ impl<'a> ByKind<'a> {
                 Change::InsertEvent(tenant, event) => by.events.push((tenant, event)),
                 Change::UpdateEvent(tenant, event) => by.event_updates.push((tenant, event)),
                 Change::QueueOperation(tenant, new) => by.to_queue.push((tenant, new)),
+                Change::UpdateOperation(tenant, update) => by.operation_updates.push((tenant, update)),
                 Change::InsertBinary(tenant, object, binary) => {
                     by.new_objects.push((tenant, object));
                     by.uploads.extend(object.id.map(|id| (tenant, id, *binary)));
@@ -304,6 +307,7 @@ impl<'a> ByKind<'a> {
             !self.events.is_empty(),
             !self.event_updates.is_empty(),
             !self.to_queue.is_empty(),
+            !self.operation_updates.is_empty(),
             !self.uploads.is_empty(),
         ];
         used.into_iter().filter(|used| *used).count() == 1
@@ -331,6 +335,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         events,
         new_texts,
         queued,
+        operations,
         attached,
         committed,
     ) = tokio::join!(
@@ -345,6 +350,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         events::insert_events(client, &statements.insert_events, &by.events),
         events::update_events(client, &statements.update_events, &by.event_updates),
         operations::insert_operations(client, &statements.queue_operations, &by.to_queue),
+        operations::update_operations(client, &statements.update_operations, &by.operation_updates),
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
@@ -356,6 +362,7 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
     let (mut events, new_texts) = (events?, new_texts?);
     // One for each, in the order of the changes.
     let mut queued = queued?.into_iter();
+    let operations = operations?;
     committed?;
 
     let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
@@ -378,6 +385,9 @@ async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>
         Change::InsertEvent(_, sent) => event(sent.event.id.and_then(|id| events.remove(&id.0))),
         Change::UpdateEvent(_, event) => stored(event.id.is_some_and(|id| new_texts.contains(&id.0))),
         Change::QueueOperation(..) => queued(),
+        Change::UpdateOperation(_, update) => {
+            stored(update.operation.id.is_some_and(|id| operations.contains(&id.0)))
+        }
         Change::InsertBinary(.., binary) => stored(attached.contains(&binary.0)),
         Change::ReplaceBinary(_, update, binary) => {
             object(changed.remove(&update.id.0).filter(|_| attached.contains(&binary.0)))
@@ -397,6 +407,7 @@ struct Statements {
     insert_events: Statement,
     update_events: Statement,
     queue_operations: Statement,
+    update_operations: Statement,
     delete_replaced_binaries: Statement,
     attach_uploads: Statement,
 }
@@ -413,6 +424,7 @@ impl Statements {
             insert_events: client.prepare_cached(events::INSERT).await?,
             update_events: client.prepare_cached(events::UPDATE).await?,
             queue_operations: client.prepare_cached(operations::INSERT).await?,
+            update_operations: client.prepare_cached(operations::UPDATE).await?,
             delete_replaced_binaries: client.prepare_cached(binaries::DELETE_REPLACED).await?,
             attach_uploads: client.prepare_cached(binaries::ATTACH).await?,
         })

@@ -21,13 +21,15 @@ CREATE TABLE operations (
 );
 
 CREATE INDEX operations_by_time ON operations (tenant, created_at, id);
-CREATE INDEX operations_by_device ON operations (tenant, device, created_at, id);
+CREATE INDEX operations_by_status ON operations (tenant, status, created_at, id);
+-- The status comes last: it filters without looking the rows up, and leaves the order as it is.
+CREATE INDEX operations_by_device ON operations (tenant, device, created_at, id, status);
 -- What is not done yet is little, however much was done: what agents ask for.
-CREATE INDEX operations_open_by_time ON operations (tenant, created_at, id) WHERE status IN ('PENDING', 'EXECUTING');
-CREATE INDEX operations_open_by_device ON operations (tenant, device, created_at, id)
+CREATE INDEX operations_open_by_device ON operations (tenant, device, created_at, id, status)
     WHERE status IN ('PENDING', 'EXECUTING');
 -- At most one operation of a bulk operation per device, whatever the number of server processes (K-05).
 CREATE UNIQUE INDEX operations_of_bulk ON operations (tenant, bulk_operation, device)
     WHERE bulk_operation IS NOT NULL;
--- The progress of a bulk operation is counted from its operations (K-05).
-CREATE INDEX operations_by_bulk ON operations (tenant, bulk_operation, status) WHERE bulk_operation IS NOT NULL;
+-- The progress of a bulk operation is counted from its operations (K-05), and they are listed in order (O-06).
+CREATE INDEX operations_by_bulk ON operations (tenant, bulk_operation, created_at, id, status)
+    WHERE bulk_operation IS NOT NULL;

@@ -14,6 +14,7 @@ pub mod inventory_binaries;
 pub mod inventory_children;
 pub mod measurement_series;
 pub mod measurements;
+pub mod operations;
 pub mod options;
 pub mod roles;
 pub mod tenants;

@@ -17,7 +17,7 @@ use crate::model::id::EventId;
 use crate::model::origin::Origin;
 use crate::store;
 use crate::store::access::{Source, find_source};
-use crate::store::event_collection::Deletion;
+use crate::store::event_collection;
 use crate::store::events::{SentEvent, ShownSource};
 use crate::writer::{Change, Written};
 
@@ -139,7 +139,7 @@ fn publish(context: &Context, of: &Event, event: hub::Event, origin: &Origin) {
 /// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
 pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origin: &Origin) -> Result<()> {
     let mut untold = if origin.mode.notifies() { NOTIFIED_DELETIONS } else { 0 };
-    let mut deletion = Deletion::of(&context.database, &context.tenant, filter);
+    let mut deletion = event_collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
         for (id, source) in gone.into_iter().take(untold) {
             untold -= 1;

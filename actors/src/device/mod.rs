@@ -34,7 +34,8 @@ pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 pub(crate) use measurement_deletion::{forget, forget_all};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
-pub use operations::QueueOperation;
+pub(crate) use operations::delete_operations;
+pub use operations::{QueueOperation, UpdateOperation};
 
 use crate::error::{Error, Noun, Result};
 use crate::heartbeats::Heartbeats;

@@ -7,17 +7,21 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Context, Device, DeviceActor};
+use super::{Context, DECISIONS, Device, DeviceActor};
 use crate::bayeux::Resource;
-use crate::error::{Error, Result};
+use crate::error::{Error, Noun, Result};
 use crate::hub::{Event, PublishQueued};
+use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::access::Authority;
-use crate::model::id::ManagedObjectId;
+use crate::model::audit_record::{AttributeChange, NewAuditRecord};
+use crate::model::id::{ManagedObjectId, OperationId};
 use crate::model::links::Links;
-use crate::model::operation::{NewOperation, Operation, unknown_device};
+use crate::model::operation::{NewOperation, Operation, OperationFilter, OperationPatch, unknown_device};
 use crate::model::origin::Origin;
+use crate::model::timestamp::Timestamp;
 use crate::store;
-use crate::store::operations::{Queued, ToQueue};
+use crate::store::operation_collection;
+use crate::store::operations::{OperationUpdate, Queued, ToQueue};
 use crate::writer::{Change, Written};
 
 /// Queues an operation (document 2, Operation; O-01, O-04).
@@ -38,12 +42,59 @@ pub struct QueueOperation {
     pub origin: Arc<Origin>,
 }
 
+/// Changes status, reason of failure or fragments of an operation, and records another status (O-02, O-03, O-05, O-09).
+///
+/// Sent by the edge for `PUT /devicecontrol/operations/<id>`. Replies with the operation as it stands; a change that changes
+/// nothing writes nothing and publishes nothing. Publishes UPDATE, which in mode TRANSIENT is all that happens (M-02).
+///
+/// # Errors
+/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time, `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<Arc<Operation>>")]
+pub struct UpdateOperation {
+    /// The operation as the edge found it.
+    pub operation: Arc<Operation>,
+    /// Body of the request.
+    pub patch: Arc<OperationPatch>,
+    /// Who asks.
+    pub origin: Arc<Origin>,
+}
+
 impl Handler<QueueOperation> for DeviceActor {
     type Result = AtomicResponse<Self, Result<Arc<Operation>>>;
 
     fn handle(&mut self, message: QueueOperation, _: &mut Self::Context) -> Self::Result {
         self.exclusively(async move |device| device.queue_operation(message).await)
     }
+}
+
+impl Handler<UpdateOperation> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<Arc<Operation>>>;
+
+    fn handle(&mut self, message: UpdateOperation, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.update_operation(message).await)
+    }
+}
+
+/// Deletes what a filter finds, and publishes DELETE for each, up to a thousand (O-08, B-06). Many short transactions: who
+/// stops halfway has deleted part of it and may ask again.
+///
+/// # Errors
+/// `Timeout`, `Contended`, `Unavailable` or `Database`; then part of them may be gone.
+pub(crate) async fn delete_operations(
+    context: &Context,
+    filter: &OperationFilter,
+    links: &Links,
+) -> Result<()> {
+    let mut untold = NOTIFIED_DELETIONS;
+    let mut deletion = operation_collection::deletion(&context.database, &context.tenant, filter);
+    while let Some(gone) = deletion.next().await? {
+        for (id, device) in gone.into_iter().take(untold) {
+            untold -= 1;
+            context.publish(device, Event::OperationDeleted(id), links);
+        }
+    }
+    Ok(())
 }
 
 impl Context {
@@ -107,6 +158,59 @@ impl Device {
         self.publish(Event::OperationCreated(operation.clone()), &origin.links);
         Ok(operation)
     }
+
+    async fn update_operation(&mut self, message: UpdateOperation) -> Result<Arc<Operation>> {
+        let UpdateOperation { operation: mut current, patch, origin } = message;
+        let id = current.id.ok_or_else(|| Error::not_found(Noun::Operation, "null"))?;
+        self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;
+        for _ in 0..DECISIONS {
+            let mut operation = Operation::clone(&current);
+            let changes = patch.apply(&mut operation);
+            if changes.is_empty() {
+                return Ok(current);
+            }
+            if !origin.mode.stores() {
+                return Ok(self.tell_of_update(operation, &origin));
+            }
+            let audit = (operation.status != current.status)
+                .then(|| (self.context.ids.next(), audit_record(id, changes, &origin)));
+            let update = Arc::new(OperationUpdate { operation, audit });
+            let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());
+
+            let written = self.context.writer.write(change).await?;
+
+            if matches!(written, Written::Stored) {
+                return Ok(self.tell_of_update(update.operation.clone(), &origin));
+            }
+            let (database, tenant) = (&self.context.database, &self.context.tenant);
+            current = Arc::new(store::operations::get_operation(database, tenant, id).await?);
+        }
+        Err(contended(id))
+    }
+
+    fn tell_of_update(&self, operation: Operation, origin: &Origin) -> Arc<Operation> {
+        let operation = Arc::new(operation);
+        self.publish(Event::OperationUpdated(operation.clone()), &origin.links);
+        operation
+    }
+}
+
+fn audit_record(id: OperationId, changes: Vec<AttributeChange>, origin: &Origin) -> NewAuditRecord {
+    NewAuditRecord {
+        type_: "Operation",
+        activity: "Operation updated",
+        time: Timestamp::now(),
+        text: "Operation updated".into(),
+        source: id.to_string(),
+        user: origin.user.to_string(),
+        severity: "warning".into(),
+        changes,
+    }
+}
+
+fn contended(id: OperationId) -> Error {
+    let message = format!("operation '{id}' is being changed by somebody else, try again");
+    Error::Conflict { noun: Noun::Operation, message }
 }
 
 /// A target that nobody controls (O-01).

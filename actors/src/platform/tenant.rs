@@ -14,6 +14,7 @@ use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, Measurem
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::{Measurement, MeasurementFilter};
+use crate::model::operation::OperationFilter;
 use crate::model::origin::Origin;
 use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
@@ -73,6 +74,14 @@ impl Tenant {
     /// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
     pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
         delete_alarms(&self.contexts[0], filter, links).await
+    }
+
+    /// Deletes operations; see [`device::delete_operations`].
+    ///
+    /// # Errors
+    /// As that.
+    pub async fn delete_operations(&self, filter: &OperationFilter, links: &Links) -> Result<()> {
+        device::delete_operations(&self.contexts[0], filter, links).await
     }
 
     pub(super) fn forget_options(&self) {

@@ -1,11 +1,11 @@
 //! The collection of events: filters, pages, deletion of many (V-01, P-01 to P-07).
 
 use super::Database;
+use super::deletion::Deletion;
 use super::events::{self, from_row};
 use super::filter::Filtered;
 use super::time_walk::{Span, Table, TimeWalk};
-use super::until_uncontended;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::event::{Event, EventFilter};
 use crate::model::id::{EventId, ManagedObjectId, TenantId};
@@ -42,55 +42,23 @@ pub async fn list_events(
     walk.page(database, authority, page, from_row).await
 }
 
-/// A deletion of what a filter finds, with its files. Each step is a transaction; the collection is walked once, so that
-/// what is left over costs no step anything.
-pub(crate) struct Deletion<'a> {
+/// A deletion of what a filter finds, with its files.
+pub(crate) fn deletion<'a>(
     database: &'a Database,
     tenant: &'a TenantId,
     filter: &'a EventFilter,
-    after: Option<Position>,
-    ended: bool,
-}
-
-impl<'a> Deletion<'a> {
-    pub(crate) fn of(database: &'a Database, tenant: &'a TenantId, filter: &'a EventFilter) -> Self {
-        Self { database, tenant, filter, after: None, ended: false }
-    }
-
-    /// Deletes the next events and gives them with their sources; `None` when there are no more.
-    ///
-    /// # Errors
-    /// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<(EventId, ManagedObjectId)>>> {
-        if self.ended {
-            return Ok(None);
-        }
-        let conditions = |filtered: &mut Filtered| conditions(self.filter, filtered);
-        let span = span(self.filter);
-        let walk = TimeWalk { table: &EVENTS, tenant: self.tenant, span, conditions: &conditions };
-        let (ids, next) = {
-            let client = self.database.reader().await?;
-            walk.ids(&client, self.after, DELETED_AT_ONCE).await?
-        };
-        let mut gone = Vec::with_capacity(ids.len());
-        let (mut rest, mut size) = (&ids[..], ids.len().max(1));
-        while !rest.is_empty() {
-            let (some, others) = rest.split_at(size.min(rest.len()));
-            let deleted =
-                until_uncontended(async || events::delete_events(self.database, self.tenant, some).await);
-            match deleted.await {
-                Ok(deleted) => {
-                    gone.extend(deleted);
-                    rest = others;
-                }
-                // Events with large files take long: fewer at once.
-                Err(Error::Timeout) if size > 1 => size = size.div_ceil(8),
-                Err(error) => return Err(error),
-            }
-        }
-        (self.after, self.ended) = (next, next.is_none());
-        Ok(Some(gone))
-    }
+) -> Deletion<
+    impl AsyncFn(Option<Position>) -> Result<(Vec<i64>, Option<Position>)> + use<'a>,
+    impl AsyncFn(&[i64]) -> Result<Vec<(EventId, ManagedObjectId)>> + use<'a>,
+> {
+    let list = async move |after| {
+        let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
+        let walk = TimeWalk { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
+        let client = database.reader().await?;
+        walk.ids(&client, after, DELETED_AT_ONCE).await
+    };
+    let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids).await;
+    Deletion::of(list, delete)
 }
 
 fn span(filter: &EventFilter) -> Span<'_> {

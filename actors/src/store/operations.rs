@@ -1,11 +1,15 @@
 //! Operations in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction.
 
+use std::collections::HashSet;
+
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::{Json, ToSql};
 use tokio_postgres::{Row, Statement};
 
 use super::Database;
-use crate::error::Result;
+use super::alarms::fragments;
+use crate::error::{Error, Noun, Result};
+use crate::model::audit_record::NewAuditRecord;
 use crate::model::external_id::NewExternalId;
 use crate::model::fragments::Fragments;
 use crate::model::id::{BulkOperationId, ManagedObjectId, OperationId, TenantId};
@@ -15,6 +19,9 @@ use crate::naming::naming;
 
 pub(crate) const INSERT: &str = include_str!("../../../sql/queries/operations/insert.sql");
 
+pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/operations/update.sql");
+const FIND: &str = include_str!("../../../sql/queries/operations/find.sql");
+const DELETE_MANY: &str = include_str!("../../../sql/queries/operations/delete_many.sql");
 const HAS_AGENT: &str = include_str!("../../../sql/queries/operations/has_agent.sql");
 
 /// An operation to queue.
@@ -59,6 +66,86 @@ pub(crate) async fn insert_operations(
     Ok(queued)
 }
 
+/// An operation as a PUT leaves it.
+#[derive(Debug, Clone)]
+pub(crate) struct OperationUpdate {
+    /// The new state; its `revision` is the one it was read with: the premise.
+    pub(crate) operation: Operation,
+    /// The record that tells of another status, with its id (O-09).
+    pub(crate) audit: Option<(i64, NewAuditRecord)>,
+}
+
+/// Updates operations and inserts their audit records; gives the ids. Those left out were changed by somebody else since
+/// they were read, or are gone.
+pub(crate) async fn update_operations(
+    client: &impl GenericClient,
+    statement: &Statement,
+    rows: &[(&TenantId, &OperationUpdate)],
+) -> Result<HashSet<i64>> {
+    if rows.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let operations = || rows.iter().map(|(_, update)| &update.operation);
+    let audits = || rows.iter().map(|(_, update)| update.audit.as_ref());
+    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let ids: Vec<i64> = operations().map(|operation| operation.id.map_or(0, |id| id.0)).collect();
+    let revisions: Vec<i64> = operations().map(|operation| operation.revision).collect();
+    let statuses: Vec<&str> = operations().map(|operation| operation.status.as_str()).collect();
+    let reasons: Vec<Option<&str>> =
+        operations().map(|operation| operation.failure_reason.as_deref()).collect();
+    let fragments: Vec<String> = operations().map(|operation| operation.fragments.to_json()).collect();
+    let audit_ids: Vec<Option<i64>> = audits().map(|audit| audit.map(|(id, _)| *id)).collect();
+    let audit_times: Vec<_> = audits().map(|audit| audit.map(|(_, record)| record.time.instant())).collect();
+    let users: Vec<Option<&str>> = audits().map(|audit| audit.map(|(_, record)| &*record.user)).collect();
+    let changes = |record: &NewAuditRecord| {
+        serde_json::to_string(&record.changes).expect("changes have string keys only")
+    };
+    let changes: Vec<Option<String>> =
+        audits().map(|audit| audit.map(|(_, record)| changes(record))).collect();
+    let parameters: [&(dyn ToSql + Sync); 10] = [
+        &tenants,
+        &ids,
+        &revisions,
+        &statuses,
+        &reasons,
+        &fragments,
+        &audit_ids,
+        &audit_times,
+        &users,
+        &changes,
+    ];
+    Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+}
+
+/// One operation.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_operation(database: &Database, tenant: &TenantId, id: OperationId) -> Result<Operation> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::Operation, id))?)
+}
+
+/// Deletes operations, of one status where that is asked for; gives the ids and devices of those that are gone now. One
+/// statement.
+///
+/// # Errors
+/// `Timeout`, `Contended`, `Unavailable` or `Database`.
+pub(super) async fn delete_operations(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[i64],
+    status: Option<OperationStatus>,
+) -> Result<Vec<(OperationId, ManagedObjectId)>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(DELETE_MANY).await?;
+    let status = status.map(OperationStatus::as_str);
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids, &status]).await?;
+    Ok(rows.iter().map(|row| (OperationId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
+}
+
 /// Whether a device is an agent, or below one by childDevices links (O-01).
 ///
 /// # Errors
@@ -76,15 +163,12 @@ pub(crate) async fn has_agent(
 
 /// Reads the columns of `insert.sql`, in its order.
 fn from_inserted(row: &Row, new: &ToQueue) -> Result<Queued> {
-    type Pair = Json<(String, String)>;
     let agents = row.get::<_, Option<Vec<i64>>>(6).unwrap_or_default();
-    let pairs = row.try_get::<_, Option<Vec<Pair>>>(7)?;
-    let pair = |Json((type_, value)): Pair| NewExternalId { type_, value };
     let operation = Operation {
         id: Some(OperationId(row.get(1))),
         device: new.device,
         device_name: row.get(5),
-        device_external_ids: pairs.map(|pairs| pairs.into_iter().map(pair).collect()),
+        device_external_ids: external_ids(row, 7)?,
         bulk_operation: new.bulk_operation,
         creation_time: Timestamp::stored(row.get(2), 0),
         status: OperationStatus::parse(row.get(3))?,
@@ -93,4 +177,28 @@ fn from_inserted(row: &Row, new: &ToQueue) -> Result<Queued> {
         fragments: new.fragments.clone(),
     };
     Ok(Queued { operation, agents: agents.into_iter().map(ManagedObjectId).collect() })
+}
+
+/// Reads the columns of `find.sql`, in its order.
+pub(super) fn from_row(row: &Row) -> Result<Operation> {
+    Ok(Operation {
+        id: Some(OperationId(row.get(0))),
+        device: ManagedObjectId(row.get(1)),
+        device_name: None,
+        device_external_ids: None,
+        bulk_operation: row.get::<_, Option<i64>>(2).map(BulkOperationId),
+        creation_time: Timestamp::stored(row.get(3), 0),
+        status: OperationStatus::parse(row.get(4))?,
+        failure_reason: row.get(5),
+        revision: row.get(6),
+        fragments: fragments(row, 7)?,
+    })
+}
+
+/// Reads a column of pairs of type and value.
+pub(super) fn external_ids(row: &Row, column: usize) -> Result<Option<Vec<NewExternalId>>> {
+    type Pair = Json<(String, String)>;
+    let pairs = row.try_get::<_, Option<Vec<Pair>>>(column)?;
+    let pair = |Json((type_, value)): Pair| NewExternalId { type_, value };
+    Ok(pairs.map(|pairs| pairs.into_iter().map(pair).collect()))
 }

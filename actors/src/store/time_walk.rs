@@ -55,7 +55,7 @@ pub(super) struct Span<'a> {
 /// A collection with its filters.
 pub(super) struct TimeWalk<'a> {
     /// What is walked through.
-    pub(super) table: &'static Table,
+    pub(super) table: &'a Table,
     /// Whose it is.
     pub(super) tenant: &'a TenantId,
     /// Where it starts and ends.
@@ -318,6 +318,7 @@ fn grown(size: i64, deadline: Instant) -> Result<i64> {
     }
 }
 
-fn position(row: &Row) -> Position {
+/// Where a row stands: its id is the first column.
+pub(super) fn position(row: &Row) -> Position {
     Position { time: row.get("position"), id: row.get(0) }
 }

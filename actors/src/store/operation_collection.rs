@@ -1,0 +1,185 @@
+//! The collection of operations: filters, pages, deletion of many (O-06, O-07, O-08, P-01 to P-07).
+//!
+//! What is asked for all day is what one agent has to do: that goes by the queues of its devices and looks at no other
+//! agent's; see [`Queues`]. Everything else is walked through by time.
+
+use tokio_postgres::Row;
+
+use super::Database;
+use super::deletion::Deletion;
+use super::filter::{Filtered, page_of};
+use super::operation_queues::Queues;
+use super::operations::{self, external_ids, from_row};
+use super::time_walk::{Span, Table, TimeWalk, position};
+use crate::error::Result;
+use crate::model::access::Authority;
+use crate::model::id::{ManagedObjectId, OperationId, TenantId};
+use crate::model::operation::{Operation, OperationFilter, OperationStatus};
+use crate::model::page::{Page, PageRequest, Position, TimeOrder};
+use crate::model::reference::LinkKind;
+
+const COUNT_TREE: &str = include_str!("../../../sql/queries/operations/count_tree.sql");
+
+/// Places that the queues of an agent's devices may have to be read for one page.
+const MERGED_PLACES: i64 = 500_000;
+/// Operations that one statement deletes.
+const DELETED_AT_ONCE: i64 = 2_000;
+
+/// The name is looked up for the operations that are given, not joined with all.
+const COLUMNS: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, o.revision, o.fragments, \
+    (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS device_name, \
+    NULL::json[] AS external_ids";
+/// The same with what devices are known by: for who asks as an agent (O-07).
+const COLUMNS_OF_AGENT: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, o.revision, \
+    o.fragments, \
+    (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS device_name, \
+    ARRAY(SELECT json_build_array(e.type, e.value) FROM external_ids e \
+        WHERE e.tenant = o.tenant AND e.object = o.device ORDER BY e.type, e.value) AS external_ids";
+
+const OPERATIONS: Table = Table {
+    from: "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o) o",
+    alias: "o",
+    tenant: "o.tenant",
+    columns: COLUMNS,
+    holds_fragment: "EXISTS (SELECT FROM unnest(reach.fragments) AS held (name) \
+        WHERE o.fragments -> held.name IS NOT NULL)",
+};
+
+/// A page of operations, oldest first unless reverted (O-06). Who lacks the role sees those that device permissions name: the
+/// device by its lineage, and a fragment of the operation (P-07).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_operations(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &OperationFilter,
+    authority: &Authority,
+    page: &PageRequest,
+) -> Result<Page<Operation>> {
+    let (table, conditions) = (table(filter), |filtered: &mut Filtered| conditions(filter, filtered));
+    let walk = TimeWalk { table: &table, tenant, span: span(filter), conditions: &conditions };
+    if matches!(authority, Authority::Role)
+        && let Some(queues) = queues(database, tenant, filter, Some(page)).await?
+    {
+        let client = database.reader().await?;
+        let count = walk.matching().total(&client, page.total).await?;
+        let rows = queues.rows(&client, table.columns, page).await?;
+        let page = page_of(rows, page, position);
+        let members = page.members.iter().map(listed).collect::<Result<Vec<_>>>()?;
+        return Ok(Page { members, next: page.next, count });
+    }
+    walk.page(database, authority, page, listed).await
+}
+
+/// A deletion of what a filter finds. The newest come first: what is queued meanwhile stays, else it might never end.
+pub(crate) fn deletion<'a>(
+    database: &'a Database,
+    tenant: &'a TenantId,
+    filter: &OperationFilter,
+) -> Deletion<
+    impl AsyncFn(Option<Position>) -> Result<(Vec<i64>, Option<Position>)> + use<'a>,
+    impl AsyncFn(&[i64]) -> Result<Vec<(OperationId, ManagedObjectId)>> + use<'a>,
+> {
+    let (status, filter) =
+        (filter.status, OperationFilter { order: TimeOrder::NewestFirst, ..filter.clone() });
+    let list = async move |after| {
+        let queues = queues(database, tenant, &filter, None).await?;
+        let client = database.reader().await?;
+        if let Some(queues) = queues {
+            return queues.ids(&client, after, DELETED_AT_ONCE).await;
+        }
+        let (table, conditions) = (table(&filter), |filtered: &mut Filtered| conditions(&filter, filtered));
+        let walk = TimeWalk { table: &table, tenant, span: span(&filter), conditions: &conditions };
+        walk.ids(&client, after, DELETED_AT_ONCE).await
+    };
+    let delete = async move |ids: &[i64]| operations::delete_operations(database, tenant, ids, status).await;
+    Deletion::of(list, delete)
+}
+
+/// The queues that hold what is asked for, where it is cheaper to merge them than to walk through all operations.
+async fn queues<'a>(
+    database: &Database,
+    tenant: &'a TenantId,
+    filter: &'a OperationFilter,
+    page: Option<&PageRequest>,
+) -> Result<Option<Queues<'a>>> {
+    let OperationFilter { agent, device, status, bulk_operation, .. } = filter;
+    let queues = Some(Queues { tenant, filter });
+    let Some(agent) = agent.filter(|_| device.is_none()) else {
+        return Ok(queues.filter(|_| device.is_some() || bulk_operation.is_some()));
+    };
+    if status.is_some_and(OperationStatus::is_open) {
+        return Ok(queues);
+    }
+    // All that was ever done may be much in each queue.
+    let Some(page) = page else { return Ok(None) };
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(COUNT_TREE).await?;
+    let devices: i64 = client.query_one(&statement, &[&tenant.as_str(), &agent.0]).await?.get(0);
+    let places = Queues::places(page).saturating_mul(devices);
+    Ok(queues.filter(|_| places <= MERGED_PLACES))
+}
+
+/// What is walked through: of one status, where that is asked for.
+fn table(filter: &OperationFilter) -> Table {
+    let from = match filter.status {
+        None => OPERATIONS.from,
+        Some(OperationStatus::Pending) => {
+            "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o WHERE o.status = 'PENDING') o"
+        }
+        Some(OperationStatus::Executing) => {
+            "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o WHERE o.status = 'EXECUTING') o"
+        }
+        Some(OperationStatus::Successful) => {
+            "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o WHERE o.status = 'SUCCESSFUL') o"
+        }
+        Some(OperationStatus::Failed) => {
+            "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o WHERE o.status = 'FAILED') o"
+        }
+    };
+    let columns = if filter.agent.is_some() { COLUMNS_OF_AGENT } else { COLUMNS };
+    Table { from, columns, ..OPERATIONS }
+}
+
+fn span(filter: &OperationFilter) -> Span<'_> {
+    let with_descendants: &[LinkKind] = match filter.device {
+        Some(_) => &[],
+        None => &[LinkKind::ChildDevices],
+    };
+    Span {
+        source: filter.device.or(filter.agent),
+        with_descendants,
+        date_from: filter.date_from,
+        date_to: filter.date_to,
+        order: filter.order,
+    }
+}
+
+/// The filters that the indexes by time do not know.
+fn conditions(filter: &OperationFilter, filtered: &mut Filtered) -> Vec<String> {
+    let mut conditions = Vec::new();
+    if let (Some(agent), Some(device)) = (filter.agent, filter.device) {
+        let (agent, device) = (filtered.parameter(agent.0), filtered.parameter(device.0));
+        conditions.push(format!("{device} IN (SELECT descendants($1, {agent}, ARRAY['childDevices']))"));
+    }
+    conditions.extend(of_each(filter, filtered));
+    conditions
+}
+
+/// The filters that every operation is asked for by itself.
+pub(super) fn of_each(filter: &OperationFilter, filtered: &mut Filtered) -> Vec<String> {
+    let mut conditions = Vec::new();
+    if let Some(bulk_operation) = filter.bulk_operation {
+        conditions.push(format!("o.bulk_operation = {}", filtered.parameter(bulk_operation.0)));
+    }
+    if let Some(name) = &filter.fragment_type {
+        // With a cast: an operator for the position in an array has the same sign.
+        conditions.push(format!("o.fragments -> {}::text IS NOT NULL", filtered.parameter(name.clone())));
+    }
+    conditions
+}
+
+fn listed(row: &Row) -> Result<Operation> {
+    Ok(Operation { device_name: row.get(8), device_external_ids: external_ids(row, 9)?, ..from_row(row)? })
+}

@@ -1,0 +1,133 @@
+//! Operations by their queues: those of a few devices, of an agent's tree, of one bulk operation.
+//!
+//! An index has the operations of each device in order, another those of each bulk operation. The first places of each queue
+//! are read from there, merged, and only then are the operations of the page looked up. So a page costs what its queues
+//! hold, whatever else there is.
+
+use tokio_postgres::{Client, Row};
+
+use super::filter::Filtered;
+use super::operation_collection::of_each;
+use super::time_walk::position;
+use crate::error::Result;
+use crate::model::id::TenantId;
+use crate::model::operation::OperationFilter;
+use crate::model::page::{PageRequest, Position, TimeOrder};
+use crate::model::timestamp::Timestamp;
+
+/// The queues that a filter with an agent, a device or a bulk operation is about.
+pub(super) struct Queues<'a> {
+    pub(super) tenant: &'a TenantId,
+    pub(super) filter: &'a OperationFilter,
+}
+
+/// Which places of the merged queues are wanted.
+struct Places {
+    after: Option<Position>,
+    skipped: i64,
+    limit: i64,
+}
+
+impl Queues<'_> {
+    /// Places that are read of each queue for a page.
+    pub(super) fn places(page: &PageRequest) -> i64 {
+        let places = Places::of(page);
+        places.skipped.saturating_add(places.limit)
+    }
+
+    /// The rows of a page and one more, with their `position`. One statement.
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`.
+    pub(super) async fn rows(&self, client: &Client, columns: &str, page: &PageRequest) -> Result<Vec<Row>> {
+        self.read(client, columns, Places::of(page)).await
+    }
+
+    /// Ids behind a position, at most so many, and where to go on: `None` behind the end.
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`.
+    pub(super) async fn ids(
+        &self,
+        client: &Client,
+        after: Option<Position>,
+        limit: i64,
+    ) -> Result<(Vec<i64>, Option<Position>)> {
+        let rows = self.read(client, "o.id", Places { after, skipped: 0, limit }).await?;
+        let next = rows.last().filter(|_| rows.len() as i64 >= limit).map(position);
+        Ok((rows.iter().map(|row| row.get(0)).collect(), next))
+    }
+
+    async fn read(&self, client: &Client, columns: &str, places: Places) -> Result<Vec<Row>> {
+        let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
+        let statement = self.statement(columns, places, &mut filtered);
+        Ok(client.query(&statement, &filtered.parameters()).await?)
+    }
+
+    fn statement(&self, columns: &str, places: Places, filtered: &mut Filtered) -> String {
+        let (key, queues) = self.queues(filtered);
+        let (than, direction) = match self.filter.order {
+            TimeOrder::NewestFirst => ('<', " DESC"),
+            TimeOrder::OldestFirst => ('>', ""),
+        };
+        // As a range, so that only the index of these queues has the order.
+        let mut bounds = format!("o.tenant = $1 AND o.{key} >= queue.id AND o.{key} <= queue.id");
+        if let Some(status) = self.filter.status {
+            bounds += &format!(" AND o.status = '{}'", status.as_str());
+        }
+        for (sign, time) in [(">=", self.filter.date_from), ("<=", self.filter.date_to)] {
+            if let Some(time) = time.map(Timestamp::instant) {
+                bounds += &format!(" AND o.created_at {sign} {}", filtered.parameter(time));
+            }
+        }
+        for condition in of_each(self.filter, filtered) {
+            bounds += &format!(" AND {condition}");
+        }
+        if let Some(after) = places.after {
+            let (time, id) = (filtered.parameter(after.time), filtered.parameter(after.id));
+            bounds += &format!(" AND (o.{key}, o.created_at, o.id) {than} (queue.id, {time}, {id})");
+        }
+        let each = filtered.parameter(places.skipped.saturating_add(places.limit));
+        let (limit, skipped) = (filtered.parameter(places.limit), filtered.parameter(places.skipped));
+        format!(
+            "SELECT {columns}, place.created_at AS position FROM ( \
+                SELECT place.id, place.created_at FROM {queues} AS queue (id) CROSS JOIN LATERAL ( \
+                    SELECT o.id, o.created_at FROM operations o WHERE {bounds} \
+                    ORDER BY o.{key}{direction}, o.created_at{direction}, o.id{direction} LIMIT {each} \
+                ) AS place ORDER BY place.created_at{direction}, place.id{direction} LIMIT {limit} OFFSET {skipped} \
+             ) AS place JOIN operations o ON o.tenant = $1 AND o.id = place.id \
+             ORDER BY place.created_at{direction}, place.id{direction}"
+        )
+    }
+
+    /// The column whose values are queues, and the queues that are wanted.
+    fn queues(&self, filtered: &mut Filtered) -> (&'static str, String) {
+        let OperationFilter { agent, device, bulk_operation, .. } = self.filter;
+        match (agent, device) {
+            (Some(agent), device) => {
+                let tree = format!("descendants($1, {}, ARRAY['childDevices'])", filtered.parameter(agent.0));
+                let only = device.map_or_else(String::new, |device| {
+                    format!(" WHERE tree.id = {}", filtered.parameter(device.0))
+                });
+                ("device", format!("(SELECT tree.id FROM {tree} AS tree (id){only})"))
+            }
+            (None, Some(device)) => {
+                ("device", format!("(VALUES ({}::bigint))", filtered.parameter(device.0)))
+            }
+            (None, None) => {
+                let bulk_operation = bulk_operation.map(|id| id.0);
+                ("bulk_operation", format!("(VALUES ({}::bigint))", filtered.parameter(bulk_operation)))
+            }
+        }
+    }
+}
+
+impl Places {
+    fn of(page: &PageRequest) -> Self {
+        let skipped = match page.position() {
+            Some(_) => 0,
+            None => i64::from(page.current - 1) * i64::from(page.size),
+        };
+        Self { after: page.position(), skipped, limit: i64::from(page.size) + 1 }
+    }
+}

@@ -1,0 +1,33 @@
+-- Changes operations and records each change of a status (O-09), both or none.
+WITH wanted AS (
+    SELECT *
+    FROM unnest(
+        $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[],
+        $7::bigint[], $8::timestamptz[], $9::text[], $10::text[])
+        AS wanted (tenant, id, revision, status, failure_reason, fragments, audit_id, audit_time, user_name, changes)
+), updated AS (
+    UPDATE operations o
+    SET
+        status = wanted.status,
+        failure_reason = wanted.failure_reason,
+        fragments = wanted.fragments::json,
+        revision = o.revision + 1
+    FROM wanted
+    WHERE o.tenant = wanted.tenant
+        AND o.id = wanted.id
+        -- The premise: nobody changed it since it was read.
+        AND o.revision = wanted.revision
+    RETURNING o.tenant, o.id
+), recorded AS (
+    INSERT INTO audit_records (
+        tenant, id, type, activity, time, text, source, user_name, severity, changes, created_at)
+    SELECT
+        wanted.tenant, wanted.audit_id, 'Operation', 'Operation updated', wanted.audit_time, 'Operation updated',
+        wanted.id::text, wanted.user_name, 'warning', wanted.changes::json, wanted.audit_time
+    FROM wanted
+    JOIN updated ON updated.tenant = wanted.tenant AND updated.id = wanted.id
+    -- The status stays where only fragments change.
+    WHERE wanted.audit_id IS NOT NULL
+)
+SELECT id
+FROM updated

@@ -1,0 +1,153 @@
+//! `/devicecontrol/operations` (document 2, Operation; rulings O-01 to O-10).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::device::{QueueOperation, UpdateOperation};
+use platform_actors::model::access::{Api, Ownership};
+use platform_actors::model::id::{BulkOperationId, ManagedObjectId, OperationId};
+use platform_actors::model::operation::{NewOperation, OperationFilter, OperationPatch, OperationStatus};
+use platform_actors::model::page::TimeOrder;
+use platform_actors::model::role;
+use platform_actors::{Noun, store};
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `POST /devicecontrol/operations`: queues an operation for a device; always PENDING (O-04).
+///
+/// # Errors
+/// 403 without role, ownership or permission; 422 for a wrong body, an unknown device, or one that belongs to no agent
+/// (O-01); 503 when it cannot be stored now.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let media_type = wire.accepted("operation")?;
+    wire.check_content_type(&["operation"])?;
+    let operation = Arc::new(NewOperation::parse(body.json(edge.limits().body_bytes).await?)?);
+    let (device, links) = (operation.device, origin.links.clone());
+
+    let message = QueueOperation { operation, origin: Arc::new(origin) };
+    let operation = edge.platform.tenant(&caller.tenant).ask_device(device, message).await?;
+
+    Ok(reply::created(&wire, media_type, links.operation(operation.id), &operation, &links))
+}
+
+/// `GET /devicecontrol/operations`: a page of operations in the order they were queued (O-06). Without ROLE_DEVICE_CONTROL_READ
+/// those that device permissions name (P-07).
+///
+/// # Errors
+/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation)?;
+    let media_type = wire.accepted("operationCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = match filter(&query)? {
+        Some(filter) => {
+            let (database, tenant) = (edge.platform.database(), &caller.tenant);
+            store::operation_collection::list_operations(database, tenant, &filter, &authority, &request)
+                .await?
+        }
+        None => request.empty(),
+    };
+    reply::page(&wire, media_type, "operations", &page, (&request, &query))
+}
+
+/// `GET /devicecontrol/operations/<id>`.
+///
+/// # Errors
+/// 403 without ROLE_DEVICE_CONTROL_READ or a device permission, 404 for an unknown id.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation)?;
+    let media_type = wire.accepted("operation")?;
+    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let operation = store::operations::get_operation(database, &caller.tenant, id).await?;
+    let by = (&authority, Ownership::Ignored);
+    caller
+        .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())
+        .await?;
+    Ok(reply::found(media_type, &operation, &wire.links()))
+}
+
+/// `PUT /devicecontrol/operations/<id>`: changes status, reason of failure and fragments; ignores the rest (O-05).
+///
+/// # Errors
+/// 403 without role, ownership or permission, 404 for an unknown id, 409 when others change it all the time, 422 for a wrong
+/// body.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let media_type = wire.accepted("operation")?;
+    wire.check_content_type(&["operation"])?;
+    let patch = Arc::new(OperationPatch::parse(body.json(edge.limits().body_bytes).await?)?);
+    let id = OperationId::parse(&path)?;
+    let links = origin.links.clone();
+
+    let database = edge.platform.database();
+    let operation = Arc::new(store::operations::get_operation(database, &caller.tenant, id).await?);
+    let device = operation.device;
+    let message = UpdateOperation { operation, patch, origin: Arc::new(origin) };
+    let operation = edge
+        .platform
+        .tenant(&caller.tenant)
+        .ask_device(device, message)
+        .await
+        .map_err(|e| ApiError::gone_with_source(e, Noun::Operation, id))?;
+
+    Ok(reply::updated(&wire, media_type, &operation, &links))
+}
+
+/// `DELETE /devicecontrol/operations?<filters>`: deletes what the filters of GET find, without any everything (O-08). 204
+/// when all are gone; a client that goes away earlier leaves the rest. TRANSIENT deletes nothing.
+///
+/// # Errors
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for a wrong parameter.
+pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::DEVICE_CONTROL_ADMIN)?;
+    let mode = wire.mode()?;
+    let filter = filter(&Query::parse(wire.query_string()))?;
+    if let Some(filter) = filter.filter(|_| mode.stores()) {
+        edge.platform.tenant(&caller.tenant).delete_operations(&filter, &wire.links()).await?;
+    }
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Reads the filters of O-06; `None` when no operation can match them.
+fn filter(query: &Query) -> Result<Option<OperationFilter>> {
+    let agent = query.get("agentId").map(ManagedObjectId::parse).transpose();
+    let device = query.get("deviceId").map(ManagedObjectId::parse).transpose();
+    let bulk_operation = query.get("bulkOperationId").map(BulkOperationId::parse).transpose();
+    let status = query.get("status").map(OperationStatus::parse).transpose()?;
+    let fragment_type = query.get("fragmentType").map(ToOwned::to_owned);
+    let order = query.time_order(TimeOrder::OldestFirst)?;
+    let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
+    // What is no id is no error of the caller: it has no operations.
+    let (Ok(agent), Ok(device), Ok(bulk_operation)) = (agent, device, bulk_operation) else {
+        return Ok(None);
+    };
+    Ok(Some(OperationFilter {
+        agent,
+        device,
+        status,
+        bulk_operation,
+        fragment_type,
+        date_from,
+        date_to,
+        order,
+    }))
+}
