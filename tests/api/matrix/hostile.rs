@@ -41,7 +41,7 @@ const VALUES: [&str; 12] = [
     "%F0%9F%92%A9",
 ];
 /// Every parameter of a collection or a deletion.
-const PARAMETERS: [&str; 33] = [
+const PARAMETERS: [&str; 34] = [
     "pageSize",
     "currentPage",
     "withTotalPages",
@@ -75,9 +75,10 @@ const PARAMETERS: [&str; 33] = [
     "tenantId",
     "withSourceAssets",
     "withSourceDevices",
+    "withDeleted",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 40] = [
+const MEMBERS: [&str; 45] = [
     "id",
     "name",
     "type",
@@ -118,6 +119,11 @@ const MEMBERS: [&str; 40] = [
     "storageLimitPerDevice",
     "parent",
     "sendPasswordResetEmail",
+    "groupId",
+    "failedParentId",
+    "startDate",
+    "creationRamp",
+    "operationPrototype",
 ];
 /// Bodies that are no JSON object.
 const TEXTS: [&str; 9] =
