@@ -240,10 +240,10 @@ pub struct LimitSettings {
           default_value = "500", value_parser = milliseconds(0..=60_000))]
     pub bulk_alarm_reply: Duration,
 
-    /// Seconds without a sign of life after which another server goes on with a bulk update of alarms
-    #[arg(long = "bulk-alarm-lease-seconds", env = "PLATFORM_BULK_ALARM_LEASE_SECONDS", value_name = "SECONDS",
+    /// Seconds without a sign of life after which another server goes on with a bulk operation or a bulk update of alarms
+    #[arg(long = "bulk-lease-seconds", env = "PLATFORM_BULK_LEASE_SECONDS", value_name = "SECONDS",
           default_value = "15", value_parser = seconds(1..=3_600))]
-    pub bulk_alarm_lease: Duration,
+    pub bulk_lease: Duration,
     /// Milliseconds between two looks for silent devices
     #[arg(long = "silence-sweep-ms", env = "PLATFORM_SILENCE_SWEEP_MS", value_name = "MS",
           default_value = "10000", value_parser = milliseconds(10..=60_000))]
@@ -377,7 +377,7 @@ impl Settings {
             batch_rows: limits.batch_rows,
             device_idle: limits.device_idle,
             bulk_alarm_reply: limits.bulk_alarm_reply,
-            bulk_alarm_lease: limits.bulk_alarm_lease,
+            bulk_lease: limits.bulk_lease,
             silence_sweep: limits.silence_sweep,
             silence_grace: limits.silence_grace,
             heartbeat_pause: limits.heartbeat_pause,

@@ -3,9 +3,9 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, current_user, device_credentials, entry, event_binaries, events, groups, identity,
-    inventory, inventory_binaries, inventory_children, measurement_series, measurements, new_device_requests,
-    operation_diagnosis, operations, options, roles, tenants, users,
+    alarms, audit, bulk_operations, current_user, device_credentials, entry, event_binaries, events, groups,
+    identity, inventory, inventory_binaries, inventory_children, measurement_series, measurements,
+    new_device_requests, operation_diagnosis, operations, options, roles, tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;
@@ -78,6 +78,8 @@ fn paths() -> Vec<Path> {
     paths.push(at("/devicecontrol/newDeviceRequests", "GET,POST").get(new_device_requests::list).post(new_device_requests::create));
     paths.push(at("/devicecontrol/newDeviceRequests/{id}", "GET,PUT,DELETE").get(new_device_requests::get).put(new_device_requests::update).delete(new_device_requests::remove));
     paths.push(at("/devicecontrol/deviceCredentials", "POST").post(device_credentials::create));
+    paths.push(at("/devicecontrol/bulkoperations", "GET,POST").get(bulk_operations::list).post(bulk_operations::create));
+    paths.push(at("/devicecontrol/bulkoperations/{id}", "GET,PUT,DELETE").get(bulk_operations::get).put(bulk_operations::update).delete(bulk_operations::remove));
 
     paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));
     paths.push(at("/audit/auditRecords/{id}", "GET").get(audit::get));

@@ -169,11 +169,12 @@ impl Server {
         drop(serving.await);
         watching.abort();
         upkeep.iter().for_each(JoinHandle::abort);
+        self.edge.platform.give_bulk_operations_back().await;
         self.edge.platform.stop();
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 7] {
+    fn keep_up(&self) -> [JoinHandle<()>; 8] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
@@ -183,6 +184,7 @@ impl Server {
             spawn(store::device_credentials::sweep(database(), self.edge.limits().device_credentials)),
             spawn(store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
+            spawn(platform().keep_bulk_operations_going()),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),
         ]

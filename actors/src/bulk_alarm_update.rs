@@ -8,22 +8,18 @@
 //! alarms. Between processes, and for a device whose first request comes in the very moment of a step, the order is that
 //! of arrival.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use futures_util::future::join_all;
-use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::time::timeout;
 
-use crate::device::{Context as DeviceContext, Pause};
+use crate::device::Context as DeviceContext;
 use crate::error::{Error, Result};
 use crate::hub::Event;
+use crate::leases::{Entered, Leases};
 use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::alarm::AlarmFilter;
-use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::store::bulk_alarm_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
@@ -33,8 +29,6 @@ use crate::store::bulk_alarm_updates::{
 const STEP: i64 = 500;
 /// A step that meets a constraint is tried again with so many times fewer alarms.
 const SHRINK: i64 = 8;
-/// How long a step waits for devices to pause. One that is slower is not waited for.
-const PAUSE: Duration = Duration::from_millis(500);
 /// Before a step is tried again that lost against devices.
 const CONTENDED: Duration = Duration::from_millis(20);
 /// Before a step is tried again while the database is away.
@@ -46,33 +40,13 @@ pub(crate) struct BulkAlarmUpdates {
     /// Held by the one step, of whatever run, that is made at a time: bulk updates leave the database to others. Who waits
     /// is served in turn.
     lane: Semaphore,
-    /// Id and fence, by tenant and id.
-    held: Mutex<HashMap<(TenantId, i64), i64>>,
+    /// What it holds.
+    pub(crate) leases: Arc<Leases>,
 }
 
 impl Default for BulkAlarmUpdates {
     fn default() -> Self {
-        Self { lane: Semaphore::new(1), held: Mutex::default() }
-    }
-}
-
-impl BulkAlarmUpdates {
-    /// Tenant, id and fence of each.
-    pub(crate) fn held(&self) -> Vec<(TenantId, i64, i64)> {
-        self.held.lock().iter().map(|((tenant, id), fence)| (tenant.clone(), *id, *fence)).collect()
-    }
-
-    fn enter(&self, held: &Held) {
-        self.held.lock().insert((held.tenant.clone(), held.id), held.fence);
-    }
-
-    /// Takes a run out, unless it was taken over by an actor of this same process.
-    fn leave(&self, held: &Held) {
-        let mut all = self.held.lock();
-        let key = (held.tenant.clone(), held.id);
-        if all.get(&key) == Some(&held.fence) {
-            all.remove(&key);
-        }
+        Self { lane: Semaphore::new(1), leases: Arc::default() }
     }
 }
 
@@ -90,6 +64,7 @@ pub(crate) struct BulkAlarmUpdate {
     finished: Option<oneshot::Sender<()>>,
     /// Alarms of the next step.
     size: i64,
+    _entered: Entered,
 }
 
 impl BulkAlarmUpdate {
@@ -100,8 +75,8 @@ impl BulkAlarmUpdate {
         context: DeviceContext,
         finished: oneshot::Sender<()>,
     ) -> Self {
-        all.enter(&held);
-        Self { held, all, context, finished: Some(finished), size: STEP }
+        let entered = all.leases.enter(held.hold());
+        Self { held, all, context, finished: Some(finished), size: STEP, _entered: entered }
     }
 
     /// Whether and when to go on after a step.
@@ -149,13 +124,6 @@ impl Actor for BulkAlarmUpdate {
     }
 }
 
-/// Whatever ended the actor, its lease is renewed no more.
-impl Drop for BulkAlarmUpdate {
-    fn drop(&mut self) {
-        self.all.leave(&self.held);
-    }
-}
-
 impl Handler<NextStep> for BulkAlarmUpdate {
     type Result = ();
 
@@ -184,7 +152,7 @@ async fn take_step(
 ) -> Result<Stepped> {
     let _turn = all.lane.acquire().await.map_err(Error::unavailable)?;
     let step = find_step(&context.database, held, size).await?;
-    let (paused, lease) = (pause(context, &step.sources).await, context.limits.bulk_alarm_lease);
+    let (paused, lease) = (context.pause(&step.sources).await, context.limits.bulk_lease);
 
     let stepped = make_step(&context.database, &context.ids, (&mut *held, lease), &step).await?;
 
@@ -196,23 +164,6 @@ async fn take_step(
     }
     drop(paused);
     Ok(stepped)
-}
-
-/// Devices that pause until this is dropped.
-struct Paused(#[expect(dead_code, reason = "held, not read")] Vec<oneshot::Sender<()>>);
-
-/// Has the devices pause that live in this process, each after what it has under way.
-async fn pause(context: &DeviceContext, sources: &[ManagedObjectId]) -> Paused {
-    let (mut resumes, mut pausing) = (Vec::new(), Vec::new());
-    for device in sources.iter().filter_map(|source| context.devices.find(source)) {
-        let ((resume, resumed), (paused, pauses)) = (oneshot::channel(), oneshot::channel());
-        device.do_send(Pause { paused, resume: resumed });
-        resumes.push(resume);
-        pausing.push(pauses);
-    }
-    // One that stopped this moment has nothing under way.
-    timeout(PAUSE, join_all(pausing)).await.ok();
-    Paused(resumes)
 }
 
 /// Deletes what matches, in many short transactions; tells of the first thousand (A-03, B-06). Who goes away earlier leaves
@@ -232,7 +183,7 @@ pub(crate) async fn delete_alarms(
     loop {
         let step = find_deletion_step(database, &deletion, STEP).await?;
         let paused = match told < NOTIFIED_DELETIONS {
-            true => Some(pause(context, &step.sources).await),
+            true => Some(context.pause(&step.sources).await),
             false => None,
         };
 

@@ -8,6 +8,7 @@
 //!     ├── NotificationHub      who listens to what
 //!     ├── DeviceActor          order of a device's writes
 //!     ├── BulkAlarmUpdate      alarms that are changed together, step by step
+//!     ├── BulkOperationActor   operations that are created one after the other
 //!     └── SessionActor         subscriptions, queue, parked connect
 //! Writer                       one per actor thread: group commit
 //! Heartbeats                   one per actor thread: when devices were heard
@@ -30,10 +31,12 @@
 pub mod abandoned_uploads;
 pub mod bayeux;
 mod bulk_alarm_update;
+mod bulk_operation;
 pub mod device;
 pub mod error;
 mod heartbeats;
 pub mod hub;
+mod leases;
 pub mod limits;
 pub mod metrics;
 pub mod model;

@@ -68,9 +68,9 @@ pub struct Limits {
     pub batch_rows: usize,
     /// "The bulk PUT returns within 0.5 seconds and continues in the background" (document 2, Alarms 5; A-02).
     pub bulk_alarm_reply: Duration,
-    /// A process that holds an unfinished bulk update of alarms is believed to be gone after this time without a sign of
-    /// life; then another goes on with it.
-    pub bulk_alarm_lease: Duration,
+    /// A process that holds an unfinished bulk update of alarms or bulk operation is believed to be gone after this time
+    /// without a sign of life; then another goes on with it.
+    pub bulk_lease: Duration,
     /// A device actor that was idle this long stops; the next message starts it again.
     pub device_idle: Duration,
     /// How often silent devices are looked for; at least every 60 seconds.
@@ -131,7 +131,7 @@ impl Default for Limits {
             queued_writes: 20_000,
             batch_rows: 512,
             bulk_alarm_reply: Duration::from_millis(500),
-            bulk_alarm_lease: Duration::from_secs(15),
+            bulk_lease: Duration::from_secs(15),
             device_idle: Duration::from_secs(600),
             silence_sweep: Duration::from_secs(10),
             silence_grace: Duration::from_secs(60),

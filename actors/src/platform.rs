@@ -1,5 +1,6 @@
 //! What the edge holds: finds or starts tenants, devices and sessions.
 
+mod bulk_operations;
 mod tenant;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use tokio::time::{sleep, timeout};
 pub use tenant::{NewSession, Tenant};
 
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
+use crate::bulk_operation::BulkOperations;
 use crate::device::{self, RememberedMappings};
 use crate::error::Result;
 use crate::heartbeats::{Forget, Heartbeats};
@@ -25,6 +27,7 @@ use crate::registry::Registry;
 use crate::session::{Home, Release};
 use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
+use crate::store::leases;
 use crate::store::watch::{self, Seen};
 use crate::tenant::{EndSessions, TenantActor, place};
 use crate::writer::{Writer, WriterHandle};
@@ -38,6 +41,7 @@ pub struct Platform {
     presence: Addr<Presence>,
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     bulk_alarm_updates: Arc<BulkAlarmUpdates>,
+    bulk_operations: Arc<BulkOperations>,
 }
 
 /// How a bulk update stands when its request is answered.
@@ -88,6 +92,7 @@ impl Platform {
         let background = database.writer_pool()?;
         let presence = Presence::new(background.clone(), process, &limits);
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
+        let bulk_operations = Arc::new(BulkOperations::new(&database)?);
         Ok(Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
                 let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
@@ -103,6 +108,7 @@ impl Platform {
                 presence,
                 tenants: RwLock::default(),
                 bulk_alarm_updates: Arc::default(),
+                bulk_operations,
             }
         }))
     }
@@ -184,7 +190,7 @@ impl Platform {
     /// # Errors
     /// `Unavailable` or `Database`: then nothing was begun.
     pub async fn update_alarms(&self, tenant: &TenantId, new: NewBulkAlarmUpdate) -> Result<BulkProgress> {
-        let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_alarm_lease);
+        let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_lease);
         let held = insert_bulk_alarm_update(&self.database, place, new, lease).await?;
         let finished = self.go_on(held);
         Ok(match timeout(self.limits.bulk_alarm_reply, finished).await {
@@ -208,7 +214,7 @@ impl Platform {
 
     /// Goes on with bulk updates whose process is gone, and shows that this one is not, until it is dropped.
     pub async fn keep_bulk_updates_going(self: Arc<Self>) {
-        let lease = self.limits.bulk_alarm_lease;
+        let lease = self.limits.bulk_lease;
         loop {
             if let Err(error) = self.look_after_bulk_updates(lease).await {
                 tracing::debug!(%error, "bulk updates of alarms cannot be looked after now");
@@ -218,10 +224,8 @@ impl Platform {
     }
 
     async fn look_after_bulk_updates(&self, lease: Duration) -> Result<()> {
-        let own = self.bulk_alarm_updates.held();
-        if !own.is_empty() {
-            bulk_alarm_updates::renew(&self.database, &own, lease).await?;
-        }
+        let own = self.bulk_alarm_updates.leases.held();
+        leases::renew(&self.database, bulk_alarm_updates::RENEW, &own, lease).await?;
         for held in bulk_alarm_updates::take_over(&self.database, lease).await? {
             tracing::info!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id,
                 "a bulk update of alarms goes on that another process began");

@@ -11,6 +11,7 @@ mod alarms;
 mod audit;
 mod authentication;
 mod availability;
+mod bulk_operations;
 mod callers;
 mod conventions;
 mod device_registration;

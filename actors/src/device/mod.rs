@@ -13,13 +13,13 @@ mod managed_object;
 mod measurement_deletion;
 mod measurements;
 mod operations;
+mod pause;
 mod placement;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use tokio::sync::oneshot;
 
 pub(crate) use alarm_mappings::RememberedMappings;
 pub use alarms::{RaiseAlarm, UpdateAlarm};
@@ -88,33 +88,6 @@ impl Context {
     /// Tells the hub that links were added or taken off: families are others than before (B-19b).
     pub(crate) fn links_changed(&self) {
         self.hub.do_send(LinksChanged);
-    }
-}
-
-/// Keeps a device from writing while its alarms are changed together with those of others, so that what is told of them
-/// is told in the order of the commits.
-///
-/// Sent by a bulk update of alarms, to devices whose actor lives. The device stays paused until the other end of `resume`
-/// is dropped.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub(crate) struct Pause {
-    /// Told when the device has nothing under way.
-    pub(crate) paused: oneshot::Sender<()>,
-    /// Until when it waits.
-    pub(crate) resume: oneshot::Receiver<()>,
-}
-
-impl Handler<Pause> for DeviceActor {
-    type Result = AtomicResponse<Self, ()>;
-
-    fn handle(&mut self, Pause { paused, resume }: Pause, _: &mut Self::Context) -> Self::Result {
-        self.exclusively(async move |_| {
-            // Who no longer waits for it has dropped the other end, too.
-            if paused.send(()).is_ok() {
-                resume.await.ok();
-            }
-        })
     }
 }
 

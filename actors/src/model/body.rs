@@ -129,6 +129,17 @@ pub fn missing(members: &[(&str, bool)]) -> Error {
     Error::Invalid(format!("Following mandatory fields should be included: {}", names.join(",")))
 }
 
+/// Reads an id that is a string or a number (C-13).
+///
+/// # Errors
+/// `Invalid` for a string that is too long for an id.
+pub(crate) fn id_text(name: &str, raw: &RawValue) -> Result<String> {
+    match raw.get().starts_with('"') {
+        true => text(name, raw, 64),
+        false => Ok(raw.get().to_owned()),
+    }
+}
+
 /// Reads `source`: an object with an `id` that is a string or a number (C-13).
 pub(crate) fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
     #[derive(serde::Deserialize)]
@@ -138,10 +149,7 @@ pub(crate) fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
     }
     let source: Source<'_> = serde_json::from_str(raw.get())
         .map_err(|_| Error::invalid_value("source", raw.get(), "an object with an id"))?;
-    let id = match source.id.get().starts_with('"') {
-        true => text("source.id", source.id, 64)?,
-        false => source.id.get().to_owned(),
-    };
+    let id = id_text("source.id", source.id)?;
     ManagedObjectId::parse(&id).map_err(|_| Error::unknown_source(id))
 }
 

@@ -76,9 +76,12 @@ impl Links {
         }
     }
 
-    /// Link of a bulk operation.
-    pub fn bulk_operation(&self, id: impl Display) -> String {
-        format!("{}/devicecontrol/bulkoperations/{id}", self.base)
+    /// Link of a bulk operation; of one that was not stored it ends in `/null` (M-02).
+    pub fn bulk_operation(&self, id: Option<impl Display>) -> String {
+        match id {
+            Some(id) => format!("{}/devicecontrol/bulkoperations/{id}", self.base),
+            None => format!("{}/devicecontrol/bulkoperations/null", self.base),
+        }
     }
 
     /// Link of a registration request, whose id may hold anything (N-05).

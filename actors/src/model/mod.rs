@@ -10,6 +10,7 @@ pub mod audit_record;
 pub mod availability;
 pub mod binary;
 pub mod body;
+pub mod bulk_operation;
 pub mod device_credentials;
 pub mod event;
 pub mod event_binary;

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::model::audit_record::AttributeChange;
-use crate::model::body::{Body, missing, text};
+use crate::model::body::{Body, id_text, missing};
 use crate::model::external_id::NewExternalId;
 use crate::model::fragments::Fragments;
 use crate::model::id::{BulkOperationId, ManagedObjectId, OperationId};
@@ -195,10 +195,7 @@ pub fn prototype(mut body: Body) -> Result<Fragments> {
 
 /// Reads `deviceId`, a string or a number (C-13).
 fn device_id(raw: &RawValue) -> Result<ManagedObjectId> {
-    let id = match raw.get().starts_with('"') {
-        true => text("deviceId", raw, 64)?,
-        false => raw.get().to_owned(),
-    };
+    let id = id_text("deviceId", raw)?;
     ManagedObjectId::parse(&id).map_err(|_| unknown_device(id))
 }
 

@@ -33,6 +33,14 @@ impl Timestamp {
         parse_instant(text.as_bytes()).map(Self).ok_or_else(|| Error::invalid_value(member, text, FORM))
     }
 
+    /// Like [`Timestamp::parse`], and a time without a zone is one in UTC.
+    ///
+    /// # Errors
+    /// `Invalid` names the member, the value and the form.
+    pub fn parse_or_utc(member: &str, text: &str) -> Result<Self> {
+        Self::parse(member, text).or_else(|error| Self::parse(member, &format!("{text}Z")).map_err(|_| error))
+    }
+
     /// Like [`Timestamp::parse`], and a date alone is its first instant in UTC (C-12).
     ///
     /// # Errors
@@ -191,11 +199,25 @@ mod tests {
         assert_eq!(bound.to_string(), "2024-03-10T00:00:00.000Z");
     }
 
+    #[test]
+    fn zone_may_be_absent_only_where_that_is_said_and_means_utc() {
+        for (given, shown) in [
+            ("2024-03-10T02:30:00", "2024-03-10T02:30:00.000Z"),
+            ("2024-03-10T02:30:00.5", "2024-03-10T02:30:00.500Z"),
+            ("2024-03-10T02:30:00+01:00", "2024-03-10T02:30:00.000+01:00"),
+        ] {
+            assert_eq!(Timestamp::parse_or_utc("startDate", given).expect(given).to_string(), shown);
+        }
+        let error = Timestamp::parse_or_utc("startDate", "2024-03-10T02:30").expect_err("no seconds");
+        assert!(error.to_string().contains("2024-03-10T02:30;"), "{error}");
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_is_parsed_or_refused_without_a_panic(text in ".{0,40}") {
             let _ = Timestamp::parse("time", &text);
             let _ = Timestamp::parse_bound("time", &text);
+            let _ = Timestamp::parse_or_utc("time", &text);
         }
     }
 }

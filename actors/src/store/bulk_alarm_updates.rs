@@ -16,7 +16,8 @@ use tokio_postgres::types::ToSql;
 
 use super::alarm_collection::{Part, list_ids};
 use super::alarms::from_row;
-use super::{Database, until_uncontended};
+use super::leases::Hold;
+use super::{Database, PATIENCE, until_uncontended};
 use crate::error::{Error, Result};
 use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
 use crate::model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
@@ -27,7 +28,7 @@ use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/bulk_alarm_updates/insert.sql");
 const TAKE_OVER: &str = include_str!("../../../sql/queries/bulk_alarm_updates/take_over.sql");
-const RENEW: &str = include_str!("../../../sql/queries/bulk_alarm_updates/renew.sql");
+pub(crate) const RENEW: &str = include_str!("../../../sql/queries/bulk_alarm_updates/renew.sql");
 const ADVANCE: &str = include_str!("../../../sql/queries/bulk_alarm_updates/advance.sql");
 const DELETE: &str = include_str!("../../../sql/queries/bulk_alarm_updates/delete.sql");
 const LIST_SOURCES: &str = include_str!("../../../sql/queries/alarms/list_sources.sql");
@@ -35,10 +36,6 @@ const UPDATE_STATUSES: &str = include_str!("../../../sql/queries/alarms/update_s
 const DELETE_MANY: &str = include_str!("../../../sql/queries/alarms/delete_many.sql");
 const LAST: &str = include_str!("../../../sql/queries/alarms/last.sql");
 
-/// A device's write waits behind a step, so a step does not wait long for a device's write: that would be the start of a
-/// deadlock, and who is its victim would be a matter of luck. And a process that hangs in the middle of a step does not
-/// keep others from its alarms.
-const PATIENCE: &str = "SET LOCAL lock_timeout = 250; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 /// Bulk updates one tenant may have unfinished.
 const MOST_UNFINISHED: i64 = 100;
 /// Bulk updates that one look takes over.
@@ -72,6 +69,13 @@ pub(crate) struct Held {
     place: Option<Position>,
     /// The number it is held by.
     pub(crate) fence: i64,
+}
+
+impl Held {
+    /// What its lease is renewed by.
+    pub(crate) fn hold(&self) -> Hold {
+        Hold { tenant: self.tenant.clone(), id: self.id, fence: self.fence }
+    }
 }
 
 /// Alarms that the next step is about.
@@ -137,19 +141,6 @@ pub(crate) async fn take_over(database: &Database, lease: Duration) -> Result<Ve
     let client = database.reader().await?;
     let rows = client.query(TAKE_OVER, &[&lease.as_secs_f64(), &TAKEN_OVER_AT_ONCE]).await?;
     rows.iter().map(held).collect()
-}
-
-/// Renews the leases of what this process holds: tenant, id and fence of each. One statement.
-///
-/// # Errors
-/// `Unavailable` or `Database`.
-pub(crate) async fn renew(database: &Database, own: &[(TenantId, i64, i64)], lease: Duration) -> Result<()> {
-    let client = database.reader().await?;
-    let tenants: Vec<&str> = own.iter().map(|(tenant, ..)| tenant.as_str()).collect();
-    let ids: Vec<i64> = own.iter().map(|(_, id, _)| *id).collect();
-    let fences: Vec<i64> = own.iter().map(|(.., fence)| *fence).collect();
-    client.execute(RENEW, &[&tenants, &ids, &fences, &lease.as_secs_f64()]).await?;
-    Ok(())
 }
 
 /// Looks up what the next step is about: at most so many alarms that have another status. Changes nothing.

@@ -10,6 +10,9 @@ pub mod audit_records;
 pub(crate) mod availability;
 pub mod binaries;
 pub mod bulk_alarm_updates;
+pub(crate) mod bulk_operation_steps;
+mod bulk_operation_targets;
+pub mod bulk_operations;
 mod deletion;
 pub mod device_credentials;
 pub(crate) mod device_placements;
@@ -22,6 +25,7 @@ pub mod group_members;
 pub mod groups;
 pub mod inventory_collection;
 mod inventory_query;
+pub(crate) mod leases;
 pub mod links;
 pub mod managed_objects;
 mod measurement_buckets;
@@ -101,6 +105,11 @@ const WRITER_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqs
 const READER_PLANS: &str =
     "-c plan_cache_mode=force_custom_plan -c random_page_cost=1.1 -c jit=off -c work_mem=16MB";
 
+/// A device's write waits behind a step of bulk work, so a step does not wait long for a device's write: that would be the
+/// start of a deadlock, and who is its victim would be a matter of luck. And a process that hangs in the middle of a step
+/// does not keep others from what it has locked.
+const PATIENCE: &str = "SET LOCAL lock_timeout = 250; SET LOCAL idle_in_transaction_session_timeout = '10s'";
+
 impl Database {
     /// Prepares the pools; connects to nothing yet. `url` is `postgres://…` or `key=value …`.
     ///
@@ -127,6 +136,11 @@ impl Database {
     /// A pool of one connection, for a writer, or for what is written now and then.
     pub(crate) fn writer_pool(&self) -> Result<Pool> {
         pool(&with_options(&self.config, WRITER_PLANS), 1)
+    }
+
+    /// A pool for what writes many rows in steps, so many at a time.
+    pub(crate) fn step_pool(&self, steps: usize) -> Result<Pool> {
+        pool(&with_options(&self.config, WRITER_PLANS), steps)
     }
 
     /// Whether PostgreSQL answered last time it was asked.

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use deadpool_postgres::GenericClient;
 use tokio_postgres::types::{Json, ToSql};
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Row, Statement};
 
 use super::Database;
 use super::alarms::fragments;
@@ -43,7 +44,7 @@ pub(crate) struct Queued {
 /// Queues operations in this order. `None` stands for one that was left out: its device does not exist or belongs to no
 /// agent (O-01); of a bulk operation, its device does not exist or has one already (K-05).
 pub(crate) async fn insert_operations(
-    client: &Client,
+    client: &impl GenericClient,
     statement: &Statement,
     rows: &[(&TenantId, &ToQueue)],
 ) -> Result<Vec<Option<Queued>>> {
@@ -77,7 +78,7 @@ pub(crate) struct OperationUpdate {
 /// Updates operations and inserts their audit records; gives the ids. Those left out were changed by somebody else since
 /// they were read, or are gone.
 pub(crate) async fn update_operations(
-    client: &Client,
+    client: &impl GenericClient,
     statement: &Statement,
     rows: &[(&TenantId, &OperationUpdate)],
 ) -> Result<HashSet<i64>> {

@@ -358,7 +358,7 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
 async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
     let database = TestDatabase::create().await;
     let a = TestServer::start_on(&database, |settings| {
-        settings.limits.bulk_alarm_lease = Duration::from_secs(1);
+        settings.limits.bulk_lease = Duration::from_secs(1);
     })
     .await;
     let device = a.admin().create_device("pump").await;
@@ -370,7 +370,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
         FROM alarms WHERE id = 1000";
     database.execute(insert, &[]).await;
     let b = TestServer::start_on(&database, |settings| {
-        settings.limits.bulk_alarm_lease = Duration::from_secs(1);
+        settings.limits.bulk_lease = Duration::from_secs(1);
     })
     .await;
     let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
@@ -394,7 +394,7 @@ async fn of_two_servers_exactly_one_goes_on_with_what_was_left() {
 async fn run_that_is_at_work_is_left_to_its_server() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |settings| {
-        settings.limits.bulk_alarm_lease = Duration::from_secs(1);
+        settings.limits.bulk_lease = Duration::from_secs(1);
     })
     .await;
     let device = server.admin().create_device("pump").await;

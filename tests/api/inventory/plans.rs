@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 10] = [
+const LARGE: [&str; 11] = [
     "managed_objects",
     "alarms",
     "events",
@@ -22,6 +22,7 @@ const LARGE: [&str; 10] = [
     "users",
     "new_device_requests",
     "measurement_rollups",
+    "bulk_operations",
 ];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
 const ROWS: f64 = 20_001.0;
@@ -106,6 +107,11 @@ BEGIN
     SELECT 'main', 'user' || n, NULL, true, '{}', now(), 'user' || n / 100 FROM generate_series(1, 20000) n;
     INSERT INTO new_device_requests (tenant, id, status, owner, created_at)
     SELECT 'main', 'sn-' || n, 'WAITING_FOR_CONNECTION', 'admin', now() FROM generate_series(1, 20000) n;
+    INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, created_at,
+        total, chosen, place, vanished, due_at, fence, leased_until)
+    SELECT 'main', n, 1000, now(), 1, '{}', CASE WHEN n % 500 = 0 THEN 'COMPLETED' ELSE 'DELETED' END, 'admin', 'http://h',
+        now(), 100, true, 100, 0, now(), 1, now()
+    FROM generate_series(1, 50000) n;
     CREATE INDEX managed_objects_by_word ON managed_objects USING gin (words);
     CREATE INDEX managed_objects_by_value ON managed_objects USING gin (fragments jsonb_path_ops);
     CREATE INDEX managed_objects_by_fragment ON managed_objects USING gin (fragment_names);
@@ -114,7 +120,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 108] = [
+const LISTS: [&str; 111] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -223,6 +229,9 @@ const LISTS: [&str; 108] = [
     "/devicecontrol/newDeviceRequests?pageSize=2000&currentPage=5",
     "/user/main/users",
     "/user/main/users?owner=user7",
+    "/devicecontrol/bulkoperations",
+    "/devicecontrol/bulkoperations?withDeleted=true&pageSize=100",
+    "/devicecontrol/bulkoperations?currentPage=20&withTotalPages=true",
 ];
 
 /// What dashboards ask of what the server itself writes.

@@ -144,6 +144,17 @@ impl Fixture {
                 measurement["type"] = json!(SECRET);
                 id(admin.create("/measurement/measurements", &measurement).await)
             }
+            "device group" => {
+                let body = json!({"name": format!("{SECRET} {number}"), "plat_IsDeviceGroup": {}});
+                id(owner.create("/inventory/managedObjects", &body).await)
+            }
+            "bulk operation" => {
+                let group = json!({"name": format!("{SECRET} {number}"), "plat_IsDeviceGroup": {}});
+                let group = id(owner.create("/inventory/managedObjects", &group).await);
+                let body = json!({"groupId": group, "startDate": "3024-03-10T02:30:00Z", "creationRamp": 1,
+                    "operationPrototype": {"text": SECRET}});
+                id(admin.create("/devicecontrol/bulkoperations", &body).await)
+            }
             "external id" => {
                 let object = json!({"name": format!("{SECRET} {number}")});
                 let object = id(owner.create("/inventory/managedObjects", &object).await);

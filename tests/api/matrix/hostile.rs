@@ -41,7 +41,7 @@ const VALUES: [&str; 12] = [
     "%F0%9F%92%A9",
 ];
 /// Every parameter of a collection or a deletion.
-const PARAMETERS: [&str; 36] = [
+const PARAMETERS: [&str; 37] = [
     "pageSize",
     "currentPage",
     "withTotalPages",
@@ -78,9 +78,10 @@ const PARAMETERS: [&str; 36] = [
     "agentId",
     "deviceId",
     "bulkOperationId",
+    "withDeleted",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 42] = [
+const MEMBERS: [&str; 47] = [
     "id",
     "name",
     "type",
@@ -123,6 +124,11 @@ const MEMBERS: [&str; 42] = [
     "sendPasswordResetEmail",
     "deviceId",
     "failureReason",
+    "groupId",
+    "failedParentId",
+    "startDate",
+    "creationRamp",
+    "operationPrototype",
 ];
 /// Bodies that are no JSON object.
 const TEXTS: [&str; 9] =

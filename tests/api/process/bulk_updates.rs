@@ -23,7 +23,7 @@ fn serve(database: &TestDatabase, directory: &Path) -> Program {
     let mut command = Program::command(directory, &[]);
     command.env("PLATFORM_DATABASE_URL", database.url());
     command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
-    command.env("PLATFORM_BULK_ALARM_LEASE_SECONDS", "2");
+    command.env("PLATFORM_BULK_LEASE_SECONDS", "2");
     Program::serve_with(command)
 }
 

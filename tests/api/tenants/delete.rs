@@ -52,6 +52,12 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, user_name, \
                 base, fence, leased_until) \
             VALUES ($1, 1, 'CLEARED', '{}', '{}', '{}', '{}', 1, 'boss', 'http://h', 1, now() + interval '1 hour')",
+        "INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, created_at, \
+                total, chosen, place, vanished, due_at, fence, leased_until) \
+            SELECT $1, n, 1, now(), 1, '{}', 'COMPLETED', 'boss', 'http://h', now(), 1, true, 1, 0, now(), 1, now() \
+            FROM generate_series(1, 2500) n",
+        "INSERT INTO bulk_operation_targets (tenant, bulk_operation, position, device) \
+            SELECT $1, 1, n, n FROM generate_series(1, 2500) n",
         "INSERT INTO measurement_shapes (tenant, id, type, members, fragments, series, definition) \
             VALUES ($1, 1, 't', '{f}', '{f}', '{f.s}', '{}')",
         "INSERT INTO source_shapes (tenant, source, shape, first) VALUES ($1, 1, 1, 1)",

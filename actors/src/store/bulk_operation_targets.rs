@@ -1,0 +1,142 @@
+//! For which devices a bulk operation is (K-03, K-04): the devices of a static or a dynamic group, or those where an earlier
+//! one failed.
+//!
+//! They are chosen once, at the start, and kept in the order of their turns until the last had its turn: what becomes of the
+//! group afterwards changes nothing.
+
+use deadpool_postgres::GenericClient;
+
+use super::filter::Filtered;
+use super::inventory_query as query;
+use crate::error::{Error, Result};
+use crate::model::bulk_operation::{Targets, unknown_group, unknown_parent};
+use crate::model::id::{BulkOperationId, ManagedObjectId, TenantId};
+use crate::model::inventory_query::InventoryQuery;
+use crate::naming::naming;
+
+const FIND_GROUP: &str = include_str!("../../../sql/queries/bulk_operations/find_group.sql");
+const FIND: &str = include_str!("../../../sql/queries/bulk_operations/find.sql");
+const LIST_MEMBERS: &str = include_str!("../../../sql/queries/bulk_operations/list_members.sql");
+const LIST_FAILURES: &str = include_str!("../../../sql/queries/bulk_operations/list_failures.sql");
+
+/// Devices that are looked for, as a statement that gives their ids.
+pub(super) struct Members {
+    statement: String,
+    filtered: Filtered,
+}
+
+impl Members {
+    /// Reads what kind of group it is, if it is one.
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown group or parent, an object that is a device and no group, and a dynamic group whose query
+    /// cannot be read; `Unavailable` or `Database`.
+    pub(super) async fn find(
+        client: &impl GenericClient,
+        tenant: &TenantId,
+        targets: Targets,
+    ) -> Result<Self> {
+        match targets {
+            Targets::Group(group) => Self::of_group(client, tenant, group).await,
+            Targets::FailuresOf(parent) => {
+                let found = client.query_opt(FIND, &[&tenant.as_str(), &parent.0]).await?;
+                found.map(|_| Self::of_failures(tenant, parent)).ok_or_else(|| unknown_parent(parent))
+            }
+        }
+    }
+
+    /// Nobody.
+    pub(super) fn none(tenant: &TenantId) -> Self {
+        let mut filtered = Filtered::new("managed_objects o", "o.tenant", tenant.as_str());
+        filtered.only("false");
+        Self::of_objects(filtered)
+    }
+
+    async fn of_group(
+        client: &impl GenericClient,
+        tenant: &TenantId,
+        group: ManagedObjectId,
+    ) -> Result<Self> {
+        let [dynamic, group_marker, device, query] =
+            ["IsDynamicGroup", "IsDeviceGroup", "IsDevice", "DeviceQueryString"]
+                .map(|name| naming().fragment(name));
+        let statement = client.prepare_cached(FIND_GROUP).await?;
+        let row = client
+            .query_opt(&statement, &[&tenant.as_str(), &group.0, &dynamic, &group_marker, &device, &query])
+            .await?
+            .ok_or_else(|| unknown_group(group))?;
+        let (is_dynamic, is_group, is_device): (bool, bool, bool) = (row.get(0), row.get(1), row.get(2));
+        if is_dynamic {
+            let text = row.get::<_, Option<&str>>(3).unwrap_or_default();
+            return Self::of_query(tenant, text).map_err(|error| {
+                Error::Invalid(format!("Invalid value of 'groupId': {group}; its {query}: {error}"))
+            });
+        }
+        match is_device && !is_group {
+            true => Err(unknown_group(group)),
+            false => Ok(Self::of_static_group(tenant, group)),
+        }
+    }
+
+    /// The devices that a query finds (I-08, I-11).
+    fn of_query(tenant: &TenantId, text: &str) -> Result<Self> {
+        if text.trim().is_empty() {
+            return Err(Error::Invalid("a query is missing".into()));
+        }
+        let query = InventoryQuery::parse(text)?;
+        let mut filtered = Filtered::new("managed_objects o", "o.tenant", tenant.as_str());
+        if let Some(condition) = &query.condition {
+            let clause = query::clause(condition, &mut filtered);
+            filtered.and_clause(&clause);
+            query::bound(condition).into_iter().for_each(|bound| filtered.and_clause(bound));
+        }
+        filtered.and("o.fragment_names @> ARRAY[$::text]", naming().fragment("IsDevice"));
+        Ok(Self::of_objects(filtered))
+    }
+
+    fn of_objects(filtered: Filtered) -> Self {
+        let statement = format!("SELECT o.id FROM managed_objects o WHERE {}", filtered.conditions());
+        Self { statement, filtered }
+    }
+
+    fn of_static_group(tenant: &TenantId, group: ManagedObjectId) -> Self {
+        let mut filtered = Filtered::new("managed_objects o", "o.tenant", tenant.as_str());
+        filtered.parameter(group.0);
+        filtered.parameter(naming().fragment("IsDevice"));
+        Self { statement: LIST_MEMBERS.to_owned(), filtered }
+    }
+
+    fn of_failures(tenant: &TenantId, parent: BulkOperationId) -> Self {
+        let mut filtered = Filtered::new("operations o", "o.tenant", tenant.as_str());
+        filtered.parameter(parent.0);
+        Self { statement: LIST_FAILURES.to_owned(), filtered }
+    }
+
+    /// How many they are now. One statement.
+    ///
+    /// # Errors
+    /// `Timeout`, `Unavailable` or `Database`.
+    pub(super) async fn count(&self, client: &impl GenericClient) -> Result<i64> {
+        let statement = format!("SELECT count(*) FROM ({}) members", self.statement);
+        Ok(client.query_one(&statement, &self.filtered.parameters()).await?.get(0))
+    }
+
+    /// Writes down who they are, by ascending id, as part of the caller's transaction; gives how many.
+    ///
+    /// # Errors
+    /// A unique violation when they were chosen before; `Timeout`, `Unavailable` or `Database`.
+    pub(super) async fn choose(
+        mut self,
+        client: &impl GenericClient,
+        bulk_operation: BulkOperationId,
+    ) -> Result<i64> {
+        let bulk_operation = self.filtered.parameter(bulk_operation.0);
+        let statement = format!(
+            "INSERT INTO bulk_operation_targets (tenant, bulk_operation, position, device) \
+             SELECT $1, {bulk_operation}, row_number() OVER (ORDER BY members.id) - 1, members.id \
+             FROM ({}) members (id)",
+            self.statement
+        );
+        Ok(client.execute(&statement, &self.filtered.parameters()).await? as i64)
+    }
+}

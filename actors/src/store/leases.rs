@@ -1,0 +1,51 @@
+//! Leases in PostgreSQL: rows that one process is at work on, and that another takes over when it is gone.
+
+use std::time::Duration;
+
+use super::Database;
+use crate::error::Result;
+use crate::model::id::TenantId;
+
+/// A row that a process holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hold {
+    pub(crate) tenant: TenantId,
+    pub(crate) id: i64,
+    /// The number it is held by; who takes over counts it up.
+    pub(crate) fence: i64,
+}
+
+/// Renews leases by a statement of tenants, ids, fences and seconds. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn renew(database: &Database, statement: &str, own: &[Hold], lease: Duration) -> Result<()> {
+    if own.is_empty() {
+        return Ok(());
+    }
+    let (tenants, ids, fences) = columns(own);
+    let client = database.reader().await?;
+    client.execute(statement, &[&tenants, &ids, &fences, &lease.as_secs_f64()]).await?;
+    Ok(())
+}
+
+/// Ends leases before their time by a statement of tenants, ids and fences, so that others go on at once. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn give_back(database: &Database, statement: &str, own: &[Hold]) -> Result<()> {
+    if own.is_empty() {
+        return Ok(());
+    }
+    let (tenants, ids, fences) = columns(own);
+    database.reader().await?.execute(statement, &[&tenants, &ids, &fences]).await?;
+    Ok(())
+}
+
+fn columns(own: &[Hold]) -> (Vec<&str>, Vec<i64>, Vec<i64>) {
+    (
+        own.iter().map(|hold| hold.tenant.as_str()).collect(),
+        own.iter().map(|hold| hold.id).collect(),
+        own.iter().map(|hold| hold.fence).collect(),
+    )
+}

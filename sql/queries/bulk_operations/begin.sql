@@ -1,0 +1,13 @@
+-- Notes how many devices were chosen, in the transaction that chose them. For none it is completed at once (K-03).
+UPDATE bulk_operations
+SET
+    total = $4::bigint,
+    chosen = true,
+    status = CASE WHEN $4::bigint = 0 THEN 'COMPLETED' ELSE status END,
+    leased_until = greatest(leased_until, now() + make_interval(secs => $5))
+WHERE tenant = $1
+    AND id = $2
+    -- The premise: nobody has taken over, changed or deleted it.
+    AND fence = $3
+    AND status = 'ACTIVE'
+    AND NOT chosen

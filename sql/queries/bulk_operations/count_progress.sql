@@ -1,0 +1,6 @@
+-- Where the operations of bulk operations stand (K-05).
+SELECT o.bulk_operation, o.status, count(*)
+FROM operations o
+WHERE o.tenant = $1
+    AND o.bulk_operation = ANY($2::bigint[])
+GROUP BY o.bulk_operation, o.status

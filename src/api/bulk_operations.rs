@@ -1,0 +1,117 @@
+//! `/devicecontrol/bulkoperations` (document 2, Bulk operation; rulings K-01 to K-11).
+
+use actix_web::{HttpResponse, web};
+use platform_actors::model::access::Api;
+use platform_actors::model::bulk_operation::{BulkOperationPatch, DeletedOnes, NewBulkOperation};
+use platform_actors::model::id::BulkOperationId;
+use platform_actors::model::role;
+use platform_actors::store::bulk_operations::{
+    delete_bulk_operation, get_bulk_operation, list_bulk_operations,
+};
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::Result;
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `POST /devicecontrol/bulkoperations`: plans operations for the devices of a group, or for those where an earlier bulk
+/// operation failed (K-03, K-04). 201; it starts by itself.
+///
+/// # Errors
+/// 403 without ROLE_BULK_OPERATION_ADMIN, 422 for a wrong body, an unknown group or an unknown parent.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::BULK_OPERATION_ADMIN)?;
+    let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
+    let media_type = wire.accepted("bulkOperation")?;
+    wire.check_content_type(&["bulkOperation"])?;
+    let new = NewBulkOperation::parse(body.json(edge.limits().body_bytes).await?)?;
+
+    let bulk_operation = edge.platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
+
+    let links = origin.links;
+    let location = links.bulk_operation(bulk_operation.id);
+    Ok(reply::created(&wire, media_type, location, &bulk_operation, &links))
+}
+
+/// `GET /devicecontrol/bulkoperations`: a page of bulk operations by id; deleted ones with `withDeleted=true` only (K-07).
+///
+/// # Errors
+/// 403 without ROLE_BULK_OPERATION_READ, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::BULK_OPERATION_READ)?;
+    let media_type = wire.accepted("bulkOperationCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let deleted = match query.flag("withDeleted")? {
+        Some(true) => DeletedOnes::Shown,
+        _ => DeletedOnes::Hidden,
+    };
+    let page = list_bulk_operations(edge.platform.database(), &caller.tenant, deleted, &request).await?;
+    reply::page(&wire, media_type, "bulkOperations", &page, (&request, &query))
+}
+
+/// `GET /devicecontrol/bulkoperations/<id>`, also of a deleted one (K-07).
+///
+/// # Errors
+/// 403 without ROLE_BULK_OPERATION_READ, 404 for an unknown id.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::BULK_OPERATION_READ)?;
+    let media_type = wire.accepted("bulkOperation")?;
+    let (database, id) = (edge.platform.database(), BulkOperationId::parse(&path)?);
+    let bulk_operation = get_bulk_operation(database, &caller.tenant, id).await?;
+    Ok(reply::found(media_type, &bulk_operation, &wire.links()))
+}
+
+/// `PUT /devicecontrol/bulkoperations/<id>`: changes start, ramp and prototype. Of one that has started, a new one takes the place
+/// and is answered (K-08).
+///
+/// # Errors
+/// 403 without ROLE_BULK_OPERATION_ADMIN, 404 for an unknown id, 409 for a deleted one, 422 for a wrong body or a group that is
+/// gone.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::BULK_OPERATION_ADMIN)?;
+    let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
+    let media_type = wire.accepted("bulkOperation")?;
+    wire.check_content_type(&["bulkOperation"])?;
+    let patch = BulkOperationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let id = BulkOperationId::parse(&path)?;
+
+    let bulk_operation = edge.platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
+
+    Ok(reply::updated(&wire, media_type, &bulk_operation, &origin.links))
+}
+
+/// `DELETE /devicecontrol/bulkoperations/<id>`: no further operations are created, those that were stay (K-07). 204, also for
+/// one that is deleted already.
+///
+/// # Errors
+/// 403 without ROLE_BULK_OPERATION_ADMIN, 404 for an unknown id.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::BULK_OPERATION_ADMIN)?;
+    let mode = wire.mode()?;
+    let (database, id) = (edge.platform.database(), BulkOperationId::parse(&path)?);
+    match mode.stores() {
+        true => delete_bulk_operation(database, &caller.tenant, id).await?,
+        false => drop(get_bulk_operation(database, &caller.tenant, id).await?),
+    }
+    Ok(HttpResponse::NoContent().finish())
+}

@@ -1,0 +1,85 @@
+//! Steps that meet a database that is away, or devices that are being deleted (K-05, K-11).
+
+use std::time::Duration;
+
+use super::{assert_each_has_one, bulk_of, completed, fleet, operations, plan, under_way};
+use crate::harness::{PrivatePostgres, TestDatabase, TestServer};
+use serde_json::json;
+use time::OffsetDateTime;
+
+#[tokio::test]
+async fn ramp_goes_on_where_it_was_after_the_database_was_away_and_is_not_compressed() {
+    let postgres = PrivatePostgres::start();
+    let database = TestDatabase::at(postgres.url(), postgres.directory());
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let admin = server.admin();
+    let group = fleet(&database, 20).await;
+    let link = plan(&admin, &bulk_of(&group, 0.25)).await;
+    under_way(&database, 4).await;
+
+    postgres.stop();
+    // Longer than what is caught up.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let back = OffsetDateTime::now_utc();
+    postgres.start_again();
+
+    crate::harness::eventually("an answer", async || (admin.get(&link).await.status == 200).then_some(()))
+        .await;
+    completed(&admin, &link).await;
+    assert_each_has_one(&database, 20).await;
+    let created = operations(&database).await;
+    let after = created.iter().filter(|created| created.at > back);
+    for (turn, created) in after.enumerate() {
+        let after = (created.at - back).as_seconds_f64();
+        assert!(after >= 0.25 * turn as f64 - 0.01, "{turn}: {after}");
+    }
+}
+
+#[tokio::test]
+async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_served() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let group = fleet(server.database(), 60).await;
+    let link = plan(&admin, &bulk_of(&group, 0.02)).await;
+
+    let deletions = tokio::spawn({
+        let admin = admin.clone();
+        async move {
+            for device in 1001..=1060 {
+                let answer = admin.delete(&format!("/inventory/managedObjects/{device}")).await;
+                assert_eq!(answer.status, 204, "{}", answer.text);
+            }
+        }
+    });
+    crate::harness::within(super::LONG, "the end of the devices", deletions).await.unwrap();
+
+    let done = completed(&admin, &link).await;
+    assert_eq!((&done["status"], &done["progress"]["all"]), (&json!("COMPLETED"), &json!(60)));
+    assert_eq!(server.database().count("operations").await, 0, "operations go with their device");
+}
+
+#[tokio::test]
+async fn step_that_was_made_without_its_end_being_heard_of_is_not_made_twice() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let group = fleet(server.database(), 20).await;
+    let link = plan(&admin, &bulk_of(&group, 0.3)).await;
+    under_way(server.database(), 1).await;
+
+    // As a commit whose answer was lost: the place is further on than the process believes.
+    let steps = "WITH served AS ( \
+            SELECT b.tenant, b.id, t.device FROM bulk_operations b \
+            JOIN bulk_operation_targets t ON t.tenant = b.tenant AND t.bulk_operation = b.id AND t.position = b.place), \
+        stored AS ( \
+            INSERT INTO operations (tenant, id, device, status, bulk_operation, created_at, fragments) \
+            SELECT tenant, nextval('operation_ids'), device, 'PENDING', id, now(), '{}' FROM served) \
+        UPDATE bulk_operations SET place = place + 1";
+    server.database().execute(steps, &[]).await;
+
+    let done = completed(&admin, &link).await;
+    assert_eq!(
+        done["progress"],
+        json!({"pending": 20, "failed": 0, "executing": 0, "successful": 0, "all": 20})
+    );
+    assert_each_has_one(server.database(), 20).await;
+}

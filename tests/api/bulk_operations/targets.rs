@@ -1,0 +1,220 @@
+//! For which devices it is (K-03, K-10; I-11).
+
+use serde_json::{Value, json};
+
+use super::{
+    BULK, bulk_of, completed, create_agent, devices, fleet, group_of, id_of, later_of, operations, plan,
+    put_into, under_way,
+};
+use crate::harness::{Caller, TestServer};
+
+/// A dynamic group; gives its id.
+async fn dynamic(caller: &Caller, query: &Value) -> String {
+    let group =
+        json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": query});
+    id_of(&caller.create("/inventory/managedObjects", &group).await)
+}
+
+/// Runs a bulk operation for a group to its end; gives whom it was for.
+async fn told_by(server: &TestServer, group: &str) -> Vec<String> {
+    completed(&server.admin(), &plan(&server.admin(), &bulk_of(group, 0.0)).await).await;
+    devices(server.database()).await
+}
+
+#[tokio::test]
+async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let mut agents = Vec::new();
+    for name in ["a", "b", "c", "d"] {
+        agents.push(create_agent(&admin, name).await);
+    }
+    let asset = id_of(&admin.create("/inventory/managedObjects", &json!({"name": "a mere thing"})).await);
+    let deepest = group_of(&admin, &[&agents[0], &agents[3]]).await;
+    let below = group_of(&admin, &[&deepest, &agents[1]]).await;
+    // One is in several of them, and the order is not that of the ids.
+    let group = group_of(&admin, &[&agents[3], &agents[2], &below, &deepest, &asset]).await;
+
+    assert_eq!(told_by(&server, &group).await, agents);
+}
+
+#[tokio::test]
+async fn what_belongs_to_a_device_is_no_member() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (agent, asset, child) = (
+        create_agent(&admin, "agent").await,
+        create_agent(&admin, "asset of the agent").await,
+        create_agent(&admin, "child of the agent").await,
+    );
+    put_into(&admin, &agent, &asset).await;
+    let path = format!("/inventory/managedObjects/{agent}/childDevices");
+    admin.create(&path, &json!({"managedObject": {"id": child}})).await;
+    let group = group_of(&admin, &[&agent]).await;
+
+    assert_eq!(told_by(&server, &group).await, [agent]);
+}
+
+#[tokio::test]
+async fn devices_that_the_query_of_a_dynamic_group_finds() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (first, second) = (create_agent(&admin, "pump 1").await, create_agent(&admin, "pump 2").await);
+    create_agent(&admin, "motor").await;
+    // No device.
+    admin.create("/inventory/managedObjects", &json!({"name": "pump 3"})).await;
+    let query = json!("$filter=name eq 'pump*' $orderby=name desc");
+
+    assert_eq!(told_by(&server, &dynamic(&admin, &query).await).await, [first, second]);
+}
+
+#[tokio::test]
+async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for query in [json!("name eq"), json!(""), json!(5), json!({}), json!("((")] {
+        let answer = admin.post(BULK, &bulk_of(&dynamic(&admin, &query).await, 0.0)).await;
+        assert_eq!(answer.status, 422, "{query}");
+        assert!(answer.message().contains("plat_DeviceQueryString"), "{query}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn device_is_no_group() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = create_agent(&admin, "pump").await;
+
+    assert_eq!(admin.post(BULK, &bulk_of(&device, 0.0)).await.status, 422);
+}
+
+#[tokio::test]
+async fn empty_group_completes_at_once() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let group = group_of(&admin, &[]).await;
+
+    let bulk = admin.create(BULK, &bulk_of(&group, 5.0)).await;
+
+    assert_eq!((&bulk["status"], &bulk["progress"]["all"]), (&json!("COMPLETED"), &json!(0)));
+    assert_eq!(admin.read(bulk["self"].as_str().unwrap()).await, bulk);
+}
+
+#[tokio::test]
+async fn group_is_evaluated_at_the_start_and_counted_at_post() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let group = fleet(server.database(), 3).await;
+    let link = plan(&admin, &later_of(&group)).await;
+    assert_eq!(admin.read(&link).await["progress"]["all"], 3);
+    server.database().execute("DELETE FROM links WHERE child = 1001", &[]).await;
+
+    let started = admin.put(&link, &json!({"startDate": "2024-03-10T02:30:00Z"})).await;
+
+    assert_eq!((started.status, &started.json()["progress"]["all"]), (200, &json!(2)));
+    completed(&admin, &link).await;
+    assert_eq!(devices(server.database()).await, ["1002", "1003"]);
+}
+
+#[tokio::test]
+async fn group_that_is_emptied_or_grows_during_the_ramp_changes_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let group = fleet(server.database(), 8).await;
+    let link = plan(&admin, &bulk_of(&group, 0.1)).await;
+    under_way(server.database(), 2).await;
+
+    put_into(&admin, &group, &create_agent(&admin, "late").await).await;
+    server.database().execute("DELETE FROM links WHERE kind = 'childAssets'", &[]).await;
+    server.database().execute("DELETE FROM managed_objects WHERE id = 1000", &[]).await;
+
+    let done = completed(&admin, &link).await;
+    assert_eq!(
+        done["progress"],
+        json!({"pending": 8, "failed": 0, "executing": 0, "successful": 0, "all": 8})
+    );
+    super::assert_each_has_one(server.database(), 8).await;
+}
+
+#[tokio::test]
+async fn group_that_is_gone_at_the_start_has_no_devices() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.bulk_lease = std::time::Duration::from_secs(1))
+            .await;
+    let admin = server.admin();
+    let group = fleet(server.database(), 3).await;
+    let link = plan(&admin, &later_of(&group)).await;
+    assert_eq!(admin.delete(&format!("/inventory/managedObjects/{group}")).await.status, 204);
+
+    server.database().execute("UPDATE bulk_operations SET due_at = now()", &[]).await;
+
+    let done = completed(&admin, &link).await;
+    assert_eq!((&done["status"], &done["progress"]["all"]), (&json!("COMPLETED"), &json!(0)));
+}
+
+#[tokio::test]
+async fn device_without_an_agent_is_counted_as_failed() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (agent, alone) = (create_agent(&admin, "agent").await, admin.create_device("alone").await);
+    let child = admin.create_device("child").await;
+    let path = format!("/inventory/managedObjects/{agent}/childDevices");
+    admin.create(&path, &json!({"managedObject": {"id": child}})).await;
+    let group = group_of(&admin, &[&agent, &alone, &child]).await;
+
+    let done = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
+
+    assert_eq!(
+        done["progress"],
+        json!({"pending": 2, "failed": 1, "executing": 0, "successful": 0, "all": 3})
+    );
+    let failed: Vec<_> = operations(server.database())
+        .await
+        .into_iter()
+        .filter(|created| created.status == "FAILED")
+        .collect();
+    assert_eq!((failed.len(), &failed[0].device), (1, &alone));
+}
+
+#[tokio::test]
+async fn device_that_is_deleted_before_its_turn_is_counted_as_failed() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let group = fleet(server.database(), 6).await;
+    let link = plan(&admin, &bulk_of(&group, 0.3)).await;
+    under_way(server.database(), 1).await;
+
+    for device in ["1005", "1006"] {
+        assert_eq!(admin.delete(&format!("/inventory/managedObjects/{device}")).await.status, 204);
+    }
+
+    let done = completed(&admin, &link).await;
+    assert_eq!(done["status"], "COMPLETED");
+    assert_eq!(
+        done["progress"],
+        json!({"pending": 4, "failed": 2, "executing": 0, "successful": 0, "all": 6})
+    );
+}
+
+#[tokio::test]
+async fn device_that_moves_to_another_agent_during_the_ramp_is_served_there() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let group = fleet(server.database(), 4).await;
+    let (child, other) = (admin.create_device("child").await, create_agent(&admin, "other agent").await);
+    put_into(&admin, &group, &child).await;
+    let old = "/inventory/managedObjects/1001/childDevices";
+    admin.create(old, &json!({"managedObject": {"id": child}})).await;
+    let link = plan(&admin, &bulk_of(&group, 0.3)).await;
+    under_way(server.database(), 1).await;
+
+    let session = admin.session().await.on("/notification/operations");
+    assert_eq!(session.subscribe(&format!("/{other}")).await["successful"], true);
+    assert_eq!(admin.delete(&format!("{old}/{child}")).await.status, 204);
+    let new = format!("/inventory/managedObjects/{other}/childDevices");
+    admin.create(&new, &json!({"managedObject": {"id": child}})).await;
+
+    completed(&admin, &link).await;
+    assert_eq!(session.receive(1).await[0]["data"]["deviceId"], json!(child));
+}
