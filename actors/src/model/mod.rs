@@ -10,6 +10,7 @@ pub mod audit_record;
 pub mod availability;
 pub mod binary;
 pub mod body;
+pub mod bulk_registration;
 pub mod event;
 pub mod event_binary;
 pub mod external_id;
