@@ -30,6 +30,7 @@
 pub mod abandoned_uploads;
 pub mod bayeux;
 mod bulk_alarm_update;
+pub mod bulk_registration;
 pub mod device;
 pub mod error;
 mod heartbeats;

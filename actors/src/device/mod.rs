@@ -34,6 +34,7 @@ pub(crate) use measurement_deletion::{forget, forget_all};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
 
+use crate::bayeux::Resource;
 use crate::error::{Error, Noun, Result};
 use crate::heartbeats::Heartbeats;
 use crate::hub::{Audience, Event, LinksChanged, NotificationHub, Publish};
@@ -78,6 +79,11 @@ impl Context {
         if self.audience.hears(event.resource()) {
             self.hub.do_send(Publish { source, event, links: links.clone() });
         }
+    }
+
+    /// Whether anybody listens to managed objects, so that it is worth reading one to tell of it.
+    pub(crate) fn hears_managed_objects(&self) -> bool {
+        self.audience.hears(Resource::ManagedObjects)
     }
 
     /// Tells the hub that links were added or taken off: families are others than before (B-19b).
