@@ -3,7 +3,7 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, current_user, entry, event_binaries, events, groups, identity, inventory,
+    alarms, audit, bulk_registration, current_user, entry, event_binaries, events, groups, identity, inventory,
     inventory_binaries, inventory_children, measurement_series, measurements, options, roles, tenants, users,
 };
 use crate::auth::Caller;
@@ -69,6 +69,8 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/identity/externalIds/{type}/{value}", "GET,DELETE").get(identity::get).delete(identity::remove));
     paths.push(at("/identity/globalIds/{id}/externalIds", "GET,POST").get(identity::list).post(identity::create));
+
+    paths.push(at("/devicecontrol/bulkNewDeviceRequests", "POST").post(bulk_registration::create));
 
     paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));
     paths.push(at("/audit/auditRecords/{id}", "GET").get(audit::get));

@@ -2,6 +2,7 @@
 
 pub mod alarms;
 pub mod audit;
+pub mod bulk_registration;
 pub mod current_user;
 pub mod entry;
 pub mod event_binaries;

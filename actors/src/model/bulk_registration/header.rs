@@ -111,6 +111,11 @@ impl Header {
         self.columns.len()
     }
 
+    /// Whose file it is.
+    pub fn uploader(&self) -> &TenantId {
+        &self.uploader
+    }
+
     pub(super) fn names_tenants(&self) -> bool {
         self.uploader.as_str() == MANAGEMENT
     }
