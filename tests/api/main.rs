@@ -11,6 +11,7 @@ mod alarms;
 mod audit;
 mod authentication;
 mod availability;
+mod bulk_registration;
 mod callers;
 mod conventions;
 mod entry;
