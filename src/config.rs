@@ -277,6 +277,16 @@ pub struct LimitSettings {
     #[arg(skip = Limits::default().rollup_lag)]
     pub rollup_lag: Duration,
 
+    /// Seconds that a device which did not come in yet is answered the same credentials again (N-08)
+    #[arg(long = "device-credentials-seconds", env = "PLATFORM_DEVICE_CREDENTIALS_SECONDS", value_name = "SECONDS",
+          default_value = "3600", value_parser = seconds(1..=86_400))]
+    pub device_credentials: Duration,
+
+    /// Polls for device credentials that one address may send in a minute; what comes beyond is answered 429
+    #[arg(long = "credential-polls-per-minute", env = "PLATFORM_CREDENTIAL_POLLS_PER_MINUTE", value_name = "COUNT",
+          default_value = "600", value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub credential_polls: u32,
+
     /// Wrong passwords of one account that cost no delay
     #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_ACCOUNT", value_name = "COUNT", default_value = "5",
           value_parser = value_parser!(u32).range(0..=1_000))]
@@ -380,6 +390,8 @@ impl Settings {
             presence_lease: limits.presence_lease,
             rollup_rows: limits.rollup_rows,
             rollup_lag: limits.rollup_lag,
+            device_credentials: limits.device_credentials,
+            credential_polls: limits.credential_polls,
             free_guesses_per_account: limits.free_guesses_per_account,
             free_guesses_per_source: limits.free_guesses_per_source,
             guess_delay: limits.guess_delay,

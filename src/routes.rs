@@ -3,8 +3,9 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, bulk_registration, current_user, entry, event_binaries, events, groups, identity, inventory,
-    inventory_binaries, inventory_children, measurement_series, measurements, options, roles, tenants, users,
+    alarms, audit, bulk_registration, current_user, device_credentials, entry, event_binaries, events, groups,
+    identity, inventory, inventory_binaries, inventory_children, measurement_series, measurements, new_device_requests,
+    options, roles, tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;
@@ -70,6 +71,9 @@ fn paths() -> Vec<Path> {
     paths.push(at("/identity/externalIds/{type}/{value}", "GET,DELETE").get(identity::get).delete(identity::remove));
     paths.push(at("/identity/globalIds/{id}/externalIds", "GET,POST").get(identity::list).post(identity::create));
 
+    paths.push(at("/devicecontrol/newDeviceRequests", "GET,POST").get(new_device_requests::list).post(new_device_requests::create));
+    paths.push(at("/devicecontrol/newDeviceRequests/{id}", "GET,PUT,DELETE").get(new_device_requests::get).put(new_device_requests::update).delete(new_device_requests::remove));
+    paths.push(at("/devicecontrol/deviceCredentials", "POST").post(device_credentials::create));
     paths.push(at("/devicecontrol/bulkNewDeviceRequests", "POST").post(bulk_registration::create));
 
     paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));

@@ -18,8 +18,8 @@ use platform_actors::store::{self, Connections, Database};
 use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
-use crate::auth::Authenticator;
 use crate::auth::password::SecretKey;
+use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
 use crate::http::cors::Cors;
 use crate::{connection, telemetry};
@@ -34,6 +34,8 @@ pub struct Edge {
     pub cors: Cors,
     /// Hashes generated secrets and seals options.
     pub secret_key: Arc<SecretKey>,
+    /// How often devices may ask for their credentials.
+    pub credential_polls: RateLimit,
     /// The deviations of ruling 1.2, all together.
     pub client_compatibility: bool,
     /// Whether error bodies carry the cause (E-03).
@@ -117,6 +119,10 @@ impl Server {
             authenticator,
             cors: Cors::default(),
             secret_key,
+            credential_polls: RateLimit::per_minute(
+                "polls for credentials from this address",
+                settings.limits.credential_polls,
+            ),
             client_compatibility: settings.client_compatibility,
             debug_errors: settings.debug_errors,
             fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("http://{address}")),
@@ -167,13 +173,14 @@ impl Server {
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 6] {
+    fn keep_up(&self) -> [JoinHandle<()>; 7] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
         [
             spawn(telemetry::keep_up()),
             spawn(store::binaries::sweep_hourly(database())),
+            spawn(store::device_credentials::sweep(database(), self.edge.limits().device_credentials)),
             spawn(store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),

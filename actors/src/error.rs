@@ -46,6 +46,8 @@ pub enum Noun {
     BulkOperation,
     /// A registration request of a device.
     NewDeviceRequest,
+    /// What a device that was let in comes in with.
+    DeviceCredentials,
 }
 
 impl fmt::Display for Noun {
@@ -68,6 +70,7 @@ impl fmt::Display for Noun {
             Self::Operation => "operation",
             Self::BulkOperation => "bulk operation",
             Self::NewDeviceRequest => "newDeviceRequest",
+            Self::DeviceCredentials => "deviceCredentials",
         })
     }
 }

@@ -89,6 +89,11 @@ pub struct Limits {
     /// Only what is this old is rolled up: an id is given before its row is committed, by the clock of one of several
     /// servers. Must be well above `write_timeout`.
     pub rollup_lag: Duration,
+    /// "So that a lost answer does not strand a device, the same credentials are answered again until the device user has
+    /// authenticated once or one hour has passed" (N-08).
+    pub device_credentials: Duration,
+    /// Times a minute that one source may ask for credentials of devices; many share one, and poll every few seconds.
+    pub credential_polls: u32,
     /// Wrong passwords of one account that cost no delay: people mistype.
     pub free_guesses_per_account: u32,
     /// Wrong passwords from one source (an address, of IPv6 a network of 64 bits) that cost no delay: many share one.
@@ -137,6 +142,8 @@ impl Default for Limits {
             presence_lease: Duration::from_secs(60),
             rollup_rows: 20_000,
             rollup_lag: Duration::from_secs(300),
+            device_credentials: Duration::from_secs(3600),
+            credential_polls: 600,
             free_guesses_per_account: 5,
             free_guesses_per_source: 20,
             guess_delay: Duration::from_millis(100),

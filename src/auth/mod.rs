@@ -9,6 +9,7 @@ mod jwt;
 mod lanes;
 mod objects;
 pub mod password;
+mod rate_limit;
 mod rsa;
 pub mod sealing;
 mod throttle;
@@ -20,12 +21,14 @@ use std::time::{Duration, Instant};
 use actix::{Addr, SyncArbiter};
 use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
+use platform_actors::model::new_device_request::DeviceId;
 use platform_actors::model::tenant::TenantStatus;
 use platform_actors::model::user::Account;
 use platform_actors::store::{self, Database};
 use platform_actors::{Changed, Error};
 use quick_cache::sync::Cache;
 use ring::hmac;
+use time::OffsetDateTime;
 
 use basic::Credentials;
 use changes::{Changes, Standing, TenantBy};
@@ -36,6 +39,7 @@ use password::{ChosenPasswords, HashChosen, SecretKey, VerifyChosen};
 use throttle::{Attempt, Throttle};
 
 pub use caller::{AnyCaller, Caller, Identity};
+pub use rate_limit::RateLimit;
 pub use throttle::Source;
 
 use crate::http::error::{ApiError, Result};
@@ -275,8 +279,8 @@ impl Authenticator {
             Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
             None => self.domains.tenant_of(host).await?,
         };
-        // PostgreSQL takes no NUL, and names have at most 1000 characters (U-08).
-        if user.contains('\0') || user.chars().count() > 1000 {
+        // PostgreSQL takes no NUL, and names have at most 1000 characters (U-08), behind `device_` (N-08).
+        if user.contains('\0') || user.chars().count() > 1007 {
             return Err(ApiError::Unauthorized);
         }
         let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
@@ -286,7 +290,18 @@ impl Authenticator {
         let (user, status) =
             found.filter(|(user, _)| proven && user.enabled).ok_or(ApiError::Unauthorized)?;
         attempt.succeeded();
-        admit(user, status, None, seen)
+        let unused = user.unused_until;
+        let caller = admit(user, status, None, seen)?;
+        if let Some(until) = unused {
+            self.used(&caller, until).await?;
+        }
+        Ok(caller)
+    }
+
+    /// A device came in with the credentials it collected: nobody is answered them again (N-08).
+    async fn used(&self, caller: &Caller, until: OffsetDateTime) -> Result<()> {
+        let Some(device) = DeviceId::of_user(&caller.user) else { return Ok(()) };
+        Ok(store::device_credentials::forget(&self.database, &caller.tenant, &device, until).await?)
     }
 
     /// Whether a password is that of the hash. A secret that this server made is right in no time; all else takes as

@@ -217,7 +217,7 @@ impl Drop for Attempt<'_> {
 
 fn refuse(by: Throttled, delay: Duration) -> ApiError {
     telemetry::count_throttled(by, "refused");
-    ApiError::TooManyRequests { retry_after: delay.as_secs() + 1 }
+    ApiError::TooManyRequests { of: "attempts to log in", retry_after: delay.as_secs() + 1 }
 }
 
 async fn wait(by: Throttled, delay: Duration) {

@@ -21,8 +21,10 @@ pub enum ApiError {
     Platform(Error),
     /// No credentials, or wrong ones (C-03).
     Unauthorized,
-    /// Too many guesses wait for their turn already (E-06).
+    /// Too many guesses wait for their turn already, or came from one address (E-06).
     TooManyRequests {
+        /// What there were too many of, in words.
+        of: &'static str,
         /// Seconds after which it is worth trying again.
         retry_after: u64,
     },
@@ -78,7 +80,9 @@ impl ApiError {
             Noun::AuditRecord => "audit",
             Noun::User | Noun::Group | Noun::Role => "user",
             Noun::Tenant | Noun::Option => "tenants",
-            Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest => "devicecontrol",
+            Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
+                "devicecontrol"
+            }
         };
         match self {
             Self::Platform(error) => match error {
@@ -138,7 +142,7 @@ impl ApiError {
         if let Some(more) = more {
             response.insert_header(more);
         }
-        if let Self::TooManyRequests { retry_after } = self {
+        if let Self::TooManyRequests { retry_after, .. } = self {
             response.insert_header((header::RETRY_AFTER, *retry_after));
         }
         let media_type = format!("{};charset=UTF-8;ver=0.9", naming().media_type("error"));
@@ -176,6 +180,11 @@ impl fmt::Display for ApiError {
             Self::Platform(Error::NotFound { noun: Noun::NewDeviceRequest, id }) => {
                 write!(f, "There is no newDeviceRequest for device id {id}.")
             }
+            Self::Platform(Error::NotFound { noun: Noun::DeviceCredentials, id }) => write!(
+                f,
+                "Credentials for device id {id} are not available. \
+                 Device is in state PENDING_ACCEPTANCE, (not ACCEPTED))."
+            ),
             Self::Platform(Error::NotFound { noun, id }) => {
                 write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
             }
@@ -185,8 +194,8 @@ impl fmt::Display for ApiError {
             Self::Platform(Error::Database(_)) => f.write_str("Internal Server Error"),
             Self::Platform(error) => error.fmt(f),
             Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
-            Self::TooManyRequests { retry_after } => {
-                write!(f, "Too many attempts to log in, try again in {retry_after} seconds")
+            Self::TooManyRequests { of, retry_after } => {
+                write!(f, "Too many {of}, try again in {retry_after} seconds")
             }
             Self::Forbidden(reason) => write!(f, "Access is denied: {reason}"),
             Self::NoSuchPath(path) => write!(f, "No resource at path '{path}'"),
@@ -276,7 +285,7 @@ mod tests {
             ),
             (ApiError::Unauthorized, 401, "security/Unauthorized", "Invalid credentials! : Bad credentials"),
             (
-                ApiError::TooManyRequests { retry_after: 3 },
+                ApiError::TooManyRequests { of: "attempts to log in", retry_after: 3 },
                 429,
                 "security/Too Many Requests",
                 "Too many attempts to log in, try again in 3 seconds",

@@ -14,6 +14,7 @@ mod availability;
 mod bulk_registration;
 mod callers;
 mod conventions;
+mod device_registration;
 mod entry;
 mod event_binaries;
 mod events;

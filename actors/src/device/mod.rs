@@ -12,6 +12,7 @@ mod events;
 mod managed_object;
 mod measurement_deletion;
 mod measurements;
+mod placement;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,6 +34,7 @@ pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
 pub(crate) use measurement_deletion::{forget, forget_all};
 pub use measurements::NewMeasurements;
 pub(crate) use measurements::measure;
+pub(crate) use placement::{forget_placement, wanted_group};
 
 use crate::bayeux::Resource;
 use crate::error::{Error, Noun, Result};

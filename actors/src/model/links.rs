@@ -86,6 +86,11 @@ impl Links {
         format!("{}/devicecontrol/newDeviceRequests/{}", self.base, segment(id))
     }
 
+    /// Link of the credentials of a device, whose id may hold anything.
+    pub fn device_credentials(&self, id: &str) -> String {
+        format!("{}/devicecontrol/deviceCredentials/{}", self.base, segment(id))
+    }
+
     /// Link of a managed object; of one that was not stored it ends in `/null`.
     pub fn managed_object(&self, id: Option<impl Display>) -> String {
         match id {

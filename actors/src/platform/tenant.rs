@@ -6,8 +6,9 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::bulk_alarm_update::delete_alarms;
-use crate::device::{self, DeviceActor, NewMeasurements, NewObject};
+use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject};
 use crate::error::{Error, Result};
+use crate::model::access::Authority;
 use crate::model::alarm::AlarmFilter;
 use crate::model::event::{Event, EventFilter, NewEvent};
 use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId};
@@ -15,6 +16,7 @@ use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::{Measurement, MeasurementFilter};
 use crate::model::origin::Origin;
+use crate::model::reference::LinkKind;
 use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
 use crate::session::{ClientId, SessionActor};
@@ -85,13 +87,44 @@ impl Tenant {
         self.contexts.iter().take(1).for_each(|context| context.mappings.forget());
     }
 
-    /// Creates a managed object; see [`device::create`].
+    /// Creates a managed object; see [`device::create`]. The first device of a registered device's user is created in the group
+    /// it was registered for (N-04).
     ///
     /// # Errors
     /// `Unavailable` or `Database`: then nothing was published.
     pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
+        if let Some(group) = device::wanted_group(&self.contexts[0], &new).await?
+            && let Some(device) = self.create_in_group(group, &new).await?
+        {
+            return Ok(device);
+        }
         let id = ManagedObjectId(self.ids.next());
         device::create(&self.contexts[place(id, self.contexts.len())], id, new).await
+    }
+
+    /// Creates a device in a group: object and link in one transaction, and only then is the placement forgotten; a crash
+    /// between the two does no harm, for the user has a device then. `None` when the group has gone.
+    async fn create_in_group(
+        &self,
+        group: ManagedObjectId,
+        new: &NewObject,
+    ) -> Result<Option<Arc<ManagedObject>>> {
+        let NewObject { object, origin } = new;
+        // By right of who registered the device: its user may not write groups.
+        let by_registration = Origin { authority: Authority::Role, ..origin.clone() };
+        let create = CreateChild {
+            kind: LinkKind::ChildAssets,
+            object: Arc::new(object.clone()),
+            origin: Arc::new(by_registration),
+        };
+        match self.ask_device(group, create).await {
+            Ok(device) => {
+                device::forget_placement(&self.contexts[0], &origin.user).await;
+                Ok(Some(device))
+            }
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Creates a managed object whose content is a finished upload; see [`device::create_binary`].

@@ -29,7 +29,7 @@ const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_i
 
 /// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
 /// along. Table, and the rest of its key. What is not named here goes with the tenant itself.
-const CONTENTS: [(&str, &str); 14] = [
+const CONTENTS: [(&str, &str); 16] = [
     ("measurement_rollups", "source, shape, hour, zone"),
     ("measurement_rollup_marks", "source"),
     ("measurements", "id"),
@@ -41,8 +41,10 @@ const CONTENTS: [(&str, &str); 14] = [
     ("binary_chunks", "binary_id, number"),
     ("binaries", "id"),
     ("events", "id"),
+    ("device_placements", "user_name"),
     ("managed_objects", "id"),
     ("audit_records", "id"),
+    ("new_device_requests", "id"),
     ("users", "name"),
 ];
 /// Rows that one transaction of a deletion takes.

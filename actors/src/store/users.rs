@@ -65,6 +65,7 @@ pub(super) async fn find_account(
         enabled: row.get(2),
         roles: row.get::<_, Vec<String>>(4).into_iter().collect::<RoleSet>(),
         permissions: DevicePermissions::sum(permissions.collect::<Result<Vec<_>>>()?),
+        unused_until: row.get(6),
     };
     let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
     Ok(Some((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })))

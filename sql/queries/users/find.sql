@@ -12,7 +12,14 @@ SELECT
         FROM group_members m
         JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id
         WHERE m.tenant = u.tenant
-            AND m.user_name = u.name))
+            AND m.user_name = u.name)),
+    -- Until when the credentials of a device are given again, which it did not use yet (N-08).
+    CASE WHEN starts_with(u.name, 'device_') THEN (
+        SELECT r.credentials_until
+        FROM new_device_requests r
+        WHERE r.tenant = u.tenant
+            AND r.id = substr(u.name, length('device_') + 1)
+    ) END
 FROM users u
 JOIN tenants t ON t.id = u.tenant
 WHERE u.tenant = $1

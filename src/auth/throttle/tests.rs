@@ -157,7 +157,10 @@ async fn source_has_few_in_flight_and_few_that_wait() {
     assert!(matches!(a.hashing().now_or_never(), Some(Ok(()))));
     let mut waiting = Box::pin(b.hashing());
     assert!(waiting.as_mut().now_or_never().is_none());
-    assert!(matches!(c.hashing().now_or_never(), Some(Err(ApiError::TooManyRequests { retry_after: 1 }))));
+    assert!(matches!(
+        c.hashing().now_or_never(),
+        Some(Err(ApiError::TooManyRequests { retry_after: 1, .. }))
+    ));
     let mut other = throttle.enter(account(&throttle, "d"), source(2)).await.expect("room");
     assert!(matches!(other.hashing().now_or_never(), Some(Ok(()))));
     drop(a);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 8] = [
+const LARGE: [&str; 9] = [
     "managed_objects",
     "alarms",
     "events",
@@ -19,6 +19,7 @@ const LARGE: [&str; 8] = [
     "external_ids",
     "audit_records",
     "users",
+    "new_device_requests",
     "measurement_rollups",
 ];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
@@ -94,6 +95,8 @@ BEGIN
     FROM generate_series(1, 100000) n;
     INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at, owner)
     SELECT 'main', 'user' || n, NULL, true, '{}', now(), 'user' || n / 100 FROM generate_series(1, 20000) n;
+    INSERT INTO new_device_requests (tenant, id, status, owner, created_at)
+    SELECT 'main', 'sn-' || n, 'WAITING_FOR_CONNECTION', 'admin', now() FROM generate_series(1, 20000) n;
     CREATE INDEX managed_objects_by_word ON managed_objects USING gin (words);
     CREATE INDEX managed_objects_by_value ON managed_objects USING gin (fragments jsonb_path_ops);
     CREATE INDEX managed_objects_by_fragment ON managed_objects USING gin (fragment_names);
@@ -102,7 +105,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 85] = [
+const LISTS: [&str; 87] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -186,6 +189,8 @@ const LISTS: [&str; 85] = [
     "/inventory/managedObjects/1009/supportedSeries",
     "/audit/auditRecords?source=77",
     "/audit/auditRecords?pageSize=100",
+    "/devicecontrol/newDeviceRequests",
+    "/devicecontrol/newDeviceRequests?pageSize=2000&currentPage=5",
     "/user/main/users",
     "/user/main/users?owner=user7",
 ];

@@ -175,6 +175,10 @@ impl Fixture {
                 }
                 group
             }
+            "request" => {
+                let request = json!({"id": format!("{SECRET}-{number}")});
+                id(admin.create("/devicecontrol/newDeviceRequests", &request).await)
+            }
             "option" => {
                 let key = format!("key {number}");
                 let option = json!({"category": "settings", "key": key, "value": SECRET});

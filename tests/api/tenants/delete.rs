@@ -30,6 +30,10 @@ async fn fill(server: &TestServer, tenant: &str) {
             FROM generate_series(1, 2001) n",
         "INSERT INTO users (tenant, name, enabled, roles, created_at) \
             SELECT $1, 'user' || n, true, '{}', now() FROM generate_series(1, 2500) n",
+        "INSERT INTO new_device_requests (tenant, id, status, owner, created_at) \
+            SELECT $1, $1 || n, 'PENDING_ACCEPTANCE', 'boss', now() FROM generate_series(1, 2500) n",
+        "INSERT INTO device_placements (tenant, user_name, group_id) \
+            SELECT $1, 'user' || n, 1 FROM generate_series(1, 2500) n",
         "INSERT INTO groups (tenant, id, name, roles) VALUES ($1, 4711, 'crew', '{}')",
         "INSERT INTO group_members (tenant, group_id, user_name) \
             SELECT $1, 4711, 'user' || n FROM generate_series(1, 2500) n",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
+use time::OffsetDateTime;
 
 pub use authority::{Administration, UserAuthority};
 pub use change::{NewUser, UserPatch};
@@ -36,6 +37,8 @@ pub struct Account {
     pub roles: RoleSet,
     /// What the user may do to single devices: held directly and by groups (U-12).
     pub permissions: DevicePermissions,
+    /// Of a device that did not use its credentials yet: until when these are answered again (N-08).
+    pub unused_until: Option<OffsetDateTime>,
 }
 
 /// A user as it is stored and returned; never with the password, not even hashed (U-16).

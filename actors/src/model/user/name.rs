@@ -8,6 +8,7 @@ use percent_encoding::percent_decode_str;
 use crate::error::{Error, Noun, Result};
 use crate::model::body::Body;
 use crate::model::id::TenantId;
+use crate::model::new_device_request::DeviceId;
 use crate::model::role::referred;
 
 /// Reads the body of a membership, `{user: {self}}`, `{user: {id}}` or `{user: {userName}}` (U-01); gives the name.
@@ -30,11 +31,14 @@ pub fn parse_member(tenant: &TenantId, mut body: Body) -> Result<Arc<str>> {
     parse_user_name(&name.ok_or_else(wrong)?).map_err(|_| wrong())
 }
 
-/// The name of a user in a path.
+/// The name of a user in a path. Users of devices are named after them, by wider rules (N-05).
 ///
 /// # Errors
 /// `NotFound`: what cannot be a name names nobody.
 pub fn parse_user_of_path(text: &str) -> Result<Arc<str>> {
+    if DeviceId::of_user(text).is_some() {
+        return Ok(text.into());
+    }
     parse_user_name(text).map_err(|_| Error::not_found(Noun::User, text.chars().take(64).collect::<String>()))
 }
 

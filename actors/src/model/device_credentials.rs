@@ -1,0 +1,41 @@
+//! What a device comes in with from then on (document 2, Device credentials; N-08).
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::model::id::TenantId;
+use crate::model::links::Linked;
+use crate::model::new_device_request::DeviceId;
+
+/// The answer to a device that was let in.
+#[derive(Clone)]
+pub struct DeviceCredentials {
+    /// The device.
+    pub id: DeviceId,
+    /// Whose device it is.
+    pub tenant: TenantId,
+    /// In clear; only the device is told.
+    pub password: String,
+}
+
+impl std::fmt::Debug for DeviceCredentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceCredentials")
+            .field("id", &self.id)
+            .field("tenant", &self.tenant)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Serialize for Linked<'_, DeviceCredentials> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: credentials, links } = *self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &links.device_credentials(credentials.id.as_str()))?;
+        map.serialize_entry("id", &credentials.id)?;
+        map.serialize_entry("tenantId", credentials.tenant.as_str())?;
+        map.serialize_entry("username", &credentials.id.user_name())?;
+        map.serialize_entry("password", &credentials.password)?;
+        map.end()
+    }
+}

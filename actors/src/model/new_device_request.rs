@@ -1,0 +1,280 @@
+//! Registration requests: devices that shall be let in (document 2, Registration request; N-01 to N-07).
+
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Noun, Result};
+use crate::model::body::{Body, missing, text};
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::links::Linked;
+use crate::model::timestamp::Timestamp;
+
+/// Characters of a device's id (document 2, Limits).
+const MAX_CHARACTERS: usize = 1000;
+/// Bytes of a device's id: it stands in keys of indexes, which have a bound.
+const MAX_BYTES: usize = 2000;
+/// Bytes of a member that is looked at before it is refused.
+const MAX_MEMBER: usize = 4 * MAX_CHARACTERS;
+
+/// What a device calls itself, such as its serial number. Compared exactly.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DeviceId(Arc<str>);
+
+impl DeviceId {
+    /// Checks an id: 1 to 1000 characters. A colon would end the user name in Basic credentials (U-08).
+    ///
+    /// # Errors
+    /// `Invalid` says what is allowed.
+    pub fn parse(text: &str) -> Result<Self> {
+        let fits = !text.is_empty() && text.chars().count() <= MAX_CHARACTERS && text.len() <= MAX_BYTES;
+        match fits && !text.contains(|c: char| c == ':' || c.is_control()) {
+            true => Ok(Self(text.into())),
+            false => Err(Error::invalid_value(
+                "id",
+                text.escape_debug(),
+                "1 to 1000 characters of at most 2000 bytes, no control characters, no ':', which ends the user name \
+                 in credentials",
+            )),
+        }
+    }
+
+    /// The id in a path, decoded.
+    ///
+    /// # Errors
+    /// `NotFound`: what cannot be an id names no request.
+    pub fn parse_of_path(text: &str) -> Result<Self> {
+        Self::parse(text).map_err(|_| {
+            let shown: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARACTERS).collect();
+            Error::not_found(Noun::NewDeviceRequest, shown)
+        })
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name of the device's user, `device_<id>` (N-08).
+    pub fn user_name(&self) -> String {
+        format!("device_{}", self.0)
+    }
+
+    /// The device whose user this is; `None` for the user of a person.
+    pub fn of_user(name: &str) -> Option<Self> {
+        name.strip_prefix("device_").and_then(|id| Self::parse(id).ok())
+    }
+}
+
+impl std::fmt::Display for DeviceId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for DeviceId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+/// How far a device has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RequestStatus {
+    /// It did not ask for credentials yet.
+    WaitingForConnection,
+    /// It asked; somebody has to accept it.
+    PendingAcceptance,
+    /// It gets its credentials when it asks next.
+    Accepted,
+}
+
+impl RequestStatus {
+    /// Reads the upper-case word.
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn parse(word: &str) -> Result<Self> {
+        match word {
+            "WAITING_FOR_CONNECTION" => Ok(Self::WaitingForConnection),
+            "PENDING_ACCEPTANCE" => Ok(Self::PendingAcceptance),
+            "ACCEPTED" => Ok(Self::Accepted),
+            _ => {
+                let allowed = "WAITING_FOR_CONNECTION, PENDING_ACCEPTANCE, ACCEPTED";
+                Err(Error::invalid_value("status", word, allowed))
+            }
+        }
+    }
+
+    /// Reads the body of `PUT /devicecontrol/newDeviceRequests/<id>`; other members than `status` are ignored (N-04).
+    ///
+    /// # Errors
+    /// `Invalid` without a status (N-03), or for a wrong one.
+    pub fn parse_patch(mut body: Body) -> Result<Self> {
+        let word = body.take_text("status", MAX_MEMBER)?.ok_or_else(|| missing(&[("status", true)]))?;
+        Self::parse(&word)
+    }
+
+    /// The word of the document.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::WaitingForConnection => "WAITING_FOR_CONNECTION",
+            Self::PendingAcceptance => "PENDING_ACCEPTANCE",
+            Self::Accepted => "ACCEPTED",
+        }
+    }
+
+    /// Makes sure a user may change it to this: there is no way back, to the same it may stay (N-03).
+    ///
+    /// # Errors
+    /// `Invalid` names both.
+    pub fn ensure_may_become(self, next: Self) -> Result<()> {
+        match self as u8 <= next as u8 {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "Invalid value of 'status': {}; a request that is {} stays so",
+                next.as_str(),
+                self.as_str()
+            ))),
+        }
+    }
+}
+
+/// A registration request as it is stored and returned.
+#[derive(Debug, Clone)]
+pub struct NewDeviceRequest {
+    /// Whose device it will be.
+    pub tenant: TenantId,
+    /// The device.
+    pub id: DeviceId,
+    /// How far it has come.
+    pub status: RequestStatus,
+    /// The user who made the request.
+    pub owner: String,
+    /// When it was made.
+    pub creation_time: Timestamp,
+    /// The group the device shall be put in (N-04).
+    pub group: Option<ManagedObjectId>,
+    /// Rises with creation. Not shown.
+    pub number: i64,
+}
+
+impl Serialize for Linked<'_, NewDeviceRequest> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: request, links } = *self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("self", &links.new_device_request(request.id.as_str()))?;
+        map.serialize_entry("id", &request.id)?;
+        map.serialize_entry("status", &request.status)?;
+        map.serialize_entry("tenantId", request.tenant.as_str())?;
+        map.serialize_entry("owner", &request.owner)?;
+        map.serialize_entry("creationTime", &request.creation_time)?;
+        if let Some(group) = &request.group {
+            map.serialize_entry("groupId", group)?;
+        }
+        map.end()
+    }
+}
+
+/// Body of `POST /devicecontrol/newDeviceRequests`.
+#[derive(Debug, Clone)]
+pub struct DeviceToRegister {
+    /// The device.
+    pub id: DeviceId,
+    /// See [`NewDeviceRequest::group`].
+    pub group: Option<ManagedObjectId>,
+}
+
+impl DeviceToRegister {
+    /// Reads the body of a POST; what it knows no use for is ignored (N-04).
+    ///
+    /// # Errors
+    /// `Invalid` when `id` is missing, or names the wrong member.
+    pub fn parse(mut body: Body) -> Result<Self> {
+        let id = device_id(&mut body)?;
+        let group = body.take("groupId").map(|raw| group_id(&raw)).transpose()?;
+        Ok(Self { id, group })
+    }
+}
+
+/// Reads the member `id` of a body: the device that is registered, or that asks for its credentials.
+///
+/// # Errors
+/// `Invalid` when it is missing or no id.
+pub fn device_id(body: &mut Body) -> Result<DeviceId> {
+    let id = body.take_text("id", MAX_MEMBER)?.ok_or_else(|| missing(&[("id", true)]))?;
+    DeviceId::parse(&id)
+}
+
+/// Reads `groupId`, a string or a number (C-13).
+fn group_id(raw: &RawValue) -> Result<ManagedObjectId> {
+    let id = match raw.get().starts_with('"') {
+        true => text("groupId", raw, MAX_MEMBER)?,
+        false => raw.get().to_owned(),
+    };
+    ManagedObjectId::parse(&id).map_err(|_| unknown_group(id))
+}
+
+/// A group that does not exist.
+pub(crate) fn unknown_group(id: impl std::fmt::Display) -> Error {
+    Error::invalid_value("groupId", id, "the id of an existing managed object")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(json: &str) -> Body {
+        Body::parse(json.as_bytes()).expect("json")
+    }
+
+    #[test]
+    fn ids_have_1_to_1000_characters_and_no_colon() {
+        for id in ["a", "a/b", "ä ö", "💩", &"x".repeat(1000), &"é".repeat(1000)] {
+            assert_eq!(DeviceId::parse(id).expect(id).as_str(), id);
+        }
+        for id in ["", "a:b", "a\0b", "a\nb", "\u{7f}", &"x".repeat(1001), &"語".repeat(700)] {
+            assert!(matches!(DeviceId::parse(id), Err(Error::Invalid(_))), "{id}");
+            assert!(matches!(DeviceId::parse_of_path(id), Err(Error::NotFound { .. })), "{id}");
+        }
+    }
+
+    #[test]
+    fn user_of_a_device_leads_back_to_it() {
+        let id = DeviceId::parse("a/device_b").expect("an id");
+        assert_eq!(id.user_name(), "device_a/device_b");
+        assert_eq!(DeviceId::of_user(&id.user_name()), Some(id));
+        assert_eq!(DeviceId::of_user("joe"), None);
+    }
+
+    #[test]
+    fn status_goes_forward_only() {
+        use RequestStatus::{Accepted, PendingAcceptance, WaitingForConnection};
+        let all = [WaitingForConnection, PendingAcceptance, Accepted];
+        for (n, from) in all.into_iter().enumerate() {
+            for (m, to) in all.into_iter().enumerate() {
+                assert_eq!(from.ensure_may_become(to).is_ok(), n <= m, "{from:?} to {to:?}");
+            }
+            assert_eq!(RequestStatus::parse(from.as_str()).expect("its own word"), from);
+        }
+    }
+
+    #[test]
+    fn post_takes_id_and_group_and_ignores_the_rest() {
+        let new = DeviceToRegister::parse(body(r#"{"id":"a","groupId":"7","status":"ACCEPTED","owner":1}"#));
+        let new = new.expect("valid");
+        assert_eq!((new.id.as_str(), new.group), ("a", Some(ManagedObjectId(7))));
+        for json in [
+            r#"{}"#,
+            r#"{"id":null}"#,
+            r#"{"id":1}"#,
+            r#"{"id":"a","groupId":"x"}"#,
+            r#"{"id":"a","groupId":{}}"#,
+        ] {
+            assert!(matches!(DeviceToRegister::parse(body(json)), Err(Error::Invalid(_))), "{json}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Groups that devices are put in when their users create them, in PostgreSQL (N-04).
+
+use deadpool_postgres::GenericClient;
+
+use super::Database;
+use crate::error::Result;
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::naming::naming;
+
+const PUT: &str = include_str!("../../../sql/queries/device_placements/put.sql");
+const FIND: &str = include_str!("../../../sql/queries/device_placements/find.sql");
+const DELETE: &str = include_str!("../../../sql/queries/device_placements/delete.sql");
+
+/// Remembers the group for the first device that a user creates, as part of the caller's transaction. Nothing when the group
+/// has gone.
+pub(super) async fn put(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    user: &str,
+    group: ManagedObjectId,
+) -> Result<()> {
+    let statement = client.prepare_cached(PUT).await?;
+    client.execute(&statement, &[&tenant.as_str(), &user, &group.0]).await?;
+    Ok(())
+}
+
+/// The group that the next device of a user is put in; `None` for a user that has a device.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn find_placement(
+    database: &Database,
+    tenant: &TenantId,
+    user: &str,
+) -> Result<Option<ManagedObjectId>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let device = naming().fragment("IsDevice");
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &user, &device]).await?;
+    Ok(row.map(|row| ManagedObjectId(row.get(0))))
+}
+
+/// Forgets it: the device is there.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn delete_placement(database: &Database, tenant: &TenantId, user: &str) -> Result<()> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(DELETE).await?;
+    client.execute(&statement, &[&tenant.as_str(), &user]).await?;
+    Ok(())
+}

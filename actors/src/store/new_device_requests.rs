@@ -1,0 +1,152 @@
+//! Registration requests in PostgreSQL, as people see them; what devices make of them is in
+//! [`device_credentials`](super::device_credentials).
+
+use deadpool_postgres::GenericClient;
+use tokio_postgres::Row;
+
+use super::Database;
+use super::filter::{Filtered, Order, page_of};
+use crate::error::{Error, Noun, Result};
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::new_device_request::{
+    DeviceId, DeviceToRegister, NewDeviceRequest, RequestStatus, unknown_group,
+};
+use crate::model::page::{Page, PageRequest, Position};
+use crate::model::timestamp::Timestamp;
+
+const INSERT: &str = include_str!("../../../sql/queries/new_device_requests/insert.sql");
+const FIND: &str = include_str!("../../../sql/queries/new_device_requests/find.sql");
+const LOCK: &str = include_str!("../../../sql/queries/new_device_requests/lock.sql");
+const UPDATE_STATUS: &str = include_str!("../../../sql/queries/new_device_requests/update_status.sql");
+const DELETE: &str = include_str!("../../../sql/queries/new_device_requests/delete.sql");
+const FIND_EXISTING: &str = include_str!("../../../sql/queries/managed_objects/find_existing.sql");
+
+/// The columns of a request, in the order [`from_row`] reads them: those of `find.sql`.
+const COLUMNS: &str = "r.id, r.status, r.owner, r.created_at, r.group_id, r.number";
+
+/// Stores a request: WAITING_FOR_CONNECTION, whatever came before. One transaction.
+///
+/// # Errors
+/// `Invalid` for an unknown group, `Duplicate` when there is a request for this id in any tenant (N-05, N-07);
+/// `Unavailable` or `Database`.
+pub async fn insert_new_device_request(
+    database: &Database,
+    tenant: &TenantId,
+    new: &DeviceToRegister,
+    owner: &str,
+) -> Result<NewDeviceRequest> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    if let Some(group) = new.group {
+        let statement = transaction.prepare_cached(FIND_EXISTING).await?;
+        let found = transaction.query_opt(&statement, &[&tenant.as_str(), &vec![group.0]]).await?;
+        found.ok_or_else(|| unknown_group(group))?;
+    }
+    let statement = transaction.prepare_cached(INSERT).await?;
+    let group = new.group.map(|group| group.0);
+    let row =
+        transaction.query_opt(&statement, &[&tenant.as_str(), &new.id.as_str(), &owner, &group]).await?;
+    let row = row
+        .ok_or_else(|| Error::Duplicate { noun: Noun::NewDeviceRequest, key: new.id.as_str().to_owned() })?;
+    transaction.commit().await?;
+    from_row(tenant, &row)
+}
+
+/// A request.
+///
+/// # Errors
+/// `NotFound`, also when its credentials were used or its time is over (N-08); `Unavailable` or `Database`.
+pub async fn get_new_device_request(
+    database: &Database,
+    tenant: &TenantId,
+    id: &DeviceId,
+) -> Result<NewDeviceRequest> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
+    from_row(tenant, &row.ok_or_else(|| not_found(id))?)
+}
+
+/// A page of requests in the order they were made.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_new_device_requests(
+    database: &Database,
+    tenant: &TenantId,
+    page: &PageRequest,
+) -> Result<Page<NewDeviceRequest>> {
+    let client = database.reader().await?;
+    let mut filtered = Filtered::new("new_device_requests r", "r.tenant", tenant.as_str());
+    filtered.only("(r.credentials_until IS NULL OR r.credentials_until > now())");
+    let count = filtered.total(&client, page.total).await?;
+    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id("r.number"), page)).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let requests = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
+    Ok(Page { count, ..page_of(requests, page, |request| Position::of_id(request.number)) })
+}
+
+/// Changes the status, as N-03 allows it. One transaction.
+///
+/// # Errors
+/// `NotFound`; `Invalid` for a step back; `Unavailable` or `Database`.
+pub async fn update_status(
+    database: &Database,
+    tenant: &TenantId,
+    id: &DeviceId,
+    status: RequestStatus,
+) -> Result<NewDeviceRequest> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let (request, _) = lock(&transaction, tenant, id).await?;
+    request.status.ensure_may_become(status)?;
+    if request.status == status {
+        return Ok(request);
+    }
+    let statement = transaction.prepare_cached(UPDATE_STATUS).await?;
+    transaction.execute(&statement, &[&tenant.as_str(), &id.as_str(), &status.as_str()]).await?;
+    transaction.commit().await?;
+    Ok(NewDeviceRequest { status, ..request })
+}
+
+/// Deletes a request, and with it a password that was not collected. A user that its credentials made stays.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn delete_new_device_request(database: &Database, tenant: &TenantId, id: &DeviceId) -> Result<()> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(DELETE).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
+    match row.is_some_and(|row| row.get(0)) {
+        true => Ok(()),
+        false => Err(not_found(id)),
+    }
+}
+
+/// A request that nobody else changes until the transaction ends, and its sealed password.
+pub(super) async fn lock(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    id: &DeviceId,
+) -> Result<(NewDeviceRequest, Option<String>)> {
+    let statement = client.prepare_cached(LOCK).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
+    let row = row.ok_or_else(|| not_found(id))?;
+    Ok((from_row(tenant, &row)?, row.get(6)))
+}
+
+pub(super) fn not_found(id: &DeviceId) -> Error {
+    Error::not_found(Noun::NewDeviceRequest, id)
+}
+
+fn from_row(tenant: &TenantId, row: &Row) -> Result<NewDeviceRequest> {
+    Ok(NewDeviceRequest {
+        tenant: tenant.clone(),
+        id: DeviceId::parse(row.get(0))?,
+        status: RequestStatus::parse(row.get(1))?,
+        owner: row.get(2),
+        creation_time: Timestamp::stored(row.get(3), 0),
+        group: row.get::<_, Option<i64>>(4).map(ManagedObjectId),
+        number: row.get(5),
+    })
+}

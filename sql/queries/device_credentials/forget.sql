@@ -1,0 +1,5 @@
+-- The credentials are in use. The premise: they are those that were used, not those of a later request for the same device.
+DELETE FROM new_device_requests
+WHERE tenant = $1
+    AND id = $2
+    AND credentials_until = $3

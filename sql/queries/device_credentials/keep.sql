@@ -1,0 +1,7 @@
+-- Keeps the password of a request that is locked, until it is used or the time is over (N-08).
+UPDATE new_device_requests
+SET
+    sealed_password = $3,
+    credentials_until = clock_timestamp() + make_interval(secs => $4)
+WHERE tenant = $1
+    AND id = $2

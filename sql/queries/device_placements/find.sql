@@ -1,0 +1,11 @@
+SELECT p.group_id
+FROM device_placements p
+WHERE p.tenant = $1
+    AND p.user_name = $2
+    -- It is the first device of a user that is put in the group (N-04), be the placement forgotten in time or not.
+    AND NOT EXISTS (
+        SELECT
+        FROM managed_objects o
+        WHERE o.tenant = p.tenant
+            AND o.owner = p.user_name
+            AND $3 = ANY(o.fragment_names))

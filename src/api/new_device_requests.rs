@@ -1,0 +1,103 @@
+//! `/devicecontrol/newDeviceRequests` (document 2, Registration request; N-01 to N-07, X-12, X-13).
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use percent_encoding::percent_decode_str;
+use platform_actors::model::new_device_request::{DeviceId, DeviceToRegister, RequestStatus};
+use platform_actors::model::role;
+use platform_actors::store::new_device_requests;
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::Result;
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `POST /devicecontrol/newDeviceRequests`: a device may ask for its credentials from now on.
+///
+/// # Errors
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for an id of which there is a request, here or in another tenant (N-07); 422 for
+/// a wrong body or an unknown group.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::DEVICE_CONTROL_ADMIN)?;
+    wire.mode()?;
+    let media_type = wire.accepted("newDeviceRequest")?;
+    wire.check_content_type(&["newDeviceRequest"])?;
+    let new = DeviceToRegister::parse(body.json(edge.limits().body_bytes).await?)?;
+
+    let (database, owner) = (edge.platform.database(), &*caller.user);
+    let request =
+        new_device_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
+
+    let links = wire.links();
+    let location = links.new_device_request(request.id.as_str());
+    Ok(reply::created(&wire, media_type, location, &Arc::new(request), &links))
+}
+
+/// `GET /devicecontrol/newDeviceRequests`: a page of requests in the order they were made.
+///
+/// # Errors
+/// 403 without ROLE_DEVICE_CONTROL_READ, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::DEVICE_CONTROL_READ)?;
+    let media_type = wire.accepted("newDeviceRequestCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let database = edge.platform.database();
+    let page = new_device_requests::list_new_device_requests(database, &caller.tenant, &request).await?;
+    reply::page(&wire, media_type, "newDeviceRequests", &page, (&request, &query))
+}
+
+/// `GET /devicecontrol/newDeviceRequests/<id>`.
+///
+/// # Errors
+/// 403 without ROLE_DEVICE_CONTROL_READ, 404 for an unknown one and for one whose credentials are in use (N-08).
+pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::DEVICE_CONTROL_READ)?;
+    let media_type = wire.accepted("newDeviceRequest")?;
+    let (database, id) = (edge.platform.database(), named(&wire)?);
+    let request = new_device_requests::get_new_device_request(database, &caller.tenant, &id).await?;
+    Ok(reply::found(media_type, &request, &wire.links()))
+}
+
+/// `PUT /devicecontrol/newDeviceRequests/<id>`: accepts a device.
+///
+/// # Errors
+/// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown one, 422 without a status and
+/// for a step back (N-03).
+pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
+    wire.mode()?;
+    let media_type = wire.accepted("newDeviceRequest")?;
+    wire.check_content_type(&["newDeviceRequest"])?;
+    let status = RequestStatus::parse_patch(body.json(edge.limits().body_bytes).await?)?;
+    let (database, id) = (edge.platform.database(), named(&wire)?);
+    let request = new_device_requests::update_status(database, &caller.tenant, &id, status).await?;
+    Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
+}
+
+/// `DELETE /devicecontrol/newDeviceRequests/<id>`: 200 without a body, 204 for clients that expect that (ruling 1.2).
+///
+/// # Errors
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown one.
+pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::DEVICE_CONTROL_ADMIN)?;
+    wire.mode()?;
+    let (database, id) = (edge.platform.database(), named(&wire)?);
+    new_device_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
+    Ok(match edge.client_compatibility {
+        true => HttpResponse::NoContent().finish(),
+        false => HttpResponse::Ok().finish(),
+    })
+}
+
+/// The device a path names, which may have an encoded slash: so it is read from the path as it was sent (N-05).
+fn named(wire: &Wire) -> Result<DeviceId> {
+    let segment = wire.path().rsplit('/').next().unwrap_or_default();
+    // What is no UTF-8 names nothing, and is shown as it was sent.
+    let decoded = percent_decode_str(segment).decode_utf8().unwrap_or(segment.into());
+    Ok(DeviceId::parse_of_path(&decoded)?)
+}

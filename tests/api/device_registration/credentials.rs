@@ -1,0 +1,131 @@
+//! What a device is answered, and the user it becomes (N-06, N-08; X-05, U-16).
+
+use serde_json::json;
+
+use super::{CREDENTIALS, accept, admit, bootstrap, device, gets_in, password, poll, register, request_of};
+use crate::harness::{MEDIA, RawConnection, TestServer, member_texts};
+
+#[tokio::test]
+async fn credentials_are_those_of_the_document() {
+    let server = TestServer::start().await;
+    register(&server, "sn-1").await;
+    accept(&server, "sn-1").await;
+
+    let request = bootstrap(&server).request("POST", CREDENTIALS);
+    let media_type = format!("{MEDIA}deviceCredentials+json");
+    let request = request.header("Accept", &media_type).header("Content-Type", &media_type);
+    let answer = request.body(r#"{"id":"sn-1"}"#).send().await;
+
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    assert!(answer.header("Content-Type").unwrap().starts_with(&media_type));
+    let secret = password(&answer);
+    assert!(secret.len() == 20 && secret.chars().all(|c| c.is_ascii_alphanumeric()), "{secret}");
+    let link = format!("{}{CREDENTIALS}/sn-1", server.base());
+    let expected = json!({"self": link, "id": "sn-1", "tenantId": "main", "username": "device_sn-1",
+        "password": secret});
+    assert_eq!(answer.json(), expected);
+}
+
+#[tokio::test]
+async fn credentials_are_answered_also_without_accept() {
+    let server = TestServer::start().await;
+    register(&server, "sn-1").await;
+    accept(&server, "sn-1").await;
+
+    let body = json!({"id": "sn-1"});
+    let answer = RawConnection::without_accept(&bootstrap(&server), "POST", CREDENTIALS, &body).await;
+
+    assert!(gets_in(&device(&server, "sn-1", &password(&answer))).await);
+}
+
+#[tokio::test]
+async fn device_becomes_a_user_of_the_group_devices() {
+    let server = TestServer::start().await;
+    let password = admit(&server, "sn-1").await;
+
+    let user = server.admin().read("/user/main/users/device_sn-1").await;
+    let device = device(&server, "sn-1", &password);
+
+    assert_eq!((&user["enabled"], &user["customProperties"]), (&json!(true), &json!({})));
+    let groups = server.admin().read("/user/main/users/device_sn-1/groups").await;
+    assert_eq!(groups["references"].as_array().unwrap().len(), 1);
+    assert_eq!(groups["references"][0]["group"]["name"], "devices");
+    let own = device.create_device("pump").await;
+    let object = device.read(&format!("/inventory/managedObjects/{own}")).await;
+    assert_eq!(object["owner"], "device_sn-1");
+}
+
+#[tokio::test]
+async fn password_of_a_device_is_hashed_under_the_servers_key() {
+    let server = TestServer::start().await;
+    admit(&server, "sn-1").await;
+
+    let rows =
+        server.database().query("SELECT password_hash FROM users WHERE name = 'device_sn-1'", &[]).await;
+
+    assert!(rows[0].get::<_, String>(0).starts_with("$hs1$"), "an HMAC, not Argon2id");
+}
+
+#[tokio::test]
+async fn poll_without_a_request_is_404_with_the_text_of_the_rulings() {
+    let server = TestServer::start().await;
+
+    let answer = poll(&server, "sn-9").await;
+
+    assert_eq!((answer.status, &*answer.error()), (404, "devicecontrol/Not Found"));
+    assert_eq!(answer.message(), "There is no newDeviceRequest for device id sn-9.");
+}
+
+#[tokio::test]
+async fn poll_before_the_acceptance_is_404_with_the_text_of_the_rulings() {
+    let server = TestServer::start().await;
+    register(&server, "sn-1").await;
+
+    for _ in 0..2 {
+        let answer = poll(&server, "sn-1").await;
+        assert_eq!((answer.status, &*answer.error()), (404, "devicecontrol/Not Found"));
+        let text = "Credentials for device id sn-1 are not available. Device is in state PENDING_ACCEPTANCE, (not \
+            ACCEPTED)).";
+        assert_eq!(answer.message(), text);
+    }
+}
+
+#[tokio::test]
+async fn existing_user_gets_a_new_password_and_nothing_else() {
+    let server = TestServer::start().await;
+    server.database().insert_user("device_sn-1", &["ROLE_ALARM_READ"]).await;
+    let old = server.caller("device_sn-1", crate::harness::ADMIN_PASSWORD);
+    assert!(gets_in(&old).await);
+
+    let password = admit(&server, "sn-1").await;
+
+    let device = device(&server, "sn-1", &password);
+    assert_eq!(device.get("/alarm/alarms").await.status, 200, "its roles stay");
+    crate::harness::eventually("the end of the old password", async || (!gets_in(&old).await).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn device_that_is_registered_again_gets_another_password() {
+    let server = TestServer::start().await;
+    let first = admit(&server, "sn-1").await;
+    assert!(gets_in(&device(&server, "sn-1", &first)).await);
+
+    let second = admit(&server, "sn-1").await;
+
+    assert_ne!(first, second);
+    assert!(gets_in(&device(&server, "sn-1", &second)).await);
+    let users = server.admin().read("/user/main/users?onlyDevices=true").await;
+    assert_eq!(member_texts(&users, "users", "userName"), ["device_sn-1"]);
+}
+
+#[tokio::test]
+async fn request_that_is_deleted_takes_its_credentials_along_but_not_the_user() {
+    let server = TestServer::start().await;
+    let password = admit(&server, "sn-1").await;
+
+    assert_eq!(server.admin().delete(&request_of("sn-1")).await.status, 200);
+
+    assert_eq!(poll(&server, "sn-1").await.status, 404);
+    assert!(gets_in(&device(&server, "sn-1", &password)).await);
+}

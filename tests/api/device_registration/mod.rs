@@ -1,0 +1,78 @@
+//! How devices get in: registration requests and device credentials (N-01 to N-09).
+
+mod bootstrap;
+mod credentials;
+mod groups;
+mod ids;
+mod lost_answer;
+mod races;
+mod rate_limit;
+mod requests;
+mod restart;
+mod status;
+mod tenants;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, BOOTSTRAP_PASSWORD, Caller, TestServer};
+
+const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
+const CREDENTIALS: &str = "/devicecontrol/deviceCredentials";
+
+/// The user that devices without credentials share.
+fn bootstrap(server: &TestServer) -> Caller {
+    server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD)
+}
+
+/// A device asks for its credentials.
+async fn poll(server: &TestServer, id: &str) -> Answer {
+    bootstrap(server).post(CREDENTIALS, &json!({"id": id})).await
+}
+
+async fn register(server: &TestServer, id: &str) -> Value {
+    server.admin().create(REQUESTS, &json!({"id": id})).await
+}
+
+/// The address of a request whose id needs no encoding.
+fn request_of(id: &str) -> String {
+    format!("{REQUESTS}/{id}")
+}
+
+async fn accept(server: &TestServer, id: &str) {
+    let answer = server.admin().put(&request_of(id), &json!({"status": "ACCEPTED"})).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+/// Registers and accepts a device, and polls for it; gives its password.
+async fn admit(server: &TestServer, id: &str) -> String {
+    register(server, id).await;
+    accept(server, id).await;
+    password(&poll(server, id).await)
+}
+
+/// The password in an answer.
+fn password(answer: &Answer) -> String {
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    answer.json()["password"].as_str().unwrap().to_owned()
+}
+
+/// A device of tenant `main` with this password.
+fn device(server: &TestServer, id: &str, password: &str) -> Caller {
+    server.caller(&format!("main/device_{id}"), password)
+}
+
+/// Whether somebody gets in.
+async fn gets_in(caller: &Caller) -> bool {
+    match caller.get("/tenant/currentTenant").await.status {
+        200 => true,
+        401 => false,
+        other => panic!("{other} for a log-in"),
+    }
+}
+
+/// Makes a request as old as its time to collect credentials allows, whatever the clock says.
+async fn let_time_pass(server: &TestServer) {
+    let statement =
+        "UPDATE new_device_requests SET credentials_until = now() WHERE credentials_until IS NOT NULL";
+    assert_ne!(server.database().execute(statement, &[]).await, 0);
+}
