@@ -9,12 +9,13 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::hub::Event;
 use crate::model::access::{Authority, Grants};
-use crate::model::bulk_registration::NewDevice;
+use crate::model::bulk_registration::{NewDevice, NewRequest};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::model::reference::WantedReferences;
 use crate::platform::Platform;
-use crate::store::bulk_registration::{DeviceRow, Memory, ObjectRow, Registrar, register_devices};
+use crate::store::bulk_registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
+use crate::store::bulk_requests::register_requests;
 use crate::store::device_users::DeviceUser;
 use crate::store::managed_objects::get_managed_object;
 
@@ -80,6 +81,32 @@ impl BulkRegistration {
         Ok(outcomes)
     }
 
+    /// Makes registration requests of some rows in the uploader's tenant, in one transaction; gives what became of each, in
+    /// order (N-11). Publishes CREATE of every group that was made.
+    ///
+    /// # Errors
+    /// As [`BulkRegistration::register`].
+    pub async fn request(&mut self, requests: Vec<NewRequest>) -> Result<Vec<Registered>> {
+        let tenant = self.uploader.tenant.clone();
+        match Box::pin(self.request_together(&tenant, &requests)).await {
+            Err(error) if error.blames_row() => {}
+            outcome => return outcome,
+        }
+        let mut outcomes = Vec::with_capacity(requests.len());
+        for request in &requests {
+            let alone = std::slice::from_ref(request);
+            outcomes.extend(one_alone(Box::pin(self.request_together(&tenant, alone)).await)?);
+        }
+        Ok(outcomes)
+    }
+
+    async fn request_together(&mut self, tenant: &TenantId, rows: &[NewRequest]) -> Result<Vec<Registered>> {
+        let registrar = self.registrar(tenant);
+        let (pool, ids) = (self.platform.registrations(), self.platform.ids());
+        let batch = register_requests(pool, (tenant, &registrar), ids, rows, &mut self.memory).await?;
+        Ok(self.tell(tenant, batch))
+    }
+
     fn row(&self, HashedDevice { device, password_hash }: HashedDevice) -> DeviceRow {
         let object = device.object.map(|new| {
             let id = ManagedObjectId(self.platform.next_id());
@@ -97,14 +124,8 @@ impl BulkRegistration {
         }
         let mut outcomes = Vec::with_capacity(rows.len());
         for row in rows {
-            match Box::pin(self.register_together(tenant, std::slice::from_ref(row))).await {
-                Ok(registered) => outcomes.extend(registered),
-                Err(Error::Invalid(reason)) => outcomes.push(Registered::Failed(reason)),
-                Err(error) if error.is_unique_violation() => outcomes.push(Registered::Failed(
-                    "Duplicate external id: another device got it at the same moment".into(),
-                )),
-                Err(error) => return Err(error),
-            }
+            let alone = std::slice::from_ref(row);
+            outcomes.extend(one_alone(Box::pin(self.register_together(tenant, alone)).await)?);
         }
         Ok(outcomes)
     }
@@ -113,8 +134,13 @@ impl BulkRegistration {
         let registrar = self.registrar(tenant);
         let (pool, ids) = (self.platform.registrations(), self.platform.ids());
         let batch = register_devices(pool, (tenant, &registrar), ids, rows, &mut self.memory).await?;
-        let tenant_of = self.platform.tenant(tenant);
-        let context = tenant_of.context();
+        Ok(self.tell(tenant, batch))
+    }
+
+    /// Tells of what a transaction stored; gives what became of its rows.
+    fn tell(&mut self, tenant: &TenantId, batch: Batch) -> Vec<Registered> {
+        let home = self.platform.tenant(tenant);
+        let context = home.context();
         if !batch.changed_groups.is_empty() {
             context.links_changed();
         }
@@ -126,7 +152,7 @@ impl BulkRegistration {
             let room = NOTIFIED_GROUPS.saturating_sub(changed.len());
             changed.extend(batch.changed_groups.into_iter().take(room));
         }
-        Ok(batch.rows)
+        batch.rows
     }
 
     /// In another tenant the caller is named with its own, as it logs in, and sees what it made itself unless a role shows
@@ -158,4 +184,20 @@ impl BulkRegistration {
             }
         }
     }
+}
+
+/// What became of a row that was tried alone.
+///
+/// # Errors
+/// What is not the row's fault.
+fn one_alone(outcome: Result<Vec<Registered>>) -> Result<Vec<Registered>> {
+    let reason = match outcome {
+        Err(Error::Invalid(reason)) => reason,
+        Err(Error::Duplicate { .. }) => "Duplicate ID: a registration request was made at the same moment".into(),
+        Err(error) if error.is_unique_violation() => {
+            "Duplicate external id: another object got it at the same moment".into()
+        }
+        outcome => return outcome,
+    };
+    Ok(vec![Registered::Failed(reason)])
 }

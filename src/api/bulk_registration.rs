@@ -103,28 +103,41 @@ async fn register_all(edge: &Edge, run: &mut BulkRegistration, rows: Rows) -> Re
     let mut outcome = Outcome::default();
     let mut batches = rows.read();
     while let Some(batch) = batches.recv().await {
-        let (mut places, mut devices) = (Vec::new(), Vec::new());
-        let mut failed: Vec<(Place, Registered)> = Vec::new();
-        for Row { place, asks } in batch.map_err(Error::unavailable)? {
-            match asks {
-                Ok(Asked::Device(device)) => {
-                    places.push(place);
-                    devices.push(*device);
-                }
-                Ok(Asked::Request(_)) => failed.push((place, Registered::Failed("not yet".into()))),
-                Err(error) => failed.push((place, Registered::Failed(error.to_string()))),
-            }
-        }
-        let devices = hashed(&edge.authenticator, devices).await?;
-        let registered = run.register(devices).await?;
-        let mut noted: Vec<_> = places.into_iter().zip(registered).chain(failed).collect();
-        // In the order of the file.
-        noted.sort_by_key(|(place, _)| place.line);
-        for (place, registered) in &noted {
-            outcome.note(place, registered).await?;
+        let rows = batch.map_err(Error::unavailable)?;
+        for (place, registered) in register(edge, run, rows).await? {
+            outcome.note(&place, &registered).await?;
         }
     }
     Ok(outcome)
+}
+
+/// Carries some rows out; gives what became of each, in order.
+async fn register(edge: &Edge, run: &mut BulkRegistration, rows: Vec<Row>) -> Result<Vec<(Place, Registered)>> {
+    let mut done = Vec::with_capacity(rows.len());
+    let (mut devices, mut places) = (Vec::new(), Vec::new());
+    let (mut requests, mut places_of_requests) = (Vec::new(), Vec::new());
+    for Row { place, asks } in rows {
+        match asks {
+            Ok(Asked::Device(device)) => {
+                devices.push(*device);
+                places.push(place);
+            }
+            Ok(Asked::Request(request)) => {
+                requests.push(request);
+                places_of_requests.push(place);
+            }
+            Err(error) => done.push((place, Registered::Failed(error.to_string()))),
+        }
+    }
+    if !devices.is_empty() {
+        let devices = hashed(&edge.authenticator, devices).await?;
+        done.extend(places.into_iter().zip(run.register(devices).await?));
+    }
+    if !requests.is_empty() {
+        done.extend(places_of_requests.into_iter().zip(run.request(requests).await?));
+    }
+    done.sort_by_key(|(place, _)| place.line);
+    Ok(done)
 }
 
 async fn hashed(authenticator: &Authenticator, devices: Vec<NewDevice>) -> Result<Vec<HashedDevice>> {

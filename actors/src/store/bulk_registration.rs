@@ -10,7 +10,7 @@ use std::sync::Arc;
 use deadpool_postgres::{GenericClient, Pool, Transaction};
 
 use super::device_users::{DeviceUser, Put, put_device_users};
-use super::group_paths::{self, GroupPaths, Groups};
+use super::group_paths::{self, Found, GroupPaths};
 use super::managed_objects::{INSERT, insert_managed_objects};
 use super::{links, until_uncontended};
 use crate::error::Result;
@@ -118,7 +118,7 @@ async fn register(
     ids: &IdGenerator,
     rows: &[DeviceRow],
     memory: &Memory,
-) -> Result<(Batch, i64, Vec<(Vec<String>, ManagedObjectId)>)> {
+) -> Result<(Batch, i64, Found)> {
     if rows.iter().any(|row| row.object.as_ref().is_some_and(|object| !object.path.is_empty())) {
         links::lock(transaction, tenant).await?;
     }
@@ -140,16 +140,19 @@ async fn register(
         });
     }
     insert_objects(transaction, tenant, &objects).await?;
+    let paths = objects.iter().map(|row| &*row.path);
     let groups =
-        group_paths::find_or_make(transaction, (tenant, registrar), ids, &objects, &memory.paths).await?;
-    insert_links(transaction, tenant, &groups.links).await?;
+        group_paths::find_or_make(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
+    let members = objects.iter().filter_map(|row| Some((groups.at(&row.path)?, row.id)));
+    let links: Vec<_> = groups.links.iter().copied().chain(members).collect();
+    insert_links(transaction, tenant, &links).await?;
     let statement = transaction.prepare_cached(CURRENT_TRANSACTION).await?;
     let number = transaction.query_one(&statement, &[]).await?.get(0);
-    let Groups { created, links, found } = groups;
+    let found = groups.found();
     let devices = objects.iter().map(|row| (row.id, row.object.clone()));
     let batch = Batch {
         rows: outcomes.into_iter().flatten().collect(),
-        created: created.into_iter().chain(devices).collect(),
+        created: groups.created.into_iter().chain(devices).collect(),
         changed_groups: links.iter().map(|(group, _)| *group).collect(),
     };
     Ok((batch, number, found))
@@ -168,7 +171,7 @@ fn unknown_tenant(tenant: &TenantId) -> String {
 }
 
 /// Why a tenant takes no devices; while it does, it cannot be suspended, and so not be deleted, before the commit.
-async fn refusal_of_tenant(client: &impl GenericClient, tenant: &TenantId) -> Result<Option<String>> {
+pub(super) async fn refusal_of_tenant(client: &impl GenericClient, tenant: &TenantId) -> Result<Option<String>> {
     let statement = client.prepare_cached(FIND_TENANT).await?;
     Ok(match client.query_opt(&statement, &[&tenant.as_str()]).await? {
         None => Some(unknown_tenant(tenant)),

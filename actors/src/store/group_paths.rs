@@ -7,7 +7,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::types::ToSql;
 
 use super::access::find_source;
-use super::bulk_registration::{ObjectRow, Registrar};
+use super::bulk_registration::Registrar;
 use super::managed_objects::{INSERT, insert_managed_objects};
 use crate::error::Result;
 use crate::model::access::{Authority, Ownership};
@@ -31,7 +31,7 @@ pub(super) struct GroupPaths(HashMap<TenantId, HashMap<Vec<String>, ManagedObjec
 
 impl GroupPaths {
     /// Remembers what a transaction found or made, once it is committed.
-    pub(super) fn learn(&mut self, tenant: &TenantId, found: Vec<(Vec<String>, ManagedObjectId)>) {
+    pub(super) fn learn(&mut self, tenant: &TenantId, found: Found) {
         if found.is_empty() {
             return;
         }
@@ -44,25 +44,42 @@ impl GroupPaths {
 
 /// The groups of some rows.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
+pub(super) struct Groups<'a> {
     /// Groups that were made.
     pub(super) created: Vec<(ManagedObjectId, Arc<ManagedObject>)>,
-    /// What is to be put into which group: groups that were made, and objects of rows.
+    /// Which of them is to be put into which group.
     pub(super) links: Vec<(ManagedObjectId, ManagedObjectId)>,
-    /// Every group by its path, to be remembered.
-    pub(super) found: Vec<(Vec<String>, ManagedObjectId)>,
+    known: Known<'a>,
 }
+
+impl Groups<'_> {
+    /// The group at the end of a path; none at the end of an empty one.
+    pub(super) fn at(&self, path: &[String]) -> Option<ManagedObjectId> {
+        self.known.get(path).copied()
+    }
+
+    /// Every group by its path, to be remembered.
+    pub(super) fn found(&self) -> Found {
+        self.known.iter().map(|(path, id)| (path.to_vec(), *id)).collect()
+    }
+}
+
+/// Groups by their paths.
+pub(super) type Found = Vec<(Vec<String>, ManagedObjectId)>;
 
 /// Finds the groups that rows are put in, among those the registrar sees, and makes what is missing; part of a transaction
 /// that alone changes links in the tenant. The links are left to the caller.
-pub(super) async fn find_or_make(
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(super) async fn find_or_make<'a>(
     transaction: &Transaction<'_>,
     (tenant, registrar): (&TenantId, &Registrar),
     ids: &IdGenerator,
-    rows: &[&ObjectRow],
+    paths: impl Iterator<Item = &'a [String]>,
     memory: &GroupPaths,
-) -> Result<Groups> {
-    let paths: BTreeSet<&[String]> = rows.iter().flat_map(|row| prefixes(&row.path)).collect();
+) -> Result<Groups<'a>> {
+    let paths: BTreeSet<&[String]> = paths.flat_map(prefixes).collect();
     let mut groups = Groups::default();
     if paths.is_empty() {
         return Ok(groups);
@@ -85,10 +102,7 @@ pub(super) async fn find_or_make(
             known.insert(path, id);
         }
     }
-    let members = rows.iter().filter_map(|row| Some((*known.get(&*row.path)?, row.id)));
-    groups.links.extend(members);
-    groups.found = known.into_iter().map(|(path, id)| (path.to_vec(), id)).collect();
-    Ok(groups)
+    Ok(Groups { known, ..groups })
 }
 
 /// A path and those above it, the shortest first.

@@ -11,6 +11,7 @@ pub(crate) mod availability;
 pub mod binaries;
 pub mod bulk_alarm_updates;
 pub(crate) mod bulk_registration;
+pub(crate) mod bulk_requests;
 pub mod device_credentials;
 pub(crate) mod device_placements;
 pub(crate) mod device_users;

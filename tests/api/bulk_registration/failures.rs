@@ -27,7 +27,7 @@ async fn failed_row_is_listed_with_its_line_and_without_its_password() {
         },
     ]);
     assert_eq!(result["failedCreationList"], expected);
-    assert!(failures(&result)[0].1.starts_with("Line 3: Invalid value of 'ID'"), "{result}");
+    assert!(failures(&result)[0].1.starts_with("Line 3: Invalid value of 'id'"), "{result}");
     assert!(!result.to_string().contains("short") && !result.to_string().contains(SECRET));
 }
 
@@ -68,9 +68,9 @@ async fn every_reason_leaves_its_row_out_and_no_other() {
     let texts = [
         "2 columns; allowed: 8",
         "10 columns; allowed: 8",
-        "'ID'",
-        "'ID': co:lon",
-        "'ID'",
+        "'id'",
+        "'id': co:lon",
+        "'id'",
         "6 to 32",
         "6 to 32",
         "Latin-1",

@@ -113,7 +113,7 @@ async fn two_files_of_one_server_wait_for_each_other_and_both_are_answered() {
     let file = |prefix: &str| fleet(1000).replace("\na", &format!("\n{prefix}"));
 
     let (file_of_one, file_of_other) = (file("x"), file("y"));
-    let (one, other) = futures_util::join!(upload(&admin, file_of_one), upload(&admin, file_of_other));
+    let (one, other) = tokio::join!(upload(&admin, file_of_one), upload(&admin, file_of_other));
 
     assert_eq!((one.json(), other.json()), (super::all_created(1000), super::all_created(1000)));
 }

@@ -10,6 +10,7 @@ mod memory;
 mod notifications;
 mod properties;
 mod races;
+mod requests;
 mod tenants;
 
 use serde_json::{Value, json};

@@ -50,7 +50,7 @@ async fn external_ids_that_two_files_want_go_to_one_and_the_other_row_is_absent(
     };
     let (first, second) = (one.admin(), other.admin());
 
-    let (first, second) = futures_util::join!(register(&first, file("a")), register(&second, file("b")));
+    let (first, second) = tokio::join!(register(&first, file("a")), register(&second, file("b")));
 
     let ([_, created, failed, _], [_, other_created, other_failed, _]) = (counts(&first), counts(&second));
     assert_eq!((created + other_created, failed + other_failed), (1000, 1000), "{first} {second}");
@@ -82,7 +82,7 @@ async fn external_ids_taken_by_others_meanwhile_are_failures_and_no_5xx() {
         }
         taken
     };
-    let (answer, taken) = futures_util::join!(upload(&admin, &file), taking);
+    let (answer, taken) = tokio::join!(upload(&admin, &file), taking);
 
     assert_eq!(answer.status, 201, "{}", answer.text);
     let [all, created, failed, _] = counts(&answer.json());
@@ -114,7 +114,7 @@ async fn groups_deleted_meanwhile_cost_no_row() {
         done.send(()).unwrap();
         answer
     };
-    let (answer, _) = futures_util::join!(registering, deleting);
+    let (answer, _) = tokio::join!(registering, deleting);
 
     assert_eq!(answer.status, 201, "{}", answer.text);
     assert_eq!(answer.json(), super::all_created(3000));

@@ -11,12 +11,12 @@ mod row;
 use serde::Serialize;
 
 pub use header::{Header, separator};
-pub use row::parse_device_user;
 
 use crate::error::Error;
 use crate::model::external_id::NewExternalId;
 use crate::model::id::TenantId;
 use crate::model::managed_object::NewManagedObject;
+use crate::model::new_device_request::DeviceId;
 
 /// Groups of one path, from the first to the last; nobody nests deeper.
 pub const MAX_PATH: usize = 32;
@@ -88,8 +88,8 @@ pub struct NewDeviceObject {
 /// A registration request of a device that is told its password later (N-11).
 #[derive(Debug)]
 pub struct NewRequest {
-    /// What the device calls itself.
-    pub id: String,
+    /// The device.
+    pub id: DeviceId,
     /// Names of the groups it is put in; empty for none.
     pub path: Vec<String>,
 }

@@ -8,6 +8,7 @@ use crate::model::body::MAX_SHORT_TEXT;
 use crate::model::external_id::NewExternalId;
 use crate::model::id::TenantId;
 use crate::model::managed_object::NewManagedObject;
+use crate::model::new_device_request::DeviceId;
 use crate::model::user::parse_password;
 use crate::naming::naming;
 
@@ -26,23 +27,6 @@ struct Cells<'a> {
     auth_type: &'a str,
     external_ids: Vec<(&'a str, &'a str)>,
     properties: Vec<(&'a [Box<str>], &'a str)>,
-}
-
-/// The user of a device, `device_<ID>`: what Basic credentials and an index entry can hold.
-///
-/// # Errors
-/// `Invalid` names the value and what is allowed.
-pub fn parse_device_user(id: &str) -> Result<String> {
-    let user = format!("device_{id}");
-    let fits = !id.is_empty() && user.chars().count() <= 1000 && user.len() <= 2000;
-    match fits && !id.contains(|c: char| c.is_control() || c == ':') {
-        true => Ok(user),
-        false => Err(Error::invalid_value(
-            "ID",
-            id,
-            "1 to 993 characters in at most 1993 bytes, no control characters, no ':'",
-        )),
-    }
 }
 
 impl Header {
@@ -68,7 +52,7 @@ impl Header {
     }
 
     fn device(&self, cells: &Cells<'_>) -> Result<NewDevice> {
-        let user = parse_device_user(cells.id)?;
+        let user = DeviceId::parse(cells.id)?.user_name();
         parse_password(cells.credentials)?;
         if !cells.auth_type.is_empty() && !cells.auth_type.eq_ignore_ascii_case("BASIC") {
             return Err(Error::invalid_value("AUTH_TYPE", cells.auth_type, "BASIC"));
@@ -109,8 +93,7 @@ impl<'a> Cells<'a> {
     }
 
     fn request(&self) -> Result<NewRequest> {
-        parse_device_user(self.id)?;
-        Ok(NewRequest { id: self.id.to_owned(), path: parse_path(self.path)? })
+        Ok(NewRequest { id: DeviceId::parse(self.id)?, path: parse_path(self.path)? })
     }
 
     /// The managed object. Whatever tells of one needs TYPE and NAME.
@@ -249,17 +232,17 @@ mod tests {
 
     #[test]
     fn rows_fail_for_what_is_wrong_with_them() {
-        let (id, long) = ("x".repeat(994), "x".repeat(1025));
+        let (id, long) = ("x".repeat(1001), "x".repeat(1025));
         let path = vec!["a"; 33].join("/");
         for (names, values, text) in [
             ("ID;CREDENTIALS", "a", "1 columns; allowed: 2"),
             ("ID;CREDENTIALS", "a;secret-1;x", "3 columns; allowed: 2"),
-            ("ID;CREDENTIALS", ";secret-1", "'ID'"),
-            ("ID;CREDENTIALS", " ;secret-1", "'ID'"),
-            ("ID;CREDENTIALS", "a:b;secret-1", "'ID'"),
-            ("ID;CREDENTIALS", "a\nb;secret-1", "'ID'"),
-            ("ID;CREDENTIALS", "a\0b;secret-1", "'ID'"),
-            ("ID;CREDENTIALS", &format!("{id};secret-1"), "993"),
+            ("ID;CREDENTIALS", ";secret-1", "'id'"),
+            ("ID;CREDENTIALS", " ;secret-1", "'id'"),
+            ("ID;CREDENTIALS", "a:b;secret-1", "'id'"),
+            ("ID;CREDENTIALS", "a\nb;secret-1", "'id'"),
+            ("ID;CREDENTIALS", "a\0b;secret-1", "'id'"),
+            ("ID;CREDENTIALS", &format!("{id};secret-1"), "1000 characters"),
             ("ID;CREDENTIALS", "a;short", "6 to 32"),
             ("ID;CREDENTIALS", "a;", "6 to 32"),
             ("ID;CREDENTIALS", &format!("a;{}", "x".repeat(33)), "6 to 32"),
