@@ -195,6 +195,11 @@ pub struct LimitSettings {
           value_parser = count(1_024..=1_073_741_824))]
     pub binary_chunk_bytes: usize,
 
+    /// Bytes of one file of devices to register; it is kept in the system's temporary directory meanwhile (N-10)
+    #[arg(long, env = "PLATFORM_BULK_REGISTRATION_BYTES", value_name = "BYTES", default_value = "1073741824",
+          value_parser = count(1_024..=1_099_511_627_776))]
+    pub bulk_registration_bytes: usize,
+
     /// Seconds after which an event's file is given up of which no further chunk came
     #[arg(long = "incomplete-upload-seconds", env = "PLATFORM_INCOMPLETE_UPLOAD_SECONDS", value_name = "SECONDS",
           default_value = "604800", value_parser = seconds(60..=31_536_000))]
@@ -368,6 +373,7 @@ impl Settings {
             body_bytes: limits.body_bytes,
             binary_bytes: limits.binary_bytes,
             binary_chunk_bytes: limits.binary_chunk_bytes,
+            bulk_registration_bytes: limits.bulk_registration_bytes,
             incomplete_upload: limits.incomplete_upload,
             bayeux_bytes: limits.bayeux_bytes,
             socket_ping: limits.socket_ping,

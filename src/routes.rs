@@ -3,9 +3,10 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, bulk_operations, current_user, device_credentials, entry, event_binaries, events, groups,
-    identity, inventory, inventory_binaries, inventory_children, measurement_series, measurements,
-    new_device_requests, operation_diagnosis, operations, options, roles, tenants, users,
+    alarms, audit, bulk_operations, bulk_registration, current_user, device_credentials, entry,
+    event_binaries, events, groups, identity, inventory, inventory_binaries, inventory_children,
+    measurement_series, measurements, new_device_requests, operation_diagnosis, operations, options, roles,
+    tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;
@@ -80,6 +81,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/devicecontrol/deviceCredentials", "POST").post(device_credentials::create));
     paths.push(at("/devicecontrol/bulkoperations", "GET,POST").get(bulk_operations::list).post(bulk_operations::create));
     paths.push(at("/devicecontrol/bulkoperations/{id}", "GET,PUT,DELETE").get(bulk_operations::get).put(bulk_operations::update).delete(bulk_operations::remove));
+    paths.push(at("/devicecontrol/bulkNewDeviceRequests", "POST").post(bulk_registration::create));
 
     paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));
     paths.push(at("/audit/auditRecords/{id}", "GET").get(audit::get));

@@ -32,6 +32,7 @@ pub mod abandoned_uploads;
 pub mod bayeux;
 mod bulk_alarm_update;
 mod bulk_operation;
+pub mod bulk_registration;
 pub mod device;
 pub mod error;
 mod heartbeats;

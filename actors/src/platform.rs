@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use deadpool_postgres::Pool;
 use parking_lot::RwLock;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
@@ -42,6 +43,8 @@ pub struct Platform {
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     bulk_alarm_updates: Arc<BulkAlarmUpdates>,
     bulk_operations: Arc<BulkOperations>,
+    /// For bulk registrations, which take no connection from devices; there is one, for they would only wait for each other.
+    registrations: Pool,
 }
 
 /// How a bulk update stands when its request is answered.
@@ -90,6 +93,7 @@ impl Platform {
         let limits = Arc::new(limits);
         // What is written now and then takes no connection from those who wait for an answer.
         let background = database.writer_pool()?;
+        let registrations = database.writer_pool()?;
         let presence = Presence::new(background.clone(), process, &limits);
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
         let bulk_operations = Arc::new(BulkOperations::new(&database)?);
@@ -109,6 +113,7 @@ impl Platform {
                 tenants: RwLock::default(),
                 bulk_alarm_updates: Arc::default(),
                 bulk_operations,
+                registrations,
             }
         }))
     }
@@ -121,6 +126,14 @@ impl Platform {
     /// A new id: unique in the deployment and rising with time (C-13). For what is created without an actor.
     pub fn next_id(&self) -> i64 {
         self.ids.next()
+    }
+
+    pub(crate) fn ids(&self) -> &IdGenerator {
+        &self.ids
+    }
+
+    pub(crate) fn registrations(&self) -> &Pool {
+        &self.registrations
     }
 
     /// The limits in force.

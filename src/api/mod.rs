@@ -3,6 +3,7 @@
 pub mod alarms;
 pub mod audit;
 pub mod bulk_operations;
+pub mod bulk_registration;
 pub mod current_user;
 pub mod device_credentials;
 pub mod entry;

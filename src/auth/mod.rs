@@ -49,6 +49,9 @@ const REMEMBERED: Duration = Duration::from_secs(300);
 /// How many verified credentials are remembered: a fleet that reconnects finds its own.
 const REMEMBERED_CALLERS: usize = 100_000;
 
+/// Characters of a device's password from which on it counts as made by a machine.
+const MACHINE_SECRET: usize = 16;
+
 /// Verifies credentials, and remembers those it verified.
 ///
 /// The memory is keyed by an HMAC of the header under a key of this process, never by the credentials. Passwords that
@@ -177,6 +180,22 @@ impl Authenticator {
     pub async fn hash_chosen(&self, password: Option<String>) -> Result<Option<String>> {
         let Some(password) = password else { return Ok(None) };
         Ok(Some(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?))
+    }
+
+    /// Hashes a password that a file gives to a device (N-12).
+    ///
+    /// One of 16 characters or more counts as a machine's secret: nobody guesses it, so its hash need not be slow, and a fleet
+    /// of 10 000 such devices may register, and reconnect, in seconds. A shorter one counts as chosen by people (U-16), and
+    /// waits for the threads of those.
+    ///
+    /// # Errors
+    /// As [`Authenticator::hash_chosen`].
+    pub async fn hash_of_device(&self, password: &str) -> Result<String> {
+        if password.chars().count() >= MACHINE_SECRET {
+            return Ok(self.secret_key.hash(password));
+        }
+        let password = password.to_owned();
+        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
     }
 
     /// Forgets whose password or rights changed. A tenant that changed may be found by another host, too.

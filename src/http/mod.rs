@@ -10,6 +10,7 @@ pub mod multipart;
 pub mod paging;
 pub mod query;
 pub mod reply;
+pub mod spool;
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -12,6 +12,7 @@ mod audit;
 mod authentication;
 mod availability;
 mod bulk_operations;
+mod bulk_registration;
 mod callers;
 mod conventions;
 mod device_registration;

@@ -39,6 +39,7 @@ pub(crate) use operations::delete_operations;
 pub use operations::{QueueOperation, UpdateOperation};
 pub(crate) use placement::{forget_placement, wanted_group};
 
+use crate::bayeux::Resource;
 use crate::error::{Error, Noun, Result};
 use crate::heartbeats::Heartbeats;
 use crate::hub::{Audience, Event, LinksChanged, NotificationHub, Publish};
@@ -83,6 +84,11 @@ impl Context {
         if self.audience.hears(event.resource()) {
             self.hub.do_send(Publish { source, event, links: links.clone() });
         }
+    }
+
+    /// Whether anybody listens to managed objects, so that it is worth reading one to tell of it.
+    pub(crate) fn hears_managed_objects(&self) -> bool {
+        self.audience.hears(Resource::ManagedObjects)
     }
 
     /// Tells the hub that links were added or taken off: families are others than before (B-19b).

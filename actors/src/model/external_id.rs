@@ -19,7 +19,7 @@ pub struct ExternalId {
 }
 
 /// Type and value: what a POST sends, and what a path names. Unique within the tenant, compared exactly (D-02, D-03).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NewExternalId {
     /// What kind of id it is, such as `plat_Serial`.
     pub type_: String,

@@ -29,6 +29,11 @@ const SERVER_MEMBERS: [&str; 11] = [
     "additionParents",
 ];
 
+/// Whether clients cannot set a member: the server does, or it stands beside the fragments.
+pub(crate) fn is_server_member(name: &str) -> bool {
+    SERVER_MEMBERS.contains(&name) || name == "owner" || server_fragments().iter().any(|known| known == name)
+}
+
 /// A managed object as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct ManagedObject {

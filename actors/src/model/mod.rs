@@ -11,6 +11,7 @@ pub mod availability;
 pub mod binary;
 pub mod body;
 pub mod bulk_operation;
+pub mod bulk_registration;
 pub mod device_credentials;
 pub mod event;
 pub mod event_binary;

@@ -103,6 +103,11 @@ impl Tenant {
         device::delete_operations(&self.contexts[0], filter, links).await
     }
 
+    /// What is told without an actor is told by this.
+    pub(crate) fn context(&self) -> &device::Context {
+        &self.contexts[0]
+    }
+
     pub(super) fn forget_options(&self) {
         // All threads share them.
         self.contexts.iter().take(1).for_each(|context| context.mappings.forget());

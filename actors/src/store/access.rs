@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use deadpool_postgres::GenericClient;
 use quick_cache::sync::Cache;
 use tokio_postgres::Row;
 
@@ -46,7 +47,7 @@ impl Source {
 
 /// A managed object with its lineage; `None` when there is no such object.
 pub(crate) async fn find_source(
-    client: &deadpool_postgres::Client,
+    client: &impl GenericClient,
     tenant: &TenantId,
     id: ManagedObjectId,
 ) -> Result<Option<Source>> {

@@ -50,10 +50,9 @@ pub(crate) async fn put_device_users(
     for row in rows {
         let (tenant, name) = (TenantId::parse(row.get(0))?, row.get::<_, String>(1));
         let put = if row.get(2) { Put::Created } else { Put::PasswordReplaced };
-        if put == Put::PasswordReplaced {
-            watch::announce(client, &tenant, &name).await?;
-        }
         outcomes.insert((tenant, name), put);
     }
+    let replaced = outcomes.iter().filter(|(_, put)| **put == Put::PasswordReplaced);
+    watch::announce_users(client, replaced.map(|((tenant, name), _)| (tenant, &**name))).await?;
     Ok(outcomes)
 }

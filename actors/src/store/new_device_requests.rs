@@ -1,6 +1,8 @@
 //! Registration requests in PostgreSQL, as people see them; what devices make of them is in
 //! [`device_credentials`](super::device_credentials).
 
+use std::collections::HashSet;
+
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
@@ -15,6 +17,7 @@ use crate::model::page::{Page, PageRequest, Position};
 use crate::model::timestamp::Timestamp;
 
 const INSERT: &str = include_str!("../../../sql/queries/new_device_requests/insert.sql");
+const LIST_TAKEN: &str = include_str!("../../../sql/queries/new_device_requests/list_taken.sql");
 const FIND: &str = include_str!("../../../sql/queries/new_device_requests/find.sql");
 const LOCK: &str = include_str!("../../../sql/queries/new_device_requests/lock.sql");
 const UPDATE_STATUS: &str = include_str!("../../../sql/queries/new_device_requests/update_status.sql");
@@ -43,13 +46,42 @@ pub async fn insert_new_device_request(
         found.ok_or_else(|| unknown_group(group))?;
     }
     let statement = transaction.prepare_cached(INSERT).await?;
-    let group = new.group.map(|group| group.0);
-    let row =
-        transaction.query_opt(&statement, &[&tenant.as_str(), &new.id.as_str(), &owner, &group]).await?;
+    let (ids, groups) = ([new.id.as_str()], [new.group.map(|group| group.0)]);
+    let row = transaction.query_opt(&statement, &[&tenant.as_str(), &&ids[..], &owner, &&groups[..]]).await?;
     let row = row
         .ok_or_else(|| Error::Duplicate { noun: Noun::NewDeviceRequest, key: new.id.as_str().to_owned() })?;
     transaction.commit().await?;
     from_row(tenant, &row)
+}
+
+/// Stores requests for devices, each with the group it shall be put in, as part of the caller's transaction.
+///
+/// # Errors
+/// `Duplicate` when there is a request for one of them in any tenant, or one comes twice: then the transaction must not be
+/// committed. `Unavailable` or `Database`.
+pub(super) async fn insert_all(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    owner: &str,
+    devices: &[(&DeviceId, Option<ManagedObjectId>)],
+) -> Result<()> {
+    let ids: Vec<&str> = devices.iter().map(|(id, _)| id.as_str()).collect();
+    let groups: Vec<Option<i64>> = devices.iter().map(|(_, group)| group.map(|group| group.0)).collect();
+    let statement = client.prepare_cached(INSERT).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids, &owner, &groups]).await?;
+    let stored: HashSet<&str> = rows.iter().map(|row| row.get(0)).collect();
+    match ids.iter().find(|id| !stored.contains(**id)) {
+        None => Ok(()),
+        Some(id) => Err(Error::Duplicate { noun: Noun::NewDeviceRequest, key: (*id).to_owned() }),
+    }
+}
+
+/// For which of some devices there are requests, in any tenant.
+pub(super) async fn list_taken(client: &impl GenericClient, ids: &[&DeviceId]) -> Result<HashSet<String>> {
+    let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+    let statement = client.prepare_cached(LIST_TAKEN).await?;
+    let rows = client.query(&statement, &[&ids]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 /// A request.

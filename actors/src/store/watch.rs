@@ -15,12 +15,27 @@ use crate::model::id::{ManagedObjectId, TenantId};
 /// Channel of `NOTIFY` for changes of users: payload `<tenant>/<user>`; without a user the tenant itself changed, or one
 /// of its groups.
 const USERS: &str = "platform_users";
+const ANNOUNCE_USERS: &str = include_str!("../../../sql/queries/device_users/announce.sql");
 
 /// Tells every server process, with the commit of a transaction, that a user changed; an empty name stands for the
 /// whole tenant.
 pub(crate) async fn announce(transaction: &impl GenericClient, tenant: &TenantId, user: &str) -> Result<()> {
     let payload = format!("{tenant}/{user}");
     transaction.execute("SELECT pg_notify($1, $2)", &[&USERS, &payload]).await?;
+    Ok(())
+}
+
+/// Tells every server process, with the commit of a transaction, that some users changed. One statement.
+pub(crate) async fn announce_users<'a>(
+    transaction: &impl GenericClient,
+    users: impl Iterator<Item = (&'a TenantId, &'a str)>,
+) -> Result<()> {
+    let (tenants, names): (Vec<&str>, Vec<&str>) =
+        users.map(|(tenant, name)| (tenant.as_str(), name)).unzip();
+    if !names.is_empty() {
+        let statement = transaction.prepare_cached(ANNOUNCE_USERS).await?;
+        transaction.execute(&statement, &[&USERS, &tenants, &names]).await?;
+    }
     Ok(())
 }
 

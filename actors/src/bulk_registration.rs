@@ -1,0 +1,207 @@
+//! A run over the rows of a file: devices registered many at a time, and told of (N-12 to N-17).
+//!
+//! Rows that are stored stay, whatever becomes of those behind them: when the server or its client ends in the middle, the
+//! file can be sent again, and what is there already gets its password once more (N-13).
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::hub::Event;
+use crate::model::access::{Authority, Grants};
+use crate::model::bulk_registration::{NewDevice, NewRequest};
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::links::Links;
+use crate::model::reference::WantedReferences;
+use crate::platform::Platform;
+use crate::store::bulk_registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
+use crate::store::bulk_requests::register_requests;
+use crate::store::device_users::DeviceUser;
+use crate::store::managed_objects::get_managed_object;
+
+pub use crate::store::bulk_registration::Registered;
+
+/// Groups that are told to have other children, of one run.
+const NOTIFIED_GROUPS: usize = 1000;
+
+/// Whose file it is.
+#[derive(Debug, Clone)]
+pub struct Uploader {
+    /// The tenant of the caller.
+    pub tenant: TenantId,
+    /// The caller, who owns the groups that are made.
+    pub user: Arc<str>,
+    /// What the caller sees of the inventory of that tenant.
+    pub sees: Authority,
+    /// Address of the request; links in notifications start with it.
+    pub links: Links,
+}
+
+/// A device, and its password as it is stored.
+#[derive(Debug)]
+pub struct HashedDevice {
+    /// What the row asks for.
+    pub device: NewDevice,
+    /// The tagged hash of its password.
+    pub password_hash: String,
+}
+
+/// A run over one file.
+pub struct BulkRegistration {
+    platform: Arc<Platform>,
+    uploader: Uploader,
+    memory: Memory,
+    changed_groups: BTreeMap<TenantId, HashSet<ManagedObjectId>>,
+}
+
+impl BulkRegistration {
+    /// Begins.
+    pub fn new(platform: Arc<Platform>, uploader: Uploader) -> Self {
+        Self { platform, uploader, memory: Memory::default(), changed_groups: BTreeMap::new() }
+    }
+
+    /// Registers the devices of some rows, in one transaction for each tenant; gives what became of each, in order. Publishes
+    /// CREATE of every new managed object after the commit.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Contended`, `Timeout` or `Database`: then part of the rows may be stored.
+    pub async fn register(&mut self, devices: Vec<HashedDevice>) -> Result<Vec<Registered>> {
+        let count = devices.len();
+        let mut of_tenant: BTreeMap<TenantId, (Vec<usize>, Vec<DeviceRow>)> = BTreeMap::new();
+        for (at, device) in devices.into_iter().enumerate() {
+            let (places, rows) = of_tenant.entry(device.device.tenant.clone()).or_default();
+            places.push(at);
+            rows.push(self.row(device));
+        }
+        let mut outcomes = vec![Registered::Created; count];
+        for (tenant, (places, rows)) in of_tenant {
+            let registered = self.register_in(&tenant, &rows).await?;
+            places.into_iter().zip(registered).for_each(|(at, outcome)| outcomes[at] = outcome);
+        }
+        Ok(outcomes)
+    }
+
+    /// Makes registration requests of some rows in the uploader's tenant, in one transaction; gives what became of each, in
+    /// order (N-11). Publishes CREATE of every group that was made.
+    ///
+    /// # Errors
+    /// As [`BulkRegistration::register`].
+    pub async fn request(&mut self, requests: Vec<NewRequest>) -> Result<Vec<Registered>> {
+        let tenant = self.uploader.tenant.clone();
+        match Box::pin(self.request_together(&tenant, &requests)).await {
+            Err(error) if error.blames_row() => {}
+            outcome => return outcome,
+        }
+        let mut outcomes = Vec::with_capacity(requests.len());
+        for request in &requests {
+            let alone = std::slice::from_ref(request);
+            outcomes.extend(one_alone(Box::pin(self.request_together(&tenant, alone)).await)?);
+        }
+        Ok(outcomes)
+    }
+
+    async fn request_together(&mut self, tenant: &TenantId, rows: &[NewRequest]) -> Result<Vec<Registered>> {
+        let registrar = self.registrar(tenant);
+        let (pool, ids) = (self.platform.registrations(), self.platform.ids());
+        let batch = register_requests(pool, (tenant, &registrar), ids, rows, &mut self.memory).await?;
+        Ok(self.tell(tenant, batch))
+    }
+
+    fn row(&self, HashedDevice { device, password_hash }: HashedDevice) -> DeviceRow {
+        let object = device.object.map(|new| {
+            let id = ManagedObjectId(self.platform.next_id());
+            let object = Arc::new(new.object.created(Some(id), &device.user));
+            ObjectRow { id, object, external_ids: new.external_ids, path: new.path }
+        });
+        DeviceRow { user: DeviceUser { tenant: device.tenant, name: device.user, password_hash }, object }
+    }
+
+    /// All together; when something is refused that nobody could foresee, one after the other.
+    async fn register_in(&mut self, tenant: &TenantId, rows: &[DeviceRow]) -> Result<Vec<Registered>> {
+        match Box::pin(self.register_together(tenant, rows)).await {
+            Err(error) if error.blames_row() => {}
+            outcome => return outcome,
+        }
+        let mut outcomes = Vec::with_capacity(rows.len());
+        for row in rows {
+            let alone = std::slice::from_ref(row);
+            outcomes.extend(one_alone(Box::pin(self.register_together(tenant, alone)).await)?);
+        }
+        Ok(outcomes)
+    }
+
+    async fn register_together(&mut self, tenant: &TenantId, rows: &[DeviceRow]) -> Result<Vec<Registered>> {
+        let registrar = self.registrar(tenant);
+        let (pool, ids) = (self.platform.registrations(), self.platform.ids());
+        let batch = register_devices(pool, (tenant, &registrar), ids, rows, &mut self.memory).await?;
+        Ok(self.tell(tenant, batch))
+    }
+
+    /// Tells of what a transaction stored; gives what became of its rows.
+    fn tell(&mut self, tenant: &TenantId, batch: Batch) -> Vec<Registered> {
+        let home = self.platform.tenant(tenant);
+        let context = home.context();
+        if !batch.changed_groups.is_empty() {
+            context.links_changed();
+        }
+        for (id, object) in batch.created {
+            context.publish(id, Event::ManagedObjectCreated(object), &self.uploader.links);
+        }
+        if context.hears_managed_objects() {
+            let changed = self.changed_groups.entry(tenant.clone()).or_default();
+            let room = NOTIFIED_GROUPS.saturating_sub(changed.len());
+            changed.extend(batch.changed_groups.into_iter().take(room));
+        }
+        batch.rows
+    }
+
+    /// In another tenant the caller is named with its own, as it logs in, and sees what it made itself unless a role shows
+    /// everything: device permissions are about objects of its own tenant.
+    fn registrar(&self, tenant: &TenantId) -> Registrar {
+        let Uploader { tenant: own, user, sees, .. } = &self.uploader;
+        match (own == tenant, sees) {
+            (true, sees) => Registrar { user: user.to_string(), sees: sees.clone() },
+            (false, Authority::Role) => Registrar { user: format!("{own}/{user}"), sees: Authority::Role },
+            (false, Authority::Limited(_)) => {
+                Registrar { user: format!("{own}/{user}"), sees: Authority::Limited(Grants::default()) }
+            }
+        }
+    }
+
+    /// Ends the run. Publishes UPDATE of the groups that have other children than before, each once, for the reference blocks
+    /// of a group that grows by hundreds at a time are long; nothing when nobody listens. A run that is dropped without it
+    /// tells no groups.
+    pub async fn finish(self) {
+        for (tenant, groups) in self.changed_groups {
+            let context = self.platform.tenant(&tenant);
+            let context = context.context();
+            for id in groups {
+                let database = self.platform.database();
+                // One that is gone has been told of; and while the database is away nobody can be told.
+                if let Ok(group) =
+                    get_managed_object(database, &tenant, id, WantedReferences::default()).await
+                {
+                    context.publish(id, Event::ManagedObjectUpdated(Arc::new(group)), &self.uploader.links);
+                }
+            }
+        }
+    }
+}
+
+/// What became of a row that was tried alone.
+///
+/// # Errors
+/// What is not the row's fault.
+fn one_alone(outcome: Result<Vec<Registered>>) -> Result<Vec<Registered>> {
+    let reason = match outcome {
+        Err(Error::Invalid(reason)) => reason,
+        Err(Error::Duplicate { .. }) => {
+            "Duplicate ID: a registration request was made at the same moment".into()
+        }
+        Err(error) if error.is_unique_violation() => {
+            "Duplicate external id: another object got it at the same moment".into()
+        }
+        outcome => return outcome,
+    };
+    Ok(vec![Registered::Failed(reason)])
+}

@@ -1,0 +1,70 @@
+//! Registration requests of a file in PostgreSQL: many rows in one transaction (N-11).
+
+use std::collections::HashSet;
+
+use deadpool_postgres::{Pool, Transaction};
+
+use super::bulk_registration::{Batch, Memory, Registered, Registrar, insert_links, refusal_of_tenant};
+use super::group_paths::{self, Found};
+use super::{links, new_device_requests, until_uncontended};
+use crate::error::Result;
+use crate::model::bulk_registration::NewRequest;
+use crate::model::id::{IdGenerator, TenantId};
+
+/// Makes requests that wait for their devices. One transaction, which waits for changes of links when a row names groups.
+///
+/// # Errors
+/// `Duplicate` when others made one of them at the same moment: then nothing is stored; `Unavailable` or `Database`.
+pub(crate) async fn register_requests(
+    pool: &Pool,
+    (tenant, registrar): (&TenantId, &Registrar),
+    ids: &IdGenerator,
+    rows: &[NewRequest],
+    memory: &mut Memory,
+) -> Result<Batch> {
+    let known = &*memory;
+    let (batch, found) = until_uncontended(async || {
+        let mut client = pool.get().await?;
+        let transaction = client.transaction().await?;
+        let done = register(&transaction, (tenant, registrar), ids, rows, known).await?;
+        transaction.commit().await?;
+        Ok(done)
+    })
+    .await?;
+    memory.paths.learn(tenant, found);
+    Ok(batch)
+}
+
+async fn register(
+    transaction: &Transaction<'_>,
+    (tenant, registrar): (&TenantId, &Registrar),
+    ids: &IdGenerator,
+    rows: &[NewRequest],
+    memory: &Memory,
+) -> Result<(Batch, Found)> {
+    if rows.iter().any(|row| !row.path.is_empty()) {
+        links::lock(transaction, tenant).await?;
+    }
+    if let Some(reason) = refusal_of_tenant(transaction, tenant).await? {
+        let rows = vec![Registered::Failed(reason); rows.len()];
+        return Ok((Batch { rows, ..Batch::default() }, Found::new()));
+    }
+    let wanted: Vec<_> = rows.iter().map(|row| &row.id).collect();
+    let taken = new_device_requests::list_taken(transaction, &wanted).await?;
+    let mut seen = HashSet::new();
+    let outcome = |row: &NewRequest| match taken.contains(row.id.as_str()) || !seen.insert(row.id.clone()) {
+        true => Registered::Failed("Duplicate ID: there is a registration request for it".into()),
+        false => Registered::Created,
+    };
+    let outcomes: Vec<Registered> = rows.iter().map(outcome).collect();
+    let new = || rows.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Registered::Created);
+    let paths = new().map(|(row, _)| &*row.path);
+    let groups =
+        group_paths::find_or_make(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
+    insert_links(transaction, tenant, &groups.links).await?;
+    let devices: Vec<_> = new().map(|(row, _)| (&row.id, groups.at(&row.path))).collect();
+    new_device_requests::insert_all(transaction, tenant, &registrar.user, &devices).await?;
+    let found = groups.found();
+    let changed_groups = groups.links.iter().map(|(group, _)| *group).collect();
+    Ok((Batch { rows: outcomes, created: groups.created, changed_groups }, found))
+}

@@ -1,0 +1,198 @@
+//! Groups that paths name: found level by level, made where they are missing (N-17).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use tokio_postgres::types::ToSql;
+
+use super::access::find_source;
+use super::bulk_registration::Registrar;
+use super::managed_objects::{INSERT, insert_managed_objects};
+use crate::error::Result;
+use crate::model::access::{Authority, Ownership};
+use crate::model::fragments::Fragments;
+use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
+use crate::model::managed_object::{ManagedObject, NewManagedObject};
+use crate::naming::naming;
+use crate::store::access::Source;
+
+const LIST_TOP_GROUPS: &str = include_str!("../../../sql/queries/bulk_registration/list_top_groups.sql");
+const LIST_SUBGROUPS: &str = include_str!("../../../sql/queries/bulk_registration/list_subgroups.sql");
+const FIND_EXISTING: &str = include_str!("../../../sql/queries/managed_objects/find_existing.sql");
+
+/// Paths that are remembered; a file with more is read on with an empty memory.
+const REMEMBERED: usize = 10_000;
+
+/// Groups by their paths, as a run over a file met them: rows that are neighbours name the same ones. A group that moved
+/// meanwhile counts as where it was.
+#[derive(Debug, Default)]
+pub(super) struct GroupPaths(HashMap<TenantId, HashMap<Vec<String>, ManagedObjectId>>);
+
+impl GroupPaths {
+    /// Remembers what a transaction found or made, once it is committed.
+    pub(super) fn learn(&mut self, tenant: &TenantId, found: Found) {
+        if found.is_empty() {
+            return;
+        }
+        if self.0.values().map(HashMap::len).sum::<usize>() + found.len() > REMEMBERED {
+            self.0.clear();
+        }
+        self.0.entry(tenant.clone()).or_default().extend(found);
+    }
+}
+
+/// The groups of some rows.
+#[derive(Debug, Default)]
+pub(super) struct Groups<'a> {
+    /// Groups that were made.
+    pub(super) created: Vec<(ManagedObjectId, Arc<ManagedObject>)>,
+    /// Which of them is to be put into which group.
+    pub(super) links: Vec<(ManagedObjectId, ManagedObjectId)>,
+    known: Known<'a>,
+}
+
+impl Groups<'_> {
+    /// The group at the end of a path; none at the end of an empty one.
+    pub(super) fn at(&self, path: &[String]) -> Option<ManagedObjectId> {
+        self.known.get(path).copied()
+    }
+
+    /// Every group by its path, to be remembered.
+    pub(super) fn found(&self) -> Found {
+        self.known.iter().map(|(path, id)| (path.to_vec(), *id)).collect()
+    }
+}
+
+/// Groups by their paths.
+pub(super) type Found = Vec<(Vec<String>, ManagedObjectId)>;
+
+/// Finds the groups that rows are put in, among those the registrar sees, and makes what is missing; part of a transaction
+/// that alone changes links in the tenant. The links are left to the caller.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(super) async fn find_or_make<'a>(
+    transaction: &Transaction<'_>,
+    (tenant, registrar): (&TenantId, &Registrar),
+    ids: &IdGenerator,
+    paths: impl Iterator<Item = &'a [String]>,
+    memory: &GroupPaths,
+) -> Result<Groups<'a>> {
+    let paths: BTreeSet<&[String]> = paths.flat_map(prefixes).collect();
+    let mut groups = Groups::default();
+    if paths.is_empty() {
+        return Ok(groups);
+    }
+    let mut known = remembered(transaction, tenant, &paths, memory).await?;
+    let deepest = paths.iter().map(|path| path.len()).max().unwrap_or_default();
+    for depth in 1..=deepest {
+        let wanted: Vec<&[String]> =
+            paths.iter().filter(|path| path.len() == depth && !known.contains_key(**path)).copied().collect();
+        let found = find_level(transaction, (tenant, registrar), &wanted, &known).await?;
+        let missing: Vec<_> = wanted.iter().filter(|path| !found.contains_key(**path)).copied().collect();
+        known.extend(found);
+        let made: Vec<_> = missing.iter().map(|path| (*path, new_group(path, registrar, ids))).collect();
+        let objects: Vec<_> = made.iter().map(|(_, (_, group))| (tenant, &**group)).collect();
+        let statement = transaction.prepare_cached(INSERT).await?;
+        insert_managed_objects(transaction.client(), &statement, &objects).await?;
+        for (path, (id, group)) in made {
+            groups.links.extend(known.get(above(path)).map(|parent| (*parent, id)));
+            groups.created.push((id, group));
+            known.insert(path, id);
+        }
+    }
+    Ok(Groups { known, ..groups })
+}
+
+/// A path and those above it, the shortest first.
+fn prefixes(path: &[String]) -> impl Iterator<Item = &[String]> {
+    (1..=path.len()).map(|length| &path[..length])
+}
+
+/// The path of the group above.
+fn above(path: &[String]) -> &[String] {
+    path.split_last().map_or(path, |(_, above)| above)
+}
+
+type Known<'a> = BTreeMap<&'a [String], ManagedObjectId>;
+
+/// Those that are remembered and still there.
+async fn remembered<'a>(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    paths: &BTreeSet<&'a [String]>,
+    memory: &GroupPaths,
+) -> Result<Known<'a>> {
+    let Some(memory) = memory.0.get(tenant) else { return Ok(Known::new()) };
+    let mut known: Known<'a> = paths.iter().filter_map(|path| Some((*path, *memory.get(*path)?))).collect();
+    let ids: Vec<i64> = known.values().map(|id| id.0).collect();
+    let statement = client.prepare_cached(FIND_EXISTING).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let existing: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
+    known.retain(|_, id| existing.contains(&id.0));
+    Ok(known)
+}
+
+/// The groups of paths of one length. Below a group that is being made there is none.
+async fn find_level<'a>(
+    client: &impl GenericClient,
+    (tenant, registrar): (&TenantId, &Registrar),
+    wanted: &[&'a [String]],
+    known: &Known<'_>,
+) -> Result<Known<'a>> {
+    let parents: Vec<i64> = wanted.iter().filter_map(|path| known.get(above(path))).map(|id| id.0).collect();
+    let names: Vec<&str> = wanted.iter().filter_map(|path| path.last()).map(|name| &**name).collect();
+    let (tenant_id, marker) = (tenant.as_str(), naming().fragment("IsDeviceGroup"));
+    let type_ = naming().fragment("DeviceGroup");
+    let at_top: [&(dyn ToSql + Sync); 4] = [&tenant_id, &names, &type_, &marker];
+    let below: [&(dyn ToSql + Sync); 4] = [&tenant_id, &parents, &names, &marker];
+    let rows = match wanted.first() {
+        None => return Ok(Known::new()),
+        Some(path) if path.len() == 1 => {
+            client.query(&client.prepare_cached(LIST_TOP_GROUPS).await?, &at_top).await?
+        }
+        Some(_) => client.query(&client.prepare_cached(LIST_SUBGROUPS).await?, &below).await?,
+    };
+    let mut found = Known::new();
+    for row in rows {
+        let place = usize::try_from(row.get::<_, i64>(0)).unwrap_or_default();
+        let (path, id) = (wanted[place - 1], ManagedObjectId(row.get(1)));
+        if !found.contains_key(path) && is_visible(client, (tenant, registrar), id).await? {
+            found.insert(path, id);
+        }
+    }
+    Ok(found)
+}
+
+/// As the inventory shows objects (I-05).
+async fn is_visible(
+    client: &impl GenericClient,
+    (tenant, registrar): (&TenantId, &Registrar),
+    id: ManagedObjectId,
+) -> Result<bool> {
+    if matches!(registrar.sees, Authority::Role) {
+        return Ok(true);
+    }
+    let by = (&registrar.sees, &*registrar.user, Ownership::Counts);
+    let source = find_source(client, tenant, id).await?;
+    Ok(source.is_some_and(|group| {
+        group.has_fragment(&naming().fragment("Global")) || group.permits(by, Source::has_fragment)
+    }))
+}
+
+fn new_group(
+    path: &[String],
+    registrar: &Registrar,
+    ids: &IdGenerator,
+) -> (ManagedObjectId, Arc<ManagedObject>) {
+    let type_ = if path.len() == 1 { "DeviceGroup" } else { "DeviceSubgroup" };
+    let mut fragments = Fragments::default();
+    let nothing = serde_json::value::to_raw_value(&serde_json::json!({}))
+        .expect("writing to memory does not fail and there is no key");
+    fragments.set(&naming().fragment("IsDeviceGroup"), nothing);
+    let group =
+        NewManagedObject { type_: Some(naming().fragment(type_)), name: path.last().cloned(), fragments };
+    let id = ManagedObjectId(ids.next());
+    (id, Arc::new(group.created(Some(id), &registrar.user)))
+}

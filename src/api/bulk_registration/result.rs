@@ -1,0 +1,85 @@
+//! The result of a bulk registration: counts, and two lists as long as the file (document 2, Bulk registration result).
+
+use actix_web::HttpResponse;
+use actix_web::body::SizedStream;
+use actix_web::http::header;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use platform_actors::Error;
+use platform_actors::bulk_registration::Registered;
+use platform_actors::model::bulk_registration::Place;
+use serde::Serialize;
+
+use crate::http::error::Result;
+use crate::http::spool::Spool;
+
+/// What became of the rows so far. The lists grow on the disk.
+#[derive(Default)]
+pub(super) struct Outcome {
+    created: u64,
+    updated: List,
+    failed: List,
+}
+
+impl Outcome {
+    /// Notes a row.
+    ///
+    /// # Errors
+    /// `Unavailable` when the disk takes no more.
+    pub(super) async fn note(&mut self, place: &Place, registered: &Registered) -> Result<()> {
+        match registered {
+            Registered::Created => {
+                self.created += 1;
+                Ok(())
+            }
+            Registered::CredentialUpdated => self.updated.add(&place.updated()).await,
+            Registered::Failed(reason) => self.failed.add(&place.failed(reason)).await,
+        }
+    }
+
+    /// 201 with the result, whether the client sent `Accept` or not: it is what the request was for, and there is no one
+    /// object that a `Location` could name. Members are streamed from the disk.
+    ///
+    /// # Errors
+    /// As [`Outcome::note`].
+    pub(super) async fn answer(self, media_type: String) -> Result<HttpResponse> {
+        let Self { created, updated, failed } = self;
+        let (successful, all) = (created + updated.count, created + updated.count + failed.count);
+        let counts = format!(
+            "{{\"numberOfAll\":{all},\"numberOfCreated\":{created},\"numberOfFailed\":{},\
+             \"numberOfSuccessful\":{successful},\"credentialUpdatedList\":[",
+            failed.count
+        );
+        let (updated, failed) = (updated.entries.finish().await?, failed.entries.finish().await?);
+        let between = "],\"failedCreationList\":[";
+        let end = "]}";
+        let length = updated.length + failed.length + (counts.len() + between.len() + end.len()) as u64;
+        let body =
+            text(counts).chain(updated.stream()).chain(text(between)).chain(failed.stream()).chain(text(end));
+        let mut response = HttpResponse::Created();
+        response.insert_header((header::CONTENT_TYPE, media_type));
+        Ok(response.body(SizedStream::new(length, Box::pin(body))))
+    }
+}
+
+fn text(text: impl Into<Bytes>) -> impl Stream<Item = Result<Bytes, Error>> {
+    let text = text.into();
+    stream::once(async move { Ok(text) })
+}
+
+/// Members of a JSON array.
+#[derive(Default)]
+struct List {
+    entries: Spool,
+    count: u64,
+}
+
+impl List {
+    async fn add(&mut self, entry: &impl Serialize) -> Result<()> {
+        let mut json = if self.count > 0 { vec![b','] } else { Vec::new() };
+        serde_json::to_writer(&mut json, entry)
+            .expect("writing to memory does not fail and all keys are strings");
+        self.count += 1;
+        self.entries.write(&json).await
+    }
+}

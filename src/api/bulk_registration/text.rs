@@ -1,0 +1,98 @@
+//! In which encoding a file is: UTF-8, or Windows-1252 when it is not (N-10).
+
+use std::borrow::Cow;
+
+use encoding_rs::WINDOWS_1252;
+
+/// How bytes are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Utf8,
+    Windows1252,
+}
+
+/// Looks at bytes as they come: a file is UTF-8 as a whole or not at all.
+#[derive(Debug, Default)]
+pub(super) struct Utf8Check {
+    /// The beginning of a character whose end has not come yet.
+    begun: Vec<u8>,
+    refuted: bool,
+}
+
+impl Utf8Check {
+    pub(super) fn look_at(&mut self, mut bytes: &[u8]) {
+        while !self.refuted && !self.begun.is_empty() && !bytes.is_empty() {
+            self.begun.push(bytes[0]);
+            bytes = &bytes[1..];
+            match std::str::from_utf8(&self.begun) {
+                Ok(_) => self.begun.clear(),
+                Err(error) => self.refuted = error.error_len().is_some(),
+            }
+        }
+        if self.refuted || bytes.is_empty() {
+            return;
+        }
+        if let Err(error) = std::str::from_utf8(bytes) {
+            self.refuted = error.error_len().is_some();
+            self.begun = bytes[error.valid_up_to()..].to_vec();
+        }
+    }
+
+    /// At the end of the file.
+    pub(super) fn encoding(self) -> Encoding {
+        match self.refuted || !self.begun.is_empty() {
+            true => Encoding::Windows1252,
+            false => Encoding::Utf8,
+        }
+    }
+}
+
+impl Encoding {
+    /// A part of the file as text. Parts are cut at ASCII characters, so a part of UTF-8 is UTF-8.
+    pub(super) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
+        match self {
+            Self::Utf8 => String::from_utf8_lossy(bytes),
+            Self::Windows1252 => WINDOWS_1252.decode_without_bom_handling(bytes).0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoding<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Encoding {
+        let mut check = Utf8Check::default();
+        parts.into_iter().for_each(|part| check.look_at(part));
+        check.encoding()
+    }
+
+    #[test]
+    fn characters_may_be_cut_anywhere() {
+        let text = "aé€😀z".as_bytes();
+        for cut in 0..=text.len() {
+            for other in cut..=text.len() {
+                let parts = [&text[..cut], &text[cut..other], &text[other..]];
+                assert_eq!(encoding(parts), Encoding::Utf8, "{cut} {other}");
+            }
+        }
+        for cut in [2, 4, 5, 7, 8, 9] {
+            assert_eq!(encoding([&text[..cut]]), Encoding::Windows1252, "{cut}");
+        }
+    }
+
+    #[test]
+    fn windows_1252_is_what_is_no_utf_8() {
+        let text = b"M\xfcller \x80";
+        assert_eq!(encoding([&text[..]]), Encoding::Windows1252);
+        assert_eq!(Encoding::Windows1252.decode(text), "Müller €");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn parts_decide_as_the_whole_does(bytes in proptest::collection::vec(0_u8.., 0..40), cut in 1_usize..8) {
+            let whole = std::str::from_utf8(&bytes).is_ok();
+            proptest::prop_assert_eq!(encoding(bytes.chunks(cut)) == Encoding::Utf8, whole);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Rows of devices that are known (N-13).
+
+use serde_json::json;
+
+use super::{OBJECTS, SECRET, comes_in, counts, fleet, object_of, register};
+use crate::harness::TestServer;
+
+#[tokio::test]
+async fn known_user_gets_the_new_password_and_nothing_else() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let file = |secret: &str, name: &str, note: &str| {
+        format!(
+            "ID;CREDENTIALS;TYPE;NAME;note;external-imei;PATH\na1;{secret};pump;{name};{note};4711;North\n"
+        )
+    };
+    register(&admin, file(SECRET, "Pump 1", "old")).await;
+    let before = object_of(&admin, "plat_Serial", "a1").await;
+    let device = server.caller("device_a1", SECRET);
+    assert!(comes_in(&device).await);
+
+    let result = register(&admin, file("another-secret-of-it", "Pump 2", "new")).await;
+
+    let expected = json!({
+        "numberOfAll": 1,
+        "numberOfCreated": 0,
+        "numberOfFailed": 0,
+        "numberOfSuccessful": 1,
+        "credentialUpdatedList": [{"bulkNewDeviceStatus": "CREDENTIAL_UPDATED", "deviceId": "a1"}],
+        "failedCreationList": [],
+    });
+    assert_eq!(result, expected);
+    assert_eq!(object_of(&admin, "plat_Serial", "a1").await, before);
+    assert!(comes_in(&server.caller("device_a1", "another-secret-of-it")).await);
+    // Remembered credentials are dropped when the change is told.
+    crate::harness::eventually("the old password to be refused", async || {
+        (!comes_in(&device).await).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sessions_of_a_known_user_end_with_its_old_password() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    register(&admin, fleet(1)).await;
+    let session = server.caller("device_a0", SECRET).session().await;
+
+    register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
+
+    crate::harness::eventually("the session to end", async || (!session.is_known().await).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn created_and_updated_are_successful_together() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    register(&admin, fleet(3)).await;
+
+    let result = register(&admin, fleet(5) + "broken\n").await;
+
+    assert_eq!(counts(&result), [6, 2, 1, 5]);
+    let updated = crate::harness::member_texts(&result, "credentialUpdatedList", "deviceId");
+    assert_eq!(updated, ["a0", "a1", "a2"]);
+}
+
+#[tokio::test]
+async fn user_that_lost_its_object_gets_a_password_and_no_other_object() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    register(&admin, fleet(1)).await;
+    let object = object_of(&admin, "plat_Serial", "a0").await;
+    admin.delete(&format!("{OBJECTS}/{}", object["id"].as_str().unwrap())).await;
+
+    let result = register(&admin, fleet(1)).await;
+
+    assert_eq!(counts(&result), [1, 0, 0, 1]);
+    assert_eq!(server.database().count("managed_objects").await, 0);
+}

@@ -1,0 +1,194 @@
+//! What a file may look like, and what makes it useless as a whole (N-10, N-16).
+
+use super::{
+    CONTENT_TYPE, REGISTRATIONS, SECRET, all_created, counts, failures, form, object_of, register, upload,
+};
+use crate::harness::TestServer;
+
+#[tokio::test]
+async fn separator_is_found_in_the_header() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for (n, separator) in ["\t", ";", ","].iter().enumerate() {
+        let header = ["ID", "CREDENTIALS", "TYPE", "NAME"].join(separator);
+        let row = [&*format!("a{n}"), SECRET, "t", "\"a;b,c\td\""].join(separator);
+        assert_eq!(register(&admin, format!("{header}\n{row}\n")).await, all_created(1), "{separator:?}");
+        assert_eq!(object_of(&admin, "plat_Serial", &format!("a{n}")).await["name"], "a;b,c\td");
+    }
+}
+
+#[tokio::test]
+async fn row_with_another_separator_than_the_header_fails_alone() {
+    let server = TestServer::start().await;
+
+    let file = format!("ID;CREDENTIALS\na1,{SECRET}\na2\t{SECRET}\na3;{SECRET}\n");
+    let result = register(&server.admin(), file).await;
+
+    assert_eq!(counts(&result), [3, 1, 2, 1]);
+    assert!(failures(&result).iter().all(|(_, reason)| reason.contains("1 columns; allowed: 2")), "{result}");
+    assert!(!result.to_string().contains(SECRET), "{result}");
+}
+
+#[tokio::test]
+async fn header_names_are_known_in_any_case_behind_a_byte_order_mark() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let file = format!("\u{feff} Id ;credentials;tYpe;NAME\r\nä1;{SECRET};t;Pümpe\r\n");
+    assert_eq!(register(&admin, file).await, all_created(1));
+
+    assert_eq!(object_of(&admin, "plat_Serial", "%C3%A41").await["name"], "Pümpe");
+}
+
+#[tokio::test]
+async fn file_that_is_no_utf_8_is_windows_1252() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    // Far behind the first bytes, so that nobody may decide by those.
+    let mut file = b"ID;CREDENTIALS;TYPE;NAME\na1;".to_vec();
+    file.extend(SECRET.bytes().chain(*b";t;M\xc3\xbcller \x80\n"));
+    for n in 0..5000 {
+        file.extend(format!("b{n};{SECRET};;\n").bytes());
+    }
+    file.extend(b"a2;geh\xe9im-und-lang-genug;t;\xdcber\n");
+    assert_eq!(register(&admin, file).await, all_created(5002));
+
+    assert_eq!(object_of(&admin, "plat_Serial", "a1").await["name"], "MÃ¼ller €");
+    assert_eq!(object_of(&admin, "plat_Serial", "a2").await["name"], "Über");
+    assert!(super::comes_in(&server.caller("device_a2", "gehéim-und-lang-genug")).await);
+}
+
+#[tokio::test]
+async fn quotes_are_those_of_rfc_4180_and_blank_lines_are_skipped() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for (n, end) in ["\n", "\r\n", "\r"].iter().enumerate() {
+        let file = format!(
+            "\n\"ID\";\"CREDENTIALS\";TYPE;NAME\n\n\n\"a{n}\";{SECRET};t;\"a \"\"b\"\" ;\n\nc\"\n   \n\n"
+        );
+        let result = register(&admin, file.replace('\n', end)).await;
+        assert_eq!(result, all_created(1), "{end:?}");
+        let name = object_of(&admin, "plat_Serial", &format!("a{n}")).await["name"].clone();
+        assert_eq!(name, format!("a \"b\" ;{end}{end}c"));
+    }
+}
+
+#[tokio::test]
+async fn file_without_rows_creates_nothing() {
+    let server = TestServer::start().await;
+    for file in ["ID;CREDENTIALS", "ID;CREDENTIALS\n", "\u{feff}ID;CREDENTIALS\r\n\r\n", "ID;CREDENTIALS\r"] {
+        assert_eq!(register(&server.admin(), file).await, all_created(0), "{file:?}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_hold_no_row_that_could_be_carried_out_are_422() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for (file, text) in [
+        ("", "ID"),
+        ("\n\n", "ID"),
+        ("NAME;CREDENTIALS\nx;y\n", "included: ID"),
+        ("ID;NAME\nx;y\n", "included: CREDENTIALS"),
+        ("ID;ICCID;PATH\nx;y;z\n", "included: CREDENTIALS"),
+        ("a1;secret-1;pump\n", "included: ID,CREDENTIALS"),
+        ("ID;CREDENTIALS;ID\n", "each column once"),
+        ("ID;CREDENTIALS;Name;NAME\n", "each column once"),
+        ("\"ID;CREDENTIALS\na1;secret-of-a-machine\n", "quote"),
+        ("I\0D;CREDENTIALS\n", "I\0D"),
+        ("\u{fffe}I\0D\0;\0C\0", "column"),
+        ("PK\x03\x04\x14\0\x06\0\x08\0!\0", "column"),
+    ] {
+        let answer = upload(&admin, file).await;
+        assert_eq!(answer.status, 422, "{file:?}: {}", answer.text);
+        assert!(answer.message().contains(text), "{file:?}: {}", answer.message());
+    }
+    for file in
+        [&b"\xff\xfeI\0D\0"[..], b"\x80\x81\x8d", &[0; 3000], &b";".repeat(5000), &b"x".repeat(2 << 20)]
+    {
+        let answer = upload(&admin, file).await;
+        assert_eq!(answer.status, 422, "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn hostile_cells_fail_their_row_alone() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let nul = "x\0y";
+    let rows = [
+        format!("{nul};{SECRET};t;n;;"),
+        format!("a1;secret{nul}secret-12;t;n;;"),
+        format!("a2;{SECRET};{nul};n;;"),
+        format!("a3;{SECRET};t;{nul};;"),
+        format!("a4;{SECRET};t;n;{nul};"),
+        format!("a5;{SECRET};t;n;;{nul}"),
+        format!("a6;{SECRET};t;{};;", "x".repeat(2000)),
+        format!("a7;{SECRET};t;n;{};", "x".repeat(2000)),
+        format!("a8;{SECRET};t;n;;{}", "x/".repeat(40)),
+        format!("'; DROP TABLE users; --;{SECRET};t;n;;"),
+        format!("a9;{SECRET};\\u0000;{{}};[\"\\ud800\"];"),
+    ];
+    let result =
+        register(&admin, "ID;CREDENTIALS;TYPE;NAME;external-x;PATH\n".to_owned() + &rows.join("\n")).await;
+
+    assert_eq!(counts(&result), [11, 1, 10, 1], "{result}");
+    assert_eq!(object_of(&admin, "plat_Serial", "a9").await["type"], "\\u0000");
+}
+
+#[tokio::test]
+async fn quote_that_nobody_closes_ends_the_file_there() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    let file = format!("ID;CREDENTIALS;NAME\na1;{SECRET};\na2;{SECRET};\"open\na3;{SECRET};\na4;{SECRET};\n");
+    let result = register(&admin, file).await;
+
+    assert_eq!(counts(&result), [2, 1, 1, 1]);
+    let reason = &failures(&result)[0].1;
+    assert!(reason.contains("line 3") && reason.contains("not closed"), "{reason}");
+    let long = format!("ID;CREDENTIALS;NAME\na5;{SECRET};\na6;{SECRET};\"{}", "x;\n".repeat(1 << 20));
+    let result = register(&admin, long).await;
+    assert_eq!((counts(&result), failures(&result).len()), ([2, 1, 1, 1], 1));
+}
+
+#[tokio::test]
+async fn form_without_a_part_file_is_422_and_no_form_415() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let post = async |content_type: &str, body: Vec<u8>| {
+        let request = admin.request("POST", REGISTRATIONS).header("Content-Type", content_type);
+        request.body(body).send().await
+    };
+    let part = |name: &str| {
+        format!("------boundary4711\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\nID\r\n")
+    };
+    let end = "------boundary4711--\r\n";
+
+    let other = post(CONTENT_TYPE, (part("files") + end).into()).await;
+    let twice = post(CONTENT_TYPE, (part("file") + &part("file") + end).into()).await;
+    let more = post(CONTENT_TYPE, (part("x") + &part("file") + &part("y") + end).into()).await;
+    let plain = post("text/csv", b"ID;CREDENTIALS\n".to_vec()).await;
+    let broken = post(CONTENT_TYPE, form("ID;CREDENTIALS\n")[..40].to_vec()).await;
+
+    assert_eq!((other.status, other.message().contains("file")), (422, true), "{}", other.text);
+    assert_eq!((twice.status, more.status, plain.status, broken.status), (422, 201, 415, 400));
+}
+
+#[tokio::test]
+async fn file_that_is_too_large_is_413() {
+    let server = TestServer::start_with(|settings| settings.limits.bulk_registration_bytes = 10_000).await;
+    let admin = server.admin();
+
+    assert_eq!(upload(&admin, super::fleet(100)).await.status, 201);
+    let answer = upload(&admin, super::fleet(1000)).await;
+
+    assert_eq!((answer.status, answer.message().contains("10000")), (413, true), "{}", answer.text);
+    assert_eq!(server.database().count("managed_objects").await, 100);
+    assert_eq!(upload(&admin, "x".repeat(1 << 20)).await.status, 413);
+}

@@ -1,0 +1,48 @@
+//! Files pass through; neither they nor their results fit into the memory they cost.
+
+use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form};
+use crate::harness::{Caller, Program, scratch};
+
+/// The most memory a process ever had, in kB; none where the system does not tell.
+fn peak(program: &Program) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", program.pid())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+async fn send(admin: &Caller, file: String) -> [u64; 4] {
+    let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(file));
+    let answer = request.send().await;
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    counts(&answer.json())
+}
+
+#[tokio::test]
+async fn file_of_300_000_rows_and_its_result_cost_a_fraction_of_their_length() {
+    let directory = scratch();
+    let mut command = Program::command(directory.path(), &[]);
+    command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
+    let program = Program::serve_with(command);
+    let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
+    send(&admin, fleet(2000)).await;
+    let before = peak(&program);
+
+    // 30 MB of rows that fail in several ways, and a result of 60 MB.
+    let rows = (0..300_000).map(|n| match n % 2 {
+        0 => {
+            format!("b{n};short;pump of a long type;Pump {n} of the northern hall, second floor, line {n};\n")
+        }
+        _ => format!(
+            "b{n};{SECRET};pump of a long type;Pump {n} of the northern hall, second floor, line {n}\n"
+        ),
+    });
+    let file = "ID;CREDENTIALS;TYPE;NAME;NOTE\n".to_owned()
+        + &rows.collect::<String>()
+        + &format!("c;{SECRET};t;n;\n");
+    let result = send(&admin, file).await;
+
+    assert_eq!(result, [300_001, 1, 300_000, 1]);
+    let (Some(before), Some(after)) = (before, peak(&program)) else { return };
+    let grown = after.saturating_sub(before);
+    assert!(grown < 40_000, "{grown} kB");
+}

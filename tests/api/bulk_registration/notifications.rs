@@ -1,0 +1,34 @@
+//! What subscribers of `/managedobjects/<id>` hear of a file.
+
+use serde_json::json;
+
+use super::{SECRET, object_of, objects_of_type, register};
+use crate::harness::{TestServer, redacted};
+
+#[tokio::test]
+async fn devices_and_groups_are_told_when_they_are_created_and_a_group_once_that_it_grew() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let file = |ids: [&str; 2]| {
+        let rows = ids.map(|id| format!("{id};{SECRET};pump;Pump;North\n"));
+        "ID;CREDENTIALS;TYPE;NAME;PATH\n".to_owned() + &rows.concat()
+    };
+    register(&admin, file(["a0", "a1"])).await;
+    let session = admin.listen("/managedobjects/*").await;
+
+    register(&admin, file(["a2", "a3"])).await;
+    admin.create_device("afterwards").await;
+
+    let told = session.receive(4).await;
+    let actions: Vec<_> = told.iter().map(|message| &message["data"]["realtimeAction"]).collect();
+    assert_eq!(actions, ["CREATE", "CREATE", "UPDATE", "CREATE"]);
+    let group = &objects_of_type(&admin, "plat_DeviceGroup").await[0];
+    assert_eq!(redacted(&told[2]["data"]["data"], &[]), redacted(group, &[]));
+    assert_eq!(group["childAssets"]["references"].as_array().unwrap().len(), 4);
+    for (message, id) in told.iter().zip(["a2", "a3"]) {
+        let object = object_of(&admin, "plat_Serial", id).await;
+        assert_eq!(message["channel"], format!("/managedobjects/{}", object["id"].as_str().unwrap()));
+        assert_eq!(message["data"]["data"]["owner"], json!(format!("device_{id}")));
+    }
+    assert_eq!(told[3]["data"]["data"]["name"], "afterwards");
+}
