@@ -7,6 +7,7 @@
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
+mod agents;
 mod audience;
 mod bayeux;
 mod body;
@@ -15,12 +16,17 @@ mod connection;
 mod data;
 mod devices;
 mod error;
+mod fleet_registration;
+mod gaps;
 mod inventory;
 mod ledger;
 mod long_polling;
 mod mark;
+mod operation_ledger;
+mod operations;
 mod poster;
 mod progress;
+mod random;
 mod read_back;
 mod report;
 mod response;
