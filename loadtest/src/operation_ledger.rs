@@ -120,22 +120,32 @@ impl OperationLedger {
 
     /// How long each leg took, and the whole way, of operations due from `measured_from` on.
     pub(crate) fn delays(&self, measured_from: u64) -> Vec<Delay> {
-        let measured =
-            || self.entries.values().filter(|entry| entry.due.is_none_or(|due| due >= measured_from));
-        let leg = |kind, leg: &dyn Fn(&Entry) -> Option<(u64, u64)>| {
-            let times = measured().filter_map(leg).map(|(from, to)| to.saturating_sub(from));
-            Delay { kind, latency: Latency::of(&histogram(times)) }
-        };
         let by =
             |sight| move |entry: &Entry| Some((entry.due?, entry.seen.filter(|(by, _)| *by == sight)?.1));
+        let leg = |kind, ends: &dyn Fn(&Entry) -> Option<(u64, u64)>| Delay {
+            kind,
+            latency: self.latency(measured_from, ends),
+        };
         let legs = [
             leg("due to notified", &by(Sight::Notified)),
             leg("due to found", &by(Sight::Found)),
-            leg("seen to EXECUTING", &|e| Some((e.seen?.1, *e.executing.first()?))),
-            leg("EXECUTING to SUCCESSFUL", &|e| Some((*e.executing.first()?, *e.successful.first()?))),
-            leg("round trip", &|e| Some((e.due?, *e.successful.first()?))),
+            leg("seen to EXECUTING", &|entry| Some((entry.seen?.1, *entry.executing.first()?))),
+            leg("EXECUTING to SUCCESSFUL", &|entry| {
+                Some((*entry.executing.first()?, *entry.successful.first()?))
+            }),
+            Delay { kind: "round trip", latency: self.round_trip(measured_from) },
         ];
         legs.into_iter().filter(|leg| !leg.latency.is_empty()).collect()
+    }
+
+    /// How long it took from when an operation was due until the server took that it is SUCCESSFUL.
+    pub(crate) fn round_trip(&self, measured_from: u64) -> Latency {
+        self.latency(measured_from, &|entry| Some((entry.due?, *entry.successful.first()?)))
+    }
+
+    fn latency(&self, measured_from: u64, ends: &dyn Fn(&Entry) -> Option<(u64, u64)>) -> Latency {
+        let measured = self.entries.values().filter(|entry| entry.due.is_none_or(|due| due >= measured_from));
+        Latency::of(&histogram(measured.filter_map(ends).map(|(from, to)| to.saturating_sub(from))))
     }
 }
 

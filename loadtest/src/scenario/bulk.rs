@@ -1,170 +1,86 @@
 //! `bulk`: one bulk operation over a group. It must make exactly one operation for each device, evenly spread over the time
 //! its ramp asks for; agents that hold polls meanwhile must each be told of their own once.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+mod bulk_operation;
+mod group;
 
-use serde::Deserialize;
-use serde_json::json;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use self::bulk_operation::{BulkOperation, Standing};
+use self::group::Group;
 use super::Bench;
-use crate::agents::{Agent, Agents, Manner, Notes};
+use crate::agents::{Agents, Manner, Notes};
 use crate::cli::Bulk;
-use crate::connection::Connection;
-use crate::devices;
 use crate::error::Error;
-use crate::fleet_registration::{Fleet, Rows};
 use crate::gaps::Gaps;
 use crate::operation_ledger::OperationLedger;
-use crate::operations::{self, Operation};
-use crate::progress::Progress;
-use crate::random;
+use crate::operations::Operation;
 use crate::report::{Fact, Report};
 use crate::run::Run;
-use crate::target::Target;
-
-const OBJECTS: &str = "/inventory/managedObjects";
-const PATH: &str = "/devicecontrol/bulkoperations";
-/// Time between two looks at the bulk operation.
-const GLANCE: Duration = Duration::from_millis(500);
-/// Time a bulk operation is given beyond twice its ramp.
-const GRACE: Duration = Duration::from_secs(60);
-
-/// The answer to what was made.
-#[derive(Debug, Deserialize)]
-struct Made {
-    id: serde_json::Value,
-}
-
-/// As much of a bulk operation as is looked at.
-#[derive(Debug, Deserialize)]
-struct Standing {
-    status: String,
-    progress: Counts,
-}
-
-/// Operations of a bulk operation by where they stand.
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-struct Counts {
-    pending: usize,
-    executing: usize,
-    successful: usize,
-    failed: usize,
-    all: usize,
-}
-
-/// The devices of the group.
-#[derive(Debug)]
-struct Group {
-    id: String,
-    fleet: Fleet,
-    /// Managed objects of the devices; agents come first.
-    devices: Vec<String>,
-    agents: usize,
-}
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Bulk) -> Result<Report, Error> {
-    let group = Group::make(bench, settings).await?;
+    let group = Group::make(&bench.target, settings).await?;
     let run = Arc::new(Run::new(group.agents));
     let notes = Arc::new(Notes::new(&run, OperationLedger::new(group.agent_of_each())));
-    let agents = match settings.hold_polls {
-        true => {
-            let manner = Manner { connecting: bench.common.connecting, stays: None };
-            Some(Agents::open(&notes, group.seats(&bench.target), manner).await?)
-        }
-        false => None,
-    };
+    let agents = open(bench, settings, &group, &notes).await?;
 
     let window = bench.open_window();
-    let mut connection = bench.target.connect().await?;
-    let id = schedule(bench, &mut connection, &group, settings).await?;
-    let standing = completed(bench, &mut connection, &id, settings).await?;
+    let mut bulk_operation = BulkOperation::schedule(&bench.target, &group.id, settings.ramp).await?;
+    let standing = bulk_operation.completed(settings).await?;
     if agents.is_some() {
-        notes.all_done(settings.devices as usize, Duration::from_secs(bench.common.drain)).await;
+        notes.all_done(group.devices.len(), Duration::from_secs(bench.common.drain)).await;
     }
     let (seconds, cpu) = bench.close_window(&window);
-    let query = format!("bulkOperationId={id}");
-    let made = operations::list(&bench.target, &mut connection, &query).await?;
-    let mut facts = facts(&group.devices, &made, standing);
+    let made = bulk_operation.operations().await?;
     let gaps = Gaps::of(made.iter().map(creation_time).collect::<Result<_, _>>()?);
+    let mut facts = facts(&group.devices, &made, standing);
     facts.push(gaps.fact(settings.ramp, settings.tolerance));
     let mut delays = vec![gaps.delay()];
     if agents.is_some() {
-        made.iter().for_each(|operation| notes.listed(operation));
-        let counts = look(bench, &mut connection, &id).await?.progress;
-        facts.push(Fact::number("progress: successful", counts.successful, group.devices.len()));
-        facts.extend(notes.ledger().facts(group.devices.len()));
+        facts.extend(carried_out(&mut bulk_operation, &notes, &made, group.devices.len()).await?);
         delays.extend(notes.ledger().delays(0));
     }
     let clients = agents.map(Agents::close);
     let ended = clients.as_ref().is_some_and(|clients| clients.ended > 0);
     let clean = !ended && facts.iter().all(|fact| fact.holds);
-    let devices_left = group.remove(bench, &id).await;
-    Ok(Report {
-        seconds,
-        clean,
-        cpu: Some(cpu),
-        clients,
-        facts,
-        delays,
-        devices_left,
-        ..bench.report("bulk", settings)
-    })
+    let devices_left =
+        if bench.common.keep { 0 } else { bulk_operation.remove().await + group.remove(&bench.target).await };
+    let report = bench.report("bulk", settings);
+    Ok(Report { seconds, clean, cpu: Some(cpu), clients, facts, delays, devices_left, ..report })
 }
 
-impl Group {
-    async fn make(bench: &Bench, settings: &Bulk) -> Result<Self, Error> {
-        let target = &bench.target;
-        let devices = settings.devices as usize;
-        let agents = settings.agents.unwrap_or(settings.devices).min(settings.devices) as usize;
-        let name = format!("loadtest {}", random::text(10));
-        let body = json!({"name": name, "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}}).to_string();
-        let mut connection = target.connect().await?;
-        let id = make(&mut connection, "making the group", &target.post(OBJECTS, &body)).await?;
-        let fleet = Fleet::register(target, Rows { devices, agents, group: Some(&name) }).await?;
-        let devices = fleet.ids(target).await?;
-        let links = (agents..devices.len()).map(|child| {
-            let path = format!("{OBJECTS}/{}/childDevices", devices[child % agents]);
-            target.post(&path, &json!({"managedObject": {"id": devices[child]}}).to_string())
-        });
-        let unlinked = devices::send_all(target, "linking devices to agents", links.collect(), 201).await;
-        match unlinked {
-            0 => Ok(Self { id, fleet, devices, agents }),
-            _ => Err(Error::Refused(format!("{unlinked} devices could not be linked to their agents"))),
-        }
+/// The agents, if they are to hold polls.
+async fn open(
+    bench: &Bench,
+    settings: &Bulk,
+    group: &Group,
+    notes: &Arc<Notes>,
+) -> Result<Option<Agents>, Error> {
+    if !settings.hold_polls {
+        return Ok(None);
     }
+    let manner = Manner { connecting: bench.common.connecting, stays: None };
+    Agents::open(notes, group.seats(&bench.target), manner).await.map(Some)
+}
 
-    fn agent_of_each(&self) -> HashMap<String, u32> {
-        let agents = (0..self.agents as u32).cycle();
-        self.devices.iter().cloned().zip(agents).collect()
-    }
-
-    fn seats(&self, admin: &Target) -> Vec<Agent> {
-        let agent = |number: usize| Agent {
-            number: number as u32,
-            id: self.devices[number].clone(),
-            target: self.fleet.target(admin, number),
-        };
-        (0..self.agents).map(agent).collect()
-    }
-
-    /// Removes everything; returns how much is left against the wish.
-    async fn remove(self, bench: &Bench, bulk_operation: &str) -> usize {
-        if bench.common.keep {
-            return 0;
-        }
-        let target = &bench.target;
-        let others = vec![
-            target.delete(&format!("{PATH}/{bulk_operation}")),
-            target.delete(&format!("{OBJECTS}/{}", self.id)),
-        ];
-        let left = devices::send_all(target, "removing the group", others, 204).await;
-        left + self.fleet.remove(target, &self.devices).await
-    }
+/// Whether each agent was told of its own once, and carried it out.
+async fn carried_out(
+    bulk_operation: &mut BulkOperation,
+    notes: &Notes,
+    made: &[Operation],
+    devices: usize,
+) -> Result<Vec<Fact>, Error> {
+    made.iter().for_each(|operation| notes.listed(operation));
+    let progress = bulk_operation.look().await?.progress;
+    let mut facts = vec![Fact::number("progress: successful", progress.successful, devices)];
+    facts.extend(notes.ledger().facts(devices));
+    Ok(facts)
 }
 
 /// Whether each device has one operation and nobody else has one.
@@ -182,80 +98,12 @@ fn facts(devices: &[String], made: &[Operation], standing: Option<Standing>) -> 
             expected: "COMPLETED".to_owned(),
         },
         Fact::number("progress: all", progress.all, count),
-        Fact::number(
-            "progress: by status",
-            progress.pending + progress.executing + progress.successful + progress.failed,
-            count,
-        ),
+        Fact::number("progress: by status", progress.made(), count),
         Fact::number("progress: failed", progress.failed, 0),
         Fact::number("devices served", served.intersection(&own).count(), count),
         Fact::number("others served", served.difference(&own).count(), 0),
         Fact::number("served twice", made.len() - served.len(), 0),
     ]
-}
-
-/// Sends what makes something; gives its id.
-async fn make(connection: &mut Connection, step: &'static str, request: &[u8]) -> Result<String, Error> {
-    let response = connection.call(step, request).await?;
-    match serde_json::from_slice::<Made>(response.body) {
-        // The id of a bulk operation is a number (C-13).
-        Ok(Made { id }) if response.status == 201 => Ok(id.as_str().map_or(id.to_string(), str::to_owned)),
-        _ => Err(Error::status(step, response.status, response.body)),
-    }
-}
-
-/// Schedules the bulk operation, to start now; gives its id.
-async fn schedule(
-    bench: &Bench,
-    connection: &mut Connection,
-    group: &Group,
-    settings: &Bulk,
-) -> Result<String, Error> {
-    let now = OffsetDateTime::now_utc();
-    let now = now.replace_millisecond(now.millisecond()).unwrap_or(now).format(&Rfc3339).unwrap_or_default();
-    let body = json!({
-        "groupId": group.id,
-        "startDate": now,
-        "creationRamp": settings.ramp,
-        "operationPrototype": {"description": "Queued by the load test", "plat_Restart": {}},
-    });
-    let request = bench.target.post(PATH, &body.to_string());
-    make(connection, "scheduling the bulk operation", &request).await
-}
-
-/// Waits until the bulk operation is COMPLETED; `None` when that takes more than a minute longer than twice its ramp.
-async fn completed(
-    bench: &Bench,
-    connection: &mut Connection,
-    id: &str,
-    settings: &Bulk,
-) -> Result<Option<Standing>, Error> {
-    let ramp = Duration::from_secs_f64(settings.ramp * f64::from(settings.devices));
-    let limit = Instant::now() + ramp * 2 + GRACE;
-    let progress = Progress::count("making operations", settings.devices as usize);
-    let mut before = 0;
-    while Instant::now() < limit {
-        let standing = look(bench, connection, id).await?;
-        if standing.status == "COMPLETED" {
-            progress.finish();
-            return Ok(Some(standing));
-        }
-        let Counts { pending, executing, successful, failed, .. } = standing.progress;
-        let made = pending + executing + successful + failed;
-        (before..made).for_each(|_| progress.advance());
-        before = made;
-        tokio::time::sleep(GLANCE).await;
-    }
-    Ok(None)
-}
-
-async fn look(bench: &Bench, connection: &mut Connection, id: &str) -> Result<Standing, Error> {
-    let step = "looking at the bulk operation";
-    let response = connection.call(step, &bench.target.get(&format!("{PATH}/{id}"))).await?;
-    match serde_json::from_slice(response.body) {
-        Ok(standing) if response.status == 200 => Ok(standing),
-        _ => Err(Error::status(step, response.status, response.body)),
-    }
 }
 
 /// In microseconds.
