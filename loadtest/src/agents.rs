@@ -21,6 +21,8 @@ use crate::target::Target;
 
 /// Pause after an answer without notifications, so that a server that holds nothing is not polled in a loop.
 const EMPTY_ANSWER_PAUSE: Duration = Duration::from_millis(50);
+/// Longest time an agent is away that lost its connection; what is queued meanwhile it must find.
+const AWAY: Duration = Duration::from_millis(500);
 /// Longest time until an agent drops its connection when none is to do so.
 const NEVER: Duration = Duration::from_secs(86_400);
 /// Time between two looks at what is not done yet.
@@ -174,6 +176,7 @@ async fn live(stage: &Stage, agent: &Agent, mut session: LongPolling) -> Error {
         // The old connection goes first: a device that lost its network does not know what was on the way.
         drop(session);
         stage.reconnects.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(up_to(AWAY)).await;
         match Box::pin(come_back(stage, agent)).await {
             Ok(anew) => session = anew,
             Err(error) => return error,
@@ -194,10 +197,7 @@ async fn come_back(stage: &Stage, agent: &Agent) -> Result<LongPolling, Error> {
 
 /// Carries out what notifications bring, until it is time to drop the connection.
 async fn serve(stage: &Stage, agent: &Agent, session: &mut LongPolling) -> Result<(), Error> {
-    let stays = stage
-        .manner
-        .stays
-        .map_or(NEVER, |mean| Duration::from_micros(random::below(2 * mean.as_micros().max(1) as u64)));
+    let stays = stage.manner.stays.map_or(NEVER, |mean| up_to(2 * mean));
     let leaves = tokio::time::sleep_until(Instant::now() + stays);
     tokio::pin!(leaves);
     loop {
@@ -242,4 +242,9 @@ async fn carry_out(
         }
     }
     Ok(())
+}
+
+/// A random time, at most so long.
+fn up_to(longest: Duration) -> Duration {
+    Duration::from_micros(random::below(longest.as_micros() as u64))
 }
