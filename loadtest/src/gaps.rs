@@ -44,6 +44,13 @@ impl Gaps {
         }
     }
 
+    /// How many gaps were shorter than half the ramp: what comes late must not be made up for by haste (K-11).
+    pub(crate) fn haste(&self, ramp: f64) -> Fact {
+        let half = ramp * 1e6 / 2.0;
+        let short = self.gaps().filter(|gap| (*gap as f64) < half).count();
+        Fact::told("gaps under half a ramp", short.to_string())
+    }
+
     /// How long the gaps were.
     pub(crate) fn delay(&self) -> Delay {
         Delay { kind: "gaps", latency: Latency::of(&histogram(self.gaps())) }
@@ -80,6 +87,12 @@ mod tests {
         assert_eq!(delay["latency"]["samples"], 3);
         assert_eq!(delay["latency"]["p50_ms"].as_f64().unwrap().round(), 10.0);
         assert_eq!(delay["latency"]["max_ms"].as_f64().unwrap().round(), 40.0);
+    }
+
+    #[test]
+    fn short_gaps_are_counted() {
+        assert_eq!(gaps().haste(0.02).found, "0");
+        assert_eq!(gaps().haste(0.021).found, "2");
     }
 
     #[test]

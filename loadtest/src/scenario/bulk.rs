@@ -40,7 +40,7 @@ pub(super) async fn run(bench: &Bench, settings: &Bulk) -> Result<Report, Error>
     let made = bulk_operation.operations().await?;
     let gaps = Gaps::of(made.iter().map(creation_time).collect::<Result<_, _>>()?);
     let mut facts = facts(&group.devices, &made, standing);
-    facts.push(gaps.fact(settings.ramp, settings.tolerance));
+    facts.extend([gaps.fact(settings.ramp, settings.tolerance), gaps.haste(settings.ramp)]);
     let mut delays = vec![gaps.delay()];
     if agents.is_some() {
         facts.extend(carried_out(&mut bulk_operation, &notes, &made, group.devices.len()).await?);
