@@ -64,11 +64,36 @@ struct Stage {
     events: mpsc::UnboundedSender<Event>,
 }
 
+/// What happens to a client.
 #[derive(Debug)]
-enum Event {
+pub(crate) enum Event {
+    /// It is subscribed and polls.
     Opened,
+    /// It could not be opened.
     NotOpened(Error),
+    /// It ended.
     Ended(Error),
+}
+
+/// Waits until so many clients are open.
+///
+/// # Errors
+/// The first client that could not be opened, or that they are not all open within ten minutes.
+pub(crate) async fn all_open(events: &mut mpsc::UnboundedReceiver<Event>, count: usize) -> Result<(), Error> {
+    let progress = Progress::count("opening polls", count);
+    let all_open = async {
+        for _ in 0..count {
+            match events.recv().await {
+                Some(Event::NotOpened(error) | Event::Ended(error)) => return Err(error),
+                Some(Event::Opened) => progress.advance(),
+                None => return Err(Error::Timeout("opening polls")),
+            }
+        }
+        Ok(())
+    };
+    tokio::time::timeout(OPENING_LIMIT, all_open).await.map_err(|_| Error::Timeout("opening polls"))??;
+    progress.finish();
+    Ok(())
 }
 
 /// All open clients; dropping it closes them.
@@ -98,34 +123,26 @@ impl Audience {
             reconnects: AtomicU64::new(0),
             events: sender,
         });
-        let progress = Progress::count("opening polls", seats.len());
         let mut clients = JoinSet::new();
         let count = seats.len();
         for seat in seats {
             clients.spawn(attend(Arc::clone(&stage), seat));
         }
-        let all_open = async {
-            for _ in 0..count {
-                match events.recv().await {
-                    Some(Event::NotOpened(error) | Event::Ended(error)) => return Err(error),
-                    Some(Event::Opened) => progress.advance(),
-                    None => return Err(Error::Timeout("opening polls")),
-                }
-            }
-            Ok(())
-        };
-        tokio::time::timeout(OPENING_LIMIT, all_open)
-            .await
-            .map_err(|_| Error::Timeout("opening polls"))??;
-        progress.finish();
+        all_open(&mut events, count).await?;
         Ok(Self { stage, events, _clients: clients })
     }
 
     /// Closes every client and tells what happened to them before.
     pub(crate) fn close(mut self) -> Mishaps {
-        let mut mishaps =
-            Mishaps { reconnects: self.stage.reconnects.load(Ordering::Relaxed), ..Mishaps::default() };
-        while let Ok(event) = self.events.try_recv() {
+        Mishaps::of(self.stage.reconnects.load(Ordering::Relaxed), &mut self.events)
+    }
+}
+
+impl Mishaps {
+    /// What is known now.
+    pub(crate) fn of(reconnects: u64, events: &mut mpsc::UnboundedReceiver<Event>) -> Self {
+        let mut mishaps = Self { reconnects, ..Self::default() };
+        while let Ok(event) = events.try_recv() {
             if let Event::Ended(error) = event {
                 mishaps.ended += 1;
                 mishaps.first_cause.get_or_insert_with(|| error.to_string());
@@ -150,7 +167,7 @@ async fn attend(stage: Arc<Stage>, seat: Seat) {
 async fn hold_polls(stage: &Stage, seat: &Seat) -> Result<(), Event> {
     let mut session = {
         let _permit = stage.permits.acquire().await;
-        let opening = Box::pin(LongPolling::open(&stage.target, &seat.channel));
+        let opening = Box::pin(LongPolling::open(&stage.target, bayeux::REALTIME, &seat.channel));
         opening.await.map_err(Event::NotOpened)?
     };
     stage.events.send(Event::Opened).ok();

@@ -1,12 +1,15 @@
 //! Bayeux messages as the generator sends them, and the little it reads of the replies.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use crate::error::Error;
 
-/// Path of the notification endpoint.
-pub(crate) const PATH: &str = "/notification/realtime";
+/// Where the channels of resources are, such as `/alarms/208`.
+pub(crate) const REALTIME: &str = "/notification/realtime";
+/// Where the channels of agents are, such as `/208`.
+pub(crate) const OPERATIONS: &str = "/notification/operations";
 
 /// Meta channels in use.
 pub(crate) const HANDSHAKE: &str = "/meta/handshake";
@@ -60,6 +63,25 @@ pub(crate) fn expect_success(channel: &'static str, answer: &[u8]) -> Result<(),
     successful_reply(channel, answer).map(drop)
 }
 
+/// The data of the notifications in the answer to a poll; an answer without any must at least be a successful connect
+/// reply.
+///
+/// # Errors
+/// The answer is something else.
+pub(crate) fn notifications<T: DeserializeOwned>(answer: &[u8]) -> Result<Vec<T>, Error> {
+    #[derive(Deserialize)]
+    struct Message<T> {
+        data: Option<T>,
+    }
+    let fault = |error: serde_json::Error| Error::Bayeux { channel: CONNECT, reason: error.to_string() };
+    let messages: Vec<Message<T>> = serde_json::from_slice(answer).map_err(fault)?;
+    let data: Vec<T> = messages.into_iter().filter_map(|message| message.data).collect();
+    if data.is_empty() {
+        expect_success(CONNECT, answer)?;
+    }
+    Ok(data)
+}
+
 fn successful_reply(channel: &'static str, answer: &[u8]) -> Result<Reply, Error> {
     let fault = |reason: String| Error::Bayeux { channel, reason };
     let replies: Vec<Reply> = serde_json::from_slice(answer).map_err(|error| fault(error.to_string()))?;
@@ -86,6 +108,16 @@ mod tests {
         let answer = br#"[{"channel":"/meta/connect","successful":false,"error":"402::Unknown client"}]"#;
         let error = expect_success(CONNECT, answer).unwrap_err();
         assert_eq!(error.to_string(), "/meta/connect: 402::Unknown client");
+    }
+
+    #[test]
+    fn notifications_are_told_from_the_reply_and_from_a_refusal() {
+        let told = br#"[{"channel":"/7","id":"1","data":4},{"channel":"/7","id":"2","data":5},{"channel":"/meta/connect","successful":true}]"#;
+        assert_eq!(notifications::<u8>(told).unwrap(), [4, 5]);
+        let none = br#" [{"channel":"/meta/connect","successful":true}]"#;
+        assert!(notifications::<u8>(none).unwrap().is_empty());
+        let refused = br#"[{"channel":"/meta/connect","successful":false,"error":"402::Unknown client"}]"#;
+        assert!(notifications::<u8>(refused).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::mark::{FRAGMENT, Mark};
+use crate::operations;
 
 /// Fragment of a measurement that holds its mark.
 const MARK: &str = "lt_Mark";
@@ -21,6 +22,8 @@ pub(crate) enum Kind {
     Event,
     /// One measurement: two fragments, six series.
     Measurement,
+    /// One operation; its source is the device that shall carry it out.
+    Operation,
     /// A measurementCollection of so many of them, stored as a whole or not at all.
     Measurements(u32),
 }
@@ -32,6 +35,7 @@ impl Kind {
             Self::Alarm => "/alarm/alarms",
             Self::Event => "/event/events",
             Self::Measurement | Self::Measurements(_) => "/measurement/measurements",
+            Self::Operation => operations::PATH,
         }
     }
 
@@ -51,6 +55,7 @@ impl Kind {
             Self::Alarm => alarm(&mut body, source, first, &text(now)),
             Self::Event => event(&mut body, source, first, &text(now)),
             Self::Measurement => measurement(&mut body, source, first, &text(now)),
+            Self::Operation => operation(&mut body, source, first),
             Self::Measurements(rows) => {
                 body.push_str(r#"{"measurements":["#);
                 for row in 0..rows {
@@ -88,6 +93,14 @@ fn event(body: &mut String, source: &str, mark: Mark, time: &str) {
         r#"{{"type":"loadtest","time":"{time}","text":"Sent by the load test","source":{{"id":"{source}"}},"loadtest_Place":{{"lat":52.5{},"lng":13.4{}}},"{FRAGMENT}":"{mark}"}}"#,
         mark.sequence % 10,
         mark.device % 10,
+    )
+    .ok();
+}
+
+fn operation(body: &mut String, device: &str, mark: Mark) {
+    write!(
+        body,
+        r#"{{"deviceId":"{device}","description":"Queued by the load test","plat_Restart":{{}},"{FRAGMENT}":"{mark}"}}"#
     )
     .ok();
 }
@@ -164,6 +177,13 @@ mod tests {
     fn event_carries_its_mark() {
         let (text, event) = body(Kind::Event);
         assert_eq!((&event["type"], &event["source"]["id"]), (&"loadtest".into(), &"208".into()));
+        assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
+    }
+
+    #[test]
+    fn operation_names_its_device_and_carries_its_mark() {
+        let (text, operation) = body(Kind::Operation);
+        assert_eq!(operation["deviceId"], "208");
         assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
     }
 

@@ -1,5 +1,6 @@
 //! What can be asked for on the command line.
 
+mod device_control;
 mod faults;
 mod notifications;
 mod volumes;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
 pub(crate) use self::faults::{Availability, Durability, Stop};
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
@@ -99,6 +101,14 @@ pub(crate) enum Scenario {
     Inventory(Inventory),
     /// Fills a database with a large inventory, by SQL
     InventoryFill(InventoryFill),
+    /// Agents hold polls and carry out operations that are posted at a fixed rate
+    Agents(Agents),
+    /// One bulk operation over a group: each device has one, and the ramp is kept
+    Bulk(Bulk),
+    /// One file registers many devices
+    Registration(Registration),
+    /// All devices of a fleet come back at once
+    Reconnect(Reconnect),
 }
 
 /// What is written.

@@ -33,8 +33,19 @@ pub(crate) struct Connection {
 pub(crate) struct Response<'a> {
     /// HTTP status code.
     pub(crate) status: u16,
+    /// Seconds after which the request may be sent again, where the answer says so.
+    pub(crate) retry_after: Option<u16>,
     /// Decoded body; may start with keep-alive spaces.
     pub(crate) body: &'a [u8],
+}
+
+/// How an answer begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// It is complete.
+    Whole,
+    /// 200, and the body is still to come: a poll that is held.
+    Held,
 }
 
 impl Connection {
@@ -60,7 +71,26 @@ impl Connection {
         while !self.parser.is_done() {
             poll_fn(|context| self.poll_read_some(context)).await?;
         }
-        Ok(Response { status: self.parser.status(), body: self.parser.body() })
+        Ok(Response {
+            status: self.parser.status(),
+            retry_after: self.parser.retry_after(),
+            body: self.parser.body(),
+        })
+    }
+
+    /// Waits for the head of the answer, which comes long before the body when a poll is held. Another answer than 200 is
+    /// awaited as a whole; [`Self::receive`] gives it.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    pub(crate) async fn beginning(&mut self) -> Result<Beginning, Error> {
+        while !self.parser.has_head() {
+            poll_fn(|context| self.poll_read_some(context)).await?;
+        }
+        if self.parser.status() == 200 && !self.parser.is_done() {
+            return Ok(Beginning::Held);
+        }
+        self.receive().await.map(|_| Beginning::Whole)
     }
 
     /// Sends a request and waits for its answer, at most a minute.
@@ -68,8 +98,21 @@ impl Connection {
     /// # Errors
     /// As [`Self::send`] and [`Self::receive`], within [`Error::During`]; [`Error::Timeout`].
     pub(crate) async fn call(&mut self, step: &'static str, request: &[u8]) -> Result<Response<'_>, Error> {
+        self.call_within(ANSWER_TIMEOUT, step, request).await
+    }
+
+    /// As [`Self::call`], for what may take longer.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    pub(crate) async fn call_within(
+        &mut self,
+        limit: Duration,
+        step: &'static str,
+        request: &[u8],
+    ) -> Result<Response<'_>, Error> {
         self.send(request).await.map_err(|error| error.during(step))?;
-        let answered = tokio::time::timeout(ANSWER_TIMEOUT, self.receive()).await;
+        let answered = tokio::time::timeout(limit, self.receive()).await;
         answered.map_err(|_| Error::Timeout(step))?.map_err(|error| error.during(step))
     }
 

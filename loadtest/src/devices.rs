@@ -15,8 +15,8 @@ const PATH: &str = "/inventory/managedObjects";
 const BODY: &str = r#"{"name":"Load test device","type":"loadtest_Device","plat_IsDevice":{}}"#;
 /// Connections that create and remove devices.
 const CONNECTIONS: usize = 32;
-/// How long the removal may take; what is left then stays.
-const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
+/// How long a removal may take; what is left then stays.
+const LIMIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Deserialize)]
 struct Created {
@@ -79,30 +79,40 @@ async fn create_some(
 }
 
 /// Removes the devices; returns how many could not be removed in five minutes.
-pub(crate) async fn remove(target: &Arc<Target>, ids: Vec<String>) -> usize {
-    let count = ids.len();
-    let progress = Arc::new(Progress::count("removing devices", count));
-    let ids = Arc::new(ids);
+pub(crate) async fn remove(target: &Arc<Target>, ids: &[String]) -> usize {
+    let requests = ids.iter().map(|id| target.delete(&format!("{PATH}/{id}"))).collect();
+    send_all(target, "removing devices", requests, 204).await
+}
+
+/// Sends requests over many connections, in any order; returns how many were not answered with the expected status in
+/// five minutes.
+pub(crate) async fn send_all(
+    target: &Arc<Target>,
+    phase: &'static str,
+    requests: Vec<Vec<u8>>,
+    expected: u16,
+) -> usize {
+    let count = requests.len();
+    let progress = Arc::new(Progress::count(phase, count));
+    let requests = Arc::new(requests);
     let cursor = Arc::new(AtomicUsize::new(0));
-    let removed = Arc::new(AtomicUsize::new(0));
+    let answered = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for _ in 0..CONNECTIONS.min(count) {
-        let (target, ids, progress) = (Arc::clone(target), Arc::clone(&ids), Arc::clone(&progress));
-        let (cursor, removed) = (Arc::clone(&cursor), Arc::clone(&removed));
+        let (target, requests, progress) = (Arc::clone(target), Arc::clone(&requests), Arc::clone(&progress));
+        let (cursor, answered) = (Arc::clone(&cursor), Arc::clone(&answered));
         workers.spawn(async move {
             let mut connection = target.connect().await?;
-            while let Some(id) = ids.get(cursor.fetch_add(1, Ordering::Relaxed)) {
-                let request = target.delete(&format!("{PATH}/{id}"));
-                let response = connection.call("removing a device", &request).await?;
-                if response.status == 204 {
-                    removed.fetch_add(1, Ordering::Relaxed);
+            while let Some(request) = requests.get(cursor.fetch_add(1, Ordering::Relaxed)) {
+                if connection.call(phase, request).await?.status == expected {
+                    answered.fetch_add(1, Ordering::Relaxed);
                 }
                 progress.advance();
             }
             Ok::<(), Error>(())
         });
     }
-    let all_removed = async { while workers.join_next().await.is_some() {} };
-    tokio::time::timeout(REMOVAL_LIMIT, all_removed).await.ok();
-    count - removed.load(Ordering::Relaxed)
+    let all_answered = async { while workers.join_next().await.is_some() {} };
+    tokio::time::timeout(LIMIT, all_answered).await.ok();
+    count - answered.load(Ordering::Relaxed)
 }

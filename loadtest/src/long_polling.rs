@@ -15,21 +15,27 @@ pub(crate) struct LongPolling {
 }
 
 impl LongPolling {
-    /// Shakes hands, subscribes and sends the first poll.
+    /// Shakes hands and subscribes at an endpoint, and sends the first poll.
     ///
     /// # Errors
     /// The server refuses a step or goes away.
-    pub(crate) async fn open(target: &Target, channel: &str) -> Result<Self, Error> {
+    pub(crate) async fn open(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
+        let mut session = Self::subscribe(target, endpoint, channel).await?;
+        session.poll_again().await?;
+        Ok(session)
+    }
+
+    /// Shakes hands and subscribes at an endpoint; no poll is sent yet.
+    ///
+    /// # Errors
+    /// The server refuses a step or goes away.
+    pub(crate) async fn subscribe(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
         let mut connection = target.connect().await?;
-        let answer =
-            call(&mut connection, target, bayeux::HANDSHAKE, &bayeux::handshake(CONNECTION_TYPE)).await?;
-        let client_id = bayeux::client_id(answer)?;
-        let answer =
-            call(&mut connection, target, bayeux::SUBSCRIBE, &bayeux::subscribe(&client_id, channel)).await?;
-        bayeux::expect_success(bayeux::SUBSCRIBE, answer)?;
-        let poll =
-            target.post(bayeux::PATH, &bayeux::connect(&client_id, CONNECTION_TYPE)).into_boxed_slice();
-        connection.send(&poll).await?;
+        let request = target.post(endpoint, &handshake());
+        let client_id = bayeux::client_id(call(&mut connection, bayeux::HANDSHAKE, &request).await?)?;
+        let request = target.post(endpoint, &bayeux::subscribe(&client_id, channel));
+        bayeux::expect_success(bayeux::SUBSCRIBE, call(&mut connection, bayeux::SUBSCRIBE, &request).await?)?;
+        let poll = target.post(endpoint, &connect(&client_id)).into_boxed_slice();
         Ok(Self { connection, poll })
     }
 
@@ -54,6 +60,11 @@ impl LongPolling {
         }
     }
 
+    /// The connection, for other requests while no poll is held.
+    pub(crate) fn between_polls(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
     /// Sends the next poll.
     ///
     /// # Errors
@@ -63,13 +74,22 @@ impl LongPolling {
     }
 }
 
+/// The first message of a session.
+pub(crate) fn handshake() -> String {
+    bayeux::handshake(CONNECTION_TYPE)
+}
+
+/// The message that is held.
+pub(crate) fn connect(client_id: &str) -> String {
+    bayeux::connect(client_id, CONNECTION_TYPE)
+}
+
 async fn call<'a>(
     connection: &'a mut Connection,
-    target: &Target,
     step: &'static str,
-    body: &str,
+    request: &[u8],
 ) -> Result<&'a [u8], Error> {
-    let response = connection.call(step, &target.post(bayeux::PATH, body)).await?;
+    let response = connection.call(step, request).await?;
     match response.status {
         200 => Ok(response.body),
         status => Err(Error::status(step, status, response.body)),

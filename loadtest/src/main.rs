@@ -2,11 +2,13 @@
 //! keeps a ledger of everything it posted, and of every notification that came back or every row that is found again.
 //!
 //! Reading order: [`cli`] (what can be asked), [`scenario`] (what each subcommand does), [`body`] and [`poster`] (what
-//! is posted, and how), [`audience`] (the clients that hold polls), [`run`] and [`ledger`] (what is counted),
-//! [`read_back`] (what is found again), [`report`] (what is printed).
+//! is posted, and how), [`audience`] (the clients that hold polls), [`agents`] (those that carry out operations), [`run`],
+//! [`ledger`] and [`operation_ledger`] (what is counted), [`read_back`] (what is found again), [`report`] (what is
+//! printed).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
+mod agents;
 mod audience;
 mod bayeux;
 mod body;
@@ -15,12 +17,17 @@ mod connection;
 mod data;
 mod devices;
 mod error;
+mod fleet_registration;
+mod gaps;
 mod inventory;
 mod ledger;
 mod long_polling;
 mod mark;
+mod operation_ledger;
+mod operations;
 mod poster;
 mod progress;
+mod random;
 mod read_back;
 mod report;
 mod response;

@@ -55,6 +55,18 @@ impl Mark {
         Some(Self { run, device, sequence: number as u32, due: 0 })
     }
 
+    /// Reads the text of a mark.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(4, '-');
+        let mark = Self {
+            run: parts.next()?.parse().ok()?,
+            device: parts.next()?.parse().ok()?,
+            sequence: parts.next()?.parse().ok()?,
+            due: parts.next()?.parse().ok()?,
+        };
+        Some(mark)
+    }
+
     /// All marks in a JSON text, in order; whatever else the text holds is skipped.
     pub(crate) fn scan(text: &[u8]) -> impl Iterator<Item = Self> + '_ {
         let starts = memmem::find_iter(text, FRAGMENT);
@@ -96,6 +108,15 @@ mod tests {
             r#"[{{"data":{{"{FRAGMENT}":"{first}","x":1}}}},{{"{FRAGMENT}" : "{second}"}},{{"channel":"/meta/connect"}}]"#
         );
         assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [first, second]);
+    }
+
+    #[test]
+    fn text_of_a_mark_is_read_back() {
+        let mark = Mark { run: 4_000_000_000, device: 9999, sequence: 0, due: 30_000_000 };
+        assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+        for text in ["", "1-2-3", "1-2-3-4-5", "1-2-x-4", "-1-2-3-4"] {
+            assert_eq!(Mark::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -17,7 +17,8 @@ use crate::target::Target;
 
 /// Connections that read.
 const CONNECTIONS: usize = 8;
-const PAGE_SIZE: u32 = 2000;
+/// The largest page a server gives.
+pub(crate) const PAGE_SIZE: u32 = 2000;
 
 /// What is read of a page of a collection: the link, and the marks that are no texts.
 #[derive(Debug, Deserialize)]
@@ -85,17 +86,34 @@ async fn read_all(
     id: &str,
     marks: &mut Vec<Mark>,
 ) -> Result<(), Error> {
+    let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
+    each_page(target, connection, first, |body| {
+        marks.extend(Mark::scan(body));
+        marks.extend(Page::read(body)?.measurements.iter().filter_map(Marked::mark));
+        Ok(())
+    })
+    .await
+}
+
+/// Reads a collection from its first page on by the links `next`, and hands over the body of each page.
+///
+/// # Errors
+/// A page was not answered 200, or is not taken.
+pub(crate) async fn each_page(
+    target: &Target,
+    connection: &mut Connection,
+    first: String,
+    mut take: impl FnMut(&[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
     let step = "reading back";
-    let mut link = Some(format!("{path}?source={id}&pageSize={PAGE_SIZE}"));
+    let mut link = Some(first);
     while let Some(path) = link {
         let response = connection.call(step, &target.get(&path)).await?;
         if response.status != 200 {
             return Err(Error::status(step, response.status, response.body));
         }
-        let page = Page::read(response.body)?;
-        marks.extend(Mark::scan(response.body));
-        marks.extend(page.measurements.iter().filter_map(Marked::mark));
-        link = page.next;
+        take(response.body)?;
+        link = Page::read(response.body)?.next;
     }
     Ok(())
 }

@@ -49,13 +49,14 @@ pub(crate) struct ResponseParser {
     state: State,
     head: Vec<u8>,
     status: u16,
+    retry_after: Option<u16>,
     body: Vec<u8>,
 }
 
 impl ResponseParser {
     /// A parser that waits for the first answer; owns no memory until bytes come.
     pub(crate) fn new() -> Self {
-        Self { state: State::Head, head: Vec::new(), status: 0, body: Vec::new() }
+        Self { state: State::Head, head: Vec::new(), status: 0, retry_after: None, body: Vec::new() }
     }
 
     /// Forgets the finished answer and waits for the next one.
@@ -73,9 +74,19 @@ impl ResponseParser {
         self.state == State::Done
     }
 
+    /// Whether the head is complete; of a held poll the body may follow long after.
+    pub(crate) fn has_head(&self) -> bool {
+        self.state != State::Head
+    }
+
     /// Status code of the answer; 0 before its head is complete.
     pub(crate) fn status(&self) -> u16 {
         self.status
+    }
+
+    /// After how many seconds the request may be sent again, where the answer says so.
+    pub(crate) fn retry_after(&self) -> Option<u16> {
+        self.retry_after
     }
 
     /// The body decoded so far.
@@ -124,7 +135,7 @@ impl ResponseParser {
 
     fn start_body(&mut self, head: &[u8]) -> Result<(), ParseError> {
         let framing = Framing::read(head)?;
-        self.status = framing.status;
+        (self.status, self.retry_after) = (framing.status, framing.retry_after);
         self.state = match framing {
             Framing { status: 100..=199, .. } => State::Head,
             Framing { status: 204 | 304, .. } => State::Done,
@@ -177,9 +188,10 @@ fn after_size_line(size: usize) -> State {
     if size == 0 { State::Trailer { line: 0 } } else { State::ChunkData { left: size } }
 }
 
-/// What the head says about the body.
+/// What the head says about the body, and about sending the request again.
 struct Framing {
     status: u16,
+    retry_after: Option<u16>,
     length: Option<usize>,
     is_chunked: bool,
 }
@@ -190,6 +202,7 @@ impl Framing {
         let code = code.and_then(|rest| rest.get(..3)).ok_or(ParseError::StatusLine)?;
         let mut framing = Self {
             status: decimal(code).ok_or(ParseError::StatusLine)? as u16,
+            retry_after: None,
             length: None,
             is_chunked: false,
         };
@@ -200,6 +213,8 @@ impl Framing {
                 framing.length = Some(decimal(value).ok_or(ParseError::Length)?);
             } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
                 framing.is_chunked = value.to_ascii_lowercase().ends_with(b"chunked");
+            } else if name.eq_ignore_ascii_case(b"retry-after") {
+                framing.retry_after = decimal(value).and_then(|seconds| u16::try_from(seconds).ok());
             }
         }
         Ok(framing)
@@ -270,6 +285,19 @@ mod tests {
     fn interim_answer_is_skipped() {
         let both = [b"HTTP/1.1 100 Continue\r\n\r\n", SIZED].concat();
         assert_eq!(parse(&[&both]).unwrap().0, 201);
+    }
+
+    #[test]
+    fn head_is_told_before_the_body_and_says_when_to_ask_again() {
+        let mut parser = ResponseParser::new();
+        parser.feed(b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 2\r\n").unwrap();
+        assert!(!parser.has_head());
+        parser.feed(b"Transfer-Encoding: chunked\r\n\r\n").unwrap();
+        assert_eq!((parser.has_head(), parser.is_done(), parser.retry_after()), (true, false, Some(2)));
+        parser.feed(b"0\r\n\r\n").unwrap();
+        parser.reset();
+        parser.feed(SIZED).unwrap();
+        assert_eq!((parser.status(), parser.retry_after()), (201, None));
     }
 
     #[test]

@@ -35,6 +35,13 @@ pub(crate) fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST_LATENCY, 3).expect("the bounds are constants the crate accepts")
 }
 
+/// The histogram of these times in microseconds.
+pub(crate) fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
+    let mut histogram = latency_histogram();
+    times.for_each(|time| histogram.saturating_record(time));
+    histogram
+}
+
 impl Run {
     /// A run over `devices` devices that starts now and measures nothing until [`Self::measure_from`].
     pub(crate) fn new(devices: usize) -> Self {
@@ -68,6 +75,11 @@ impl Run {
         self.observed().measured_from = micros;
     }
 
+    /// From when on alarms count in the figures, in microseconds of the run.
+    pub(crate) fn measured_from(&self) -> u64 {
+        self.observed().measured_from
+    }
+
     /// Registers a receiver.
     pub(crate) fn add_receiver(&self, watch: Watch) -> ReceiverId {
         self.observed().ledger.add_receiver(watch)
@@ -77,6 +89,11 @@ impl Run {
     pub(crate) fn post(&self, device: u32, rows: u32, due: u64) -> Mark {
         let sequence = self.observed().ledger.post_rows(device, rows);
         Mark { run: self.id, device, sequence, due }
+    }
+
+    /// Whether a mark was made in this run.
+    pub(crate) fn is_own(&self, mark: Mark) -> bool {
+        mark.run == self.id
     }
 
     /// Notes the answer to a post, given the mark of its first row.
@@ -89,7 +106,7 @@ impl Run {
 
     /// Notes everything that was found of a device when it was read back; lists may be in any order.
     pub(crate) fn found(&self, receiver: ReceiverId, device: u32, mut marks: Vec<Mark>) {
-        marks.retain(|mark| mark.run == self.id);
+        marks.retain(|mark| self.is_own(*mark));
         marks.sort_unstable_by_key(|mark| (mark.device != device, mark.sequence));
         let mut observed = self.observed();
         for mark in marks {
@@ -104,7 +121,7 @@ impl Run {
         let mut count = 0;
         let now = self.now();
         let mut observed = self.observed();
-        for mark in Mark::scan(batch).filter(|mark| mark.run == self.id) {
+        for mark in Mark::scan(batch).filter(|mark| self.is_own(*mark)) {
             count += 1;
             observed.ledger.deliver(receiver, mark.device, mark.sequence);
             if mark.due >= observed.measured_from {

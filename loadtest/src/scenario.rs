@@ -1,7 +1,9 @@
 //! The scenarios, and the frame they share: devices, memory readings, CPU readings, the report.
 
+mod agents;
 mod alarms;
 mod availability;
+mod bulk;
 mod closed_loop;
 mod data;
 mod data_fill;
@@ -13,6 +15,9 @@ mod inventory;
 mod inventory_fill;
 mod measurements;
 mod open_loop;
+mod ordered;
+mod reconnect;
+mod registration;
 mod sampling;
 mod series;
 mod series_fill;
@@ -25,6 +30,7 @@ use serde::Serialize;
 use crate::cli::{self, Arguments, Common};
 use crate::devices;
 use crate::error::Error;
+use crate::fleet_registration::Fleet;
 use crate::progress::Progress;
 use crate::report::{Cpu, Report};
 use crate::run::Run;
@@ -54,6 +60,10 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
+        cli::Scenario::Agents(settings) => Box::pin(agents::run(&bench, settings)).await,
+        cli::Scenario::Bulk(settings) => Box::pin(bulk::run(&bench, settings)).await,
+        cli::Scenario::Registration(settings) => Box::pin(registration::run(&bench, settings)).await,
+        cli::Scenario::Reconnect(settings) => Box::pin(reconnect::run(&bench, settings)).await,
     }
 }
 
@@ -108,7 +118,12 @@ impl Bench {
 
     /// Removes the devices unless they are to stay; returns how many are left against the wish.
     async fn remove_devices(&self, ids: Vec<String>) -> usize {
-        if self.common.keep { 0 } else { devices::remove(&self.target, ids).await }
+        if self.common.keep { 0 } else { devices::remove(&self.target, &ids).await }
+    }
+
+    /// Removes the devices of a fleet and their users unless they are to stay; returns how many are left against the wish.
+    async fn remove_fleet(&self, fleet: &Fleet, ids: &[String]) -> usize {
+        if self.common.keep { 0 } else { fleet.remove(&self.target, ids).await }
     }
 
     fn open_window(&self) -> Window {

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::Deserialize;
 use tokio::net::{TcpSocket, TcpStream};
 
 use crate::connection::Connection;
@@ -18,6 +20,10 @@ use crate::error::Error;
 const CONNECTIONS_PER_SOURCE: u32 = 20_000;
 /// Asks for an answer with a body.
 const ACCEPT: &str = "Accept: application/json\r\n";
+/// Type of a body of JSON.
+const JSON: &str = "application/json";
+/// What parts of a form are told apart by.
+const BOUNDARY: &str = "loadtest-f2b1c9d47a";
 /// How long one TCP connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -37,7 +43,7 @@ pub(crate) struct Target {
     authority: String,
     authorization: String,
     post_headers: String,
-    opened: AtomicU32,
+    opened: Arc<AtomicU32>,
 }
 
 impl Target {
@@ -65,7 +71,7 @@ impl Target {
             authority: authority.to_owned(),
             authorization: basic(user, password),
             post_headers: ACCEPT.to_owned(),
-            opened: AtomicU32::new(0),
+            opened: Arc::default(),
         })
     }
 
@@ -75,14 +81,32 @@ impl Target {
         self
     }
 
-    /// The same server, spoken to by another user.
+    /// The same server, spoken to by another user; the source addresses are shared out among all users.
     pub(crate) fn with_user(&self, user: &str, password: &str) -> Self {
         Self {
             address: self.address,
             authority: self.authority.clone(),
             authorization: basic(user, password),
             post_headers: self.post_headers.clone(),
-            opened: AtomicU32::new(0),
+            opened: Arc::clone(&self.opened),
+        }
+    }
+
+    /// Id of the tenant that the user belongs to.
+    ///
+    /// # Errors
+    /// The server does not tell.
+    pub(crate) async fn tenant(&self) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Tenant {
+            name: String,
+        }
+        let step = "asking for the tenant";
+        let mut connection = self.connect().await?;
+        let response = connection.call(step, &self.get("/tenant/currentTenant")).await?;
+        match serde_json::from_slice::<Tenant>(response.body) {
+            Ok(tenant) if response.status == 200 => Ok(tenant.name),
+            _ => Err(Error::status(step, response.status, response.body)),
         }
     }
 
@@ -146,23 +170,37 @@ impl Target {
 
     /// A complete POST request with a JSON body; asks for JSON back.
     pub(crate) fn post(&self, path: &str, body: &str) -> Vec<u8> {
-        self.request("POST", ACCEPT, path, body)
+        self.request("POST", ACCEPT, path, JSON, body)
     }
 
     /// A complete POST request with a JSON body and these complete header lines.
     pub(crate) fn post_with(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
-        self.request("POST", headers, path, body)
+        self.request("POST", headers, path, JSON, body)
+    }
+
+    /// A complete POST request with a file as the only part of a form; asks for JSON back.
+    pub(crate) fn post_file(&self, path: &str, part: &str, file: &str) -> Vec<u8> {
+        let body = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{part}\"; filename=\"{part}.csv\"\r\n\
+             Content-Type: text/csv\r\n\r\n{file}\r\n--{BOUNDARY}--\r\n"
+        );
+        self.request("POST", ACCEPT, path, &format!("multipart/form-data; boundary={BOUNDARY}"), &body)
     }
 
     /// A complete PUT request with a JSON body; asks for JSON back.
     pub(crate) fn put(&self, path: &str, body: &str) -> Vec<u8> {
-        self.request("PUT", ACCEPT, path, body)
+        self.request("PUT", ACCEPT, path, JSON, body)
     }
 
-    fn request(&self, method: &str, headers: &str, path: &str, body: &str) -> Vec<u8> {
+    /// A complete PUT request with a JSON body; asks for an answer without a body.
+    pub(crate) fn put_quietly(&self, path: &str, body: &str) -> Vec<u8> {
+        self.request("PUT", "", path, JSON, body)
+    }
+
+    fn request(&self, method: &str, headers: &str, path: &str, content_type: &str, body: &str) -> Vec<u8> {
         format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\
-             {headers}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+             {headers}Content-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
             self.authority,
             self.authorization,
             body.len()
@@ -235,10 +273,29 @@ mod tests {
     }
 
     #[test]
-    fn source_address_changes_before_its_ports_run_out() {
+    fn source_address_changes_before_its_ports_run_out_whoever_uses_them() {
         let target = resolve("http://127.0.0.1:8080", Reach::Loopback).unwrap();
+        let other = target.with_user("other", "secret");
         target.opened.store(CONNECTIONS_PER_SOURCE - 1, Ordering::Relaxed);
-        let sources: Vec<_> = (0..2).map(|_| target.next_source().unwrap().to_string()).collect();
+        let sources = [target, other].map(|target| target.next_source().unwrap().to_string());
         assert_eq!(sources, ["127.0.0.1", "127.0.0.2"]);
+    }
+
+    #[test]
+    fn file_travels_as_a_part_of_a_form() {
+        let target = resolve("http://127.0.0.1:8080", Reach::Loopback).unwrap();
+        let request = String::from_utf8(target.post_file("/x", "file", "ID\n1\n")).unwrap();
+        let (head, body) = request.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.contains(&format!("Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n")),
+            "{head}"
+        );
+        assert!(head.ends_with(&format!("Content-Length: {}", body.len())), "{head}");
+        let (opened, rest) = body.split_once("\r\n\r\n").unwrap();
+        assert!(
+            opened.starts_with(&format!("--{BOUNDARY}\r\n")) && opened.contains("name=\"file\""),
+            "{opened}"
+        );
+        assert_eq!(rest, format!("ID\n1\n\r\n--{BOUNDARY}--\r\n"));
     }
 }

@@ -1,10 +1,8 @@
 //! Who was heard when, and which unavailability alarms came and went. Pure data; no clock, no I/O. Times are microseconds
 //! of the run.
 
-use hdrhistogram::Histogram;
-
 use crate::report::{Delay, Fact, Latency};
-use crate::run::latency_histogram;
+use crate::run::histogram;
 
 /// One device under watch.
 #[derive(Debug, Default, Clone)]
@@ -99,12 +97,6 @@ impl Vigil {
             Delay { kind: "message to cleared", latency: Latency::of(&histogram(clearings)) },
         ]
     }
-}
-
-fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
-    let mut histogram = latency_histogram();
-    times.for_each(|time| histogram.saturating_record(time));
-    histogram
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ impl WebSocket {
 }
 
 async fn upgrade(target: &Target) -> Result<WebSocketStream<TcpStream>, Error> {
-    let address = format!("ws://{}{}", target.authority(), bayeux::PATH);
+    let address = format!("ws://{}{}", target.authority(), bayeux::REALTIME);
     let uri = address.parse().map_err(|error| Error::Refused(format!("{address}: {error}")))?;
     let request = ClientRequestBuilder::new(uri).with_header("Authorization", target.authorization());
     let upgrading = tokio_tungstenite::client_async(request, target.open_stream().await?);

@@ -34,6 +34,11 @@ impl Latency {
 }
 
 impl Latency {
+    /// Whether nothing was measured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.samples == 0
+    }
+
     /// Whether 99 of 100 took no longer.
     pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
         self.p99_ms <= f64::from(milliseconds)

@@ -67,6 +67,11 @@ impl Fact {
         Self { what, found: found.to_string(), expected: expected.to_string(), holds }
     }
 
+    /// Something that may have any value.
+    pub(crate) fn told(what: &'static str, found: String) -> Self {
+        Self { what, found, expected: "any".to_owned(), holds: true }
+    }
+
     pub(super) fn row(&self) -> String {
         match self.holds {
             true => self.found.clone(),

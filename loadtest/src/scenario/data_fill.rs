@@ -118,6 +118,7 @@ fn table(kind: Kind) -> &'static str {
         Kind::Alarm => "alarms",
         Kind::Event => "events",
         Kind::Measurement | Kind::Measurements(_) => "measurements",
+        Kind::Operation => "operations",
     }
 }
 

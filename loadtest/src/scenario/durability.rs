@@ -2,7 +2,6 @@
 //! by an immediate stop of its PostgreSQL. Started again, it must hold everything it answered 2xx exactly once, everything
 //! it did not answer at most once, and each collection as a whole or not at all.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +17,7 @@ use crate::devices;
 use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
 use crate::poster::{Answers, Poster};
+use crate::random;
 use crate::read_back::read_back;
 use crate::report::{Report, Round};
 use crate::run::Run;
@@ -197,9 +197,8 @@ fn kind(kinds: &[Written], index: u64) -> Kind {
 
 /// Between a second and so many, to the microsecond.
 fn random_moment(latest: Duration) -> Duration {
-    let random = RandomState::new().build_hasher().finish();
-    let span = latest.saturating_sub(EARLIEST_END).as_micros().max(1) as u64;
-    EARLIEST_END + Duration::from_micros(random % span)
+    let span = latest.saturating_sub(EARLIEST_END).as_micros() as u64;
+    EARLIEST_END + Duration::from_micros(random::below(span))
 }
 
 #[cfg(test)]

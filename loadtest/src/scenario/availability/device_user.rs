@@ -1,11 +1,11 @@
 //! The user that owns the devices: only messages of a user whose name starts with `device_` are heartbeats.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::Error;
+use crate::random;
 use crate::target::Target;
 
 const NAME: &str = "device_loadtest";
@@ -25,15 +25,12 @@ impl DeviceUser {
     /// # Errors
     /// The user of the run may not create users.
     pub(super) async fn create(admin: &Arc<Target>) -> Result<Self, Error> {
+        let tenant = admin.tenant().await?;
         let mut connection = admin.connect().await?;
-        let step = "asking for the tenant";
-        let response = connection.call(step, &admin.get("/tenant/currentTenant")).await?;
-        let tenant: Value = serde_json::from_slice(response.body).unwrap_or_default();
-        let tenant =
-            tenant["name"].as_str().ok_or_else(|| Error::status(step, response.status, response.body))?;
         let (users, path) = (format!("/user/{tenant}/users"), format!("/user/{tenant}/users/{NAME}"));
         let user = format!("{tenant}/{NAME}");
-        let password = password();
+        // So many that nobody guesses it, and nobody needs to know it.
+        let password = random::text(32);
 
         let step = "creating the device user";
         let body = json!({"userName": NAME, "password": password}).to_string();
@@ -71,10 +68,4 @@ impl DeviceUser {
             status => Err(Error::status(step, status, response.body)),
         }
     }
-}
-
-/// 32 characters that nobody needs to know.
-fn password() -> String {
-    let random = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", random(), random())
 }

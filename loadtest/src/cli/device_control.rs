@@ -1,0 +1,102 @@
+//! Scenarios in which devices are registered and told what to do.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+/// Settings of `agents`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Agents {
+    /// Agents; each holds a long poll with credentials of its own
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) agents: u32,
+    /// Operations posted per second, on a fixed schedule whatever the server does
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) rate: u32,
+    /// Seconds of measured posting
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of posting before, in the ledger but not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+    /// Connections that post
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) posters: u32,
+    /// Agents per second that drop their connection, at random, and come back with a new session
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) churn: Option<u32>,
+    /// Milliseconds that 99 of 100 round trips must not exceed [default: no matter]
+    #[arg(long)]
+    pub(crate) limit: Option<u32>,
+}
+
+/// Settings of `bulk`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Bulk {
+    /// Devices of the group
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(crate) devices: u32,
+    /// How many of them are agents; the others are children of these [default: all]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) agents: Option<u32>,
+    /// Seconds between two operations
+    #[arg(long, default_value_t = 0.01, value_parser = ramp)]
+    pub(crate) ramp: f64,
+    /// Per cent by which the whole may take longer or shorter than the ramp says
+    #[arg(long, default_value_t = 2.0)]
+    pub(crate) tolerance: f64,
+    /// The agents hold polls meanwhile and carry out what they are told
+    #[arg(long)]
+    pub(crate) hold_polls: bool,
+}
+
+/// Settings of `registration`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Registration {
+    /// Rows of the file
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) rows: u32,
+    /// How many of the devices shake hands afterwards, evenly spread
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) sample: u32,
+    /// Rows per second that there must be at least [default: no matter]
+    #[arg(long)]
+    pub(crate) at_least: Option<u32>,
+}
+
+/// Settings of `reconnect`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Reconnect {
+    /// Devices that all come at once, each with credentials of its own
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Seconds within which all must hold their polls
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(crate) within: u64,
+    /// Shell command that starts the server in the foreground, at the address of --url; it is started, and again after the
+    /// registration [default: the server runs]
+    #[arg(long)]
+    pub(crate) server_command: Option<String>,
+    /// File the output of that server is appended to
+    #[arg(long, default_value = "reconnect-server.log")]
+    pub(crate) server_log: PathBuf,
+}
+
+fn ramp(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| (0.0001..=60.0).contains(seconds));
+    seconds.ok_or_else(|| "seconds from 0.0001 to 60".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ramp_is_a_time_between_two_operations() {
+        assert_eq!(ramp("0.01"), Ok(0.01));
+        for text in ["", "0", "-1", "61", "x", "inf", "NaN"] {
+            assert!(ramp(text).is_err(), "{text}");
+        }
+    }
+}

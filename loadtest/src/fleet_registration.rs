@@ -1,0 +1,248 @@
+//! A fleet that is registered by one CSV file: devices with users of their own (document 2, bulk CSV; N-10 to N-17).
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+
+use crate::devices;
+use crate::error::Error;
+use crate::random;
+use crate::read_back::{PAGE_SIZE, each_page};
+use crate::target::Target;
+
+const PATH: &str = "/devicecontrol/bulkNewDeviceRequests";
+/// Name of the form's part that holds the file.
+const PART: &str = "file";
+/// How long the server may work on a file.
+const UPLOAD_LIMIT: Duration = Duration::from_secs(1800);
+/// Characters of a password; as many as the server itself gives (N-08).
+const PASSWORD_LENGTH: usize = 20;
+/// Failures that are told in words.
+const EXAMPLES: usize = 3;
+
+/// What the rows of the file say beside identity and password.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    /// How many devices.
+    pub(crate) devices: usize,
+    /// How many of them, the first ones, are agents.
+    pub(crate) agents: usize,
+    /// Name of the group they are all put in.
+    pub(crate) group: Option<&'a str>,
+}
+
+/// Devices of one run, each with an identity and a password of its own.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    /// Told by no other run.
+    type_: String,
+    tenant: String,
+    passwords: Vec<String>,
+}
+
+/// What the server made of the file.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    /// From the first byte sent to the last byte of the answer.
+    pub(crate) took: Duration,
+    /// The counts.
+    pub(crate) result: UploadResult,
+}
+
+/// The answer (document 2, Bulk registration result).
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UploadResult {
+    /// Rows without the header.
+    pub(crate) number_of_all: usize,
+    /// New devices.
+    pub(crate) number_of_created: usize,
+    /// Rows that failed.
+    pub(crate) number_of_failed: usize,
+    /// New devices, and those that got another password.
+    pub(crate) number_of_successful: usize,
+    #[serde(default)]
+    failed_creation_list: Vec<Failure>,
+}
+
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Failure {
+    failure_reason: Option<String>,
+}
+
+impl UploadResult {
+    /// The first reasons why rows failed.
+    pub(crate) fn reasons(&self) -> String {
+        let reasons =
+            self.failed_creation_list.iter().filter_map(|failure| failure.failure_reason.as_deref());
+        reasons.take(EXAMPLES).collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Fleet {
+    /// So many devices of the tenant of the target's user; nothing is registered yet.
+    ///
+    /// # Errors
+    /// The server does not tell the tenant.
+    pub(crate) async fn new(target: &Target, devices: usize) -> Result<Self, Error> {
+        let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Self {
+            type_: format!("loadtest_{}", clock.as_millis()),
+            tenant: target.tenant().await?,
+            passwords: (0..devices).map(|_| random::text(PASSWORD_LENGTH)).collect(),
+        })
+    }
+
+    /// Registers the devices of a run.
+    ///
+    /// # Errors
+    /// Not every row made a device.
+    pub(crate) async fn register(target: &Target, rows: Rows<'_>) -> Result<Self, Error> {
+        let fleet = Self::new(target, rows.devices).await?;
+        let Upload { result, .. } = fleet.upload(target, rows).await?;
+        match result.number_of_created == rows.devices {
+            true => Ok(fleet),
+            false => Err(Error::Refused(format!(
+                "registering devices: {} of {} made: {}",
+                result.number_of_created,
+                rows.devices,
+                result.reasons()
+            ))),
+        }
+    }
+
+    /// Sends the file.
+    ///
+    /// # Errors
+    /// It was not answered 201.
+    pub(crate) async fn upload(&self, target: &Target, rows: Rows<'_>) -> Result<Upload, Error> {
+        let step = "registering devices";
+        let request = target.post_file(PATH, PART, &self.file(rows));
+        let mut connection = target.connect().await?;
+        let sent = Instant::now();
+        let response = connection.call_within(UPLOAD_LIMIT, step, &request).await?;
+        let took = sent.elapsed();
+        match serde_json::from_slice(response.body) {
+            Ok(result) if response.status == 201 => Ok(Upload { took, result }),
+            _ => Err(Error::status(step, response.status, response.body)),
+        }
+    }
+
+    /// How many devices it has.
+    pub(crate) fn len(&self) -> usize {
+        self.passwords.len()
+    }
+
+    fn file(&self, rows: Rows<'_>) -> String {
+        let mut file = String::with_capacity(100 * self.passwords.len());
+        file.push_str("ID;CREDENTIALS;TYPE;NAME");
+        // A column for none of them would be one more to read in each row.
+        if rows.agents > 0 {
+            file.push_str(";com_platform_model_Agent");
+        }
+        file.push_str(if rows.group.is_some() { ";PATH\n" } else { "\n" });
+        for (device, password) in self.passwords.iter().enumerate() {
+            let serial = self.serial(device);
+            write!(file, "{serial};{password};{};{serial}", self.type_).ok();
+            if rows.agents > 0 {
+                file.push_str(if device < rows.agents { ";1" } else { ";" });
+            }
+            if let Some(group) = rows.group {
+                write!(file, ";{group}").ok();
+            }
+            file.push('\n');
+        }
+        file
+    }
+
+    /// External id of a device, and its name.
+    pub(crate) fn serial(&self, device: usize) -> String {
+        format!("{}-{device}", self.type_)
+    }
+
+    /// The server, spoken to by a device.
+    pub(crate) fn target(&self, admin: &Target, device: usize) -> Target {
+        admin.with_user(&format!("{}/{}", self.tenant, self.user(device)), &self.passwords[device])
+    }
+
+    fn user(&self, device: usize) -> String {
+        format!("device_{}", self.serial(device))
+    }
+
+    /// The managed objects of the devices, by their order.
+    ///
+    /// # Errors
+    /// The inventory does not hold each of them.
+    pub(crate) async fn ids(&self, target: &Target) -> Result<Vec<String>, Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Page {
+            managed_objects: Vec<Object>,
+        }
+        #[derive(Deserialize)]
+        struct Object {
+            id: String,
+            name: String,
+        }
+        let mut connection = target.connect().await?;
+        let first = format!("/inventory/managedObjects?type={}&pageSize={PAGE_SIZE}", self.type_);
+        let mut ids = HashMap::with_capacity(self.passwords.len());
+        each_page(target, &mut connection, first, |body| {
+            let page: Page = serde_json::from_slice(body).map_err(std::io::Error::from)?;
+            ids.extend(page.managed_objects.into_iter().map(|object| (object.name, object.id)));
+            Ok(())
+        })
+        .await?;
+        let missing = |serial: String| Error::Refused(format!("no device {serial} in the inventory"));
+        (0..self.passwords.len())
+            .map(|device| self.serial(device))
+            .map(|serial| ids.remove(&serial).ok_or_else(|| missing(serial)))
+            .collect()
+    }
+
+    /// Removes the devices with these ids, and their users; returns how many of either are left.
+    pub(crate) async fn remove(&self, target: &Arc<Target>, ids: &[String]) -> usize {
+        let left = devices::remove(target, ids).await;
+        let user = |device| format!("/user/{}/users/{}", self.tenant, self.user(device));
+        let requests = (0..self.passwords.len()).map(|device| target.delete(&user(device))).collect();
+        left + devices::send_all(target, "removing their users", requests, 204).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet() -> Fleet {
+        let passwords = ["a".repeat(20), "b".repeat(20)].into();
+        Fleet { type_: "loadtest_7".into(), tenant: "main".into(), passwords }
+    }
+
+    #[test]
+    fn file_has_the_columns_that_were_asked_for_and_a_row_for_each_device() {
+        let rows = Rows { devices: 2, agents: 1, group: Some("hall 1") };
+        assert_eq!(
+            fleet().file(rows),
+            "ID;CREDENTIALS;TYPE;NAME;com_platform_model_Agent;PATH\n\
+             loadtest_7-0;aaaaaaaaaaaaaaaaaaaa;loadtest_7;loadtest_7-0;1;hall 1\n\
+             loadtest_7-1;bbbbbbbbbbbbbbbbbbbb;loadtest_7;loadtest_7-1;;hall 1\n"
+        );
+        let file = fleet().file(Rows { devices: 2, agents: 0, group: None });
+        assert!(file.starts_with("ID;CREDENTIALS;TYPE;NAME\nloadtest_7-0;"), "{file}");
+        assert!(file.lines().all(|line| line.split(';').count() == 4), "{file}");
+    }
+
+    #[test]
+    fn counts_and_reasons_are_read() {
+        let text = r#"{"numberOfAll":3,"numberOfCreated":1,"numberOfFailed":1,"numberOfSuccessful":2,
+            "credentialUpdatedList":[{"bulkNewDeviceStatus":"CREDENTIAL_UPDATED","deviceId":"x"}],
+            "failedCreationList":[{"bulkNewDeviceStatus":"FAILED","failureReason":"empty ID","line":"..."}]}"#;
+        let result: UploadResult = serde_json::from_str(text).unwrap();
+        assert_eq!((result.number_of_all, result.number_of_successful), (3, 2));
+        assert_eq!(result.reasons(), "empty ID");
+    }
+}

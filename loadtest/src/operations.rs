@@ -1,0 +1,87 @@
+//! Operations as they are read, in notifications and in lists.
+
+use serde::Deserialize;
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::mark::Mark;
+use crate::read_back::{PAGE_SIZE, each_page};
+use crate::target::Target;
+
+/// Where operations are.
+pub(crate) const PATH: &str = "/devicecontrol/operations";
+
+/// Where an operation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum Status {
+    /// The device does not know it yet.
+    Pending,
+    /// The device works on it.
+    Executing,
+    /// Done.
+    Successful,
+    /// Not done.
+    Failed,
+}
+
+/// As much of an operation as is looked at.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Operation {
+    /// Its id.
+    pub(crate) id: String,
+    /// The device that shall carry it out.
+    pub(crate) device_id: String,
+    /// When it was queued, as the server writes it.
+    pub(crate) creation_time: String,
+    /// Where it stands.
+    pub(crate) status: Status,
+    #[serde(rename = "loadtest_Sequence")]
+    mark: Option<String>,
+}
+
+impl Operation {
+    /// Which post of which run it is; `None` for what a bulk operation made.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        Mark::parse(self.mark.as_deref()?)
+    }
+}
+
+/// Every operation that a query finds, by the links `next`.
+///
+/// # Errors
+/// A page was not answered 200, or is no collection of operations.
+pub(crate) async fn list(
+    target: &Target,
+    connection: &mut Connection,
+    query: &str,
+) -> Result<Vec<Operation>, Error> {
+    #[derive(Deserialize)]
+    struct Page {
+        operations: Vec<Operation>,
+    }
+    let mut operations = Vec::new();
+    each_page(target, connection, format!("{PATH}?{query}&pageSize={PAGE_SIZE}"), |body| {
+        operations.extend(serde_json::from_slice::<Page>(body).map_err(std::io::Error::from)?.operations);
+        Ok(())
+    })
+    .await?;
+    Ok(operations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operation_is_read_with_its_mark_or_without() {
+        let text = r#"{"id":"7","deviceId":"208","creationTime":"2026-01-02T03:04:05.678Z","status":"EXECUTING","plat_Restart":{}"#;
+        let operation: Operation =
+            serde_json::from_str(&format!(r#"{text},"loadtest_Sequence":"1-2-3-4"}}"#)).unwrap();
+        assert_eq!((&*operation.device_id, operation.status), ("208", Status::Executing));
+        assert_eq!(operation.mark(), Some(Mark { run: 1, device: 2, sequence: 3, due: 4 }));
+        let operation: Operation = serde_json::from_str(&format!("{text}}}")).unwrap();
+        assert_eq!(operation.mark(), None);
+    }
+}

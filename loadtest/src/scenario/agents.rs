@@ -1,0 +1,140 @@
+//! `agents`: a fleet of agents, registered by one file, holds polls with credentials of its own. An operator posts
+//! operations on a fixed schedule; each must reach its agent, be carried out once, and stand SUCCESSFUL in the end, however
+//! often agents lose their connections.
+
+use std::iter::repeat_with;
+use std::sync::Arc;
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::Bench;
+use super::ordered::{self, Load};
+use crate::agents::{Agent, Manner, Notes};
+use crate::body::Kind;
+use crate::cli::Agents;
+use crate::error::Error;
+use crate::fleet_registration::{Fleet, Rows};
+use crate::ledger::Watch;
+use crate::mark;
+use crate::operation_ledger::OperationLedger;
+use crate::operations;
+use crate::poster::{Answers, Poster};
+use crate::random;
+use crate::report::{Fact, Memory, Posts, Report};
+use crate::run::Run;
+
+/// By how much the clock of the server may be behind.
+const CLOCK_MARGIN: time::Duration = time::Duration::minutes(5);
+
+/// Runs the scenario.
+pub(super) async fn run(bench: &Bench, settings: &Agents) -> Result<Report, Error> {
+    let settings = Agents { posters: settings.posters.min(settings.agents), ..settings.clone() };
+    let started_at = OffsetDateTime::now_utc() - CLOCK_MARGIN;
+    let count = settings.agents as usize;
+    let rows = Rows { devices: count, agents: count, group: None };
+    let fleet = Fleet::register(&bench.target, rows).await?;
+    let ids = Arc::new(fleet.ids(&bench.target).await?);
+    let run = Arc::new(Run::new(count));
+    let notes = Arc::new(notes(&run, &ids));
+    let before = bench.memory();
+    let seats = seats(bench, &fleet, &ids);
+    let agents = crate::agents::Agents::open(&notes, seats, manner(bench, &settings)).await?;
+    let held = bench.memory_at_rest().await;
+
+    let window = bench.open_window();
+    let answers = post_all(bench, &run, &ids, &settings).await;
+    agents.calm_down();
+    let acknowledged = answers.by_status.get("201").copied().unwrap_or_default() as usize;
+    notes.all_done(acknowledged, Duration::from_secs(bench.common.drain)).await;
+    bench.drain(&run).await;
+    let (_, cpu) = bench.close_window(&window);
+    let after = bench.memory_at_rest().await;
+    let clients = agents.close();
+    read_back(bench, &notes, started_at).await?;
+
+    let facts = facts(&notes, &run, acknowledged, settings.limit);
+    let delays = notes.ledger().delays(run.measured_from());
+    let ledger = run.audit();
+    let is_served = answers.failures() == 0 && clients.ended == 0 && acknowledged > 0;
+    let clean = is_served && ledger.is_clean() && facts.iter().all(|fact| fact.holds);
+    let seconds = settings.seconds as f64;
+    Ok(Report {
+        seconds,
+        clean,
+        posts: Some(Posts::of(&answers, seconds)),
+        memory: Memory::of(count, before, held, after),
+        cpu: Some(cpu),
+        clients: Some(clients),
+        ledger: Some(ledger),
+        facts,
+        delays,
+        devices_left: bench.remove_fleet(&fleet, &ids).await,
+        ..bench.report("agents", &settings)
+    })
+}
+
+/// Whether all that were acknowledged were carried out once, and fast enough where that was asked for.
+fn facts(notes: &Notes, run: &Run, acknowledged: usize, limit: Option<u32>) -> Vec<Fact> {
+    let ledger = notes.ledger();
+    let mut facts = ledger.facts(acknowledged);
+    let round_trip = ledger.round_trip(run.measured_from());
+    facts.extend(limit.map(|limit| Fact {
+        what: "round trips in time",
+        found: if round_trip.is_within(limit) { "99 of 100" } else { "fewer" }.to_owned(),
+        expected: format!("99 of 100 within {limit} ms"),
+        holds: round_trip.is_within(limit),
+    }));
+    facts
+}
+
+/// Agent `n` is receiver `n`, and the agent of itself alone.
+fn notes(run: &Arc<Run>, ids: &[String]) -> Notes {
+    let agents = (0..).zip(ids).map(|(agent, id)| {
+        run.add_receiver(Watch::Device(agent));
+        (id.clone(), agent)
+    });
+    Notes::new(run, OperationLedger::new(agents.collect()))
+}
+
+fn seats(bench: &Bench, fleet: &Fleet, ids: &[String]) -> Vec<Agent> {
+    let agent = |(number, id): (usize, &String)| Agent {
+        number: number as u32,
+        id: id.clone(),
+        target: fleet.target(&bench.target, number),
+    };
+    ids.iter().enumerate().map(agent).collect()
+}
+
+/// An agent stays as long as makes so many of all leave each second.
+fn manner(bench: &Bench, settings: &Agents) -> Manner {
+    let stays = settings.churn.map(|churn| Duration::from_secs(1) * settings.agents / churn);
+    Manner { connecting: bench.common.connecting, stays }
+}
+
+/// Posts to random agents; each belongs to one connection, so the order of its operations is defined.
+async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, settings: &Agents) -> Answers {
+    let &Agents { rate: per_second, warmup, seconds, posters, .. } = settings;
+    let load = Load { per_second, warmup, seconds, posters };
+    let headers: Arc<str> = bench.target.post_headers().into();
+    let poster =
+        |measured_from| Poster::new(&bench.target, run, measured_from).with(Kind::Operation, &headers);
+    let (agents, step) = (ids.len(), posters as usize);
+    let turns = |number: u32| {
+        let own: Vec<usize> = (number as usize..agents).step_by(step).collect();
+        repeat_with(move || own[random::below(own.len() as u64) as usize])
+    };
+    ordered::post_all(run, ids, load, poster, turns).await
+}
+
+/// Enters what the server lists of this run.
+async fn read_back(bench: &Bench, notes: &Notes, since: OffsetDateTime) -> Result<(), Error> {
+    let since = since.replace_nanosecond(0).unwrap_or(since).format(&Rfc3339).unwrap_or_default();
+    let query = format!("fragmentType={}&dateFrom={since}", mark::FRAGMENT);
+    let mut connection = bench.target.connect().await?;
+    for operation in operations::list(&bench.target, &mut connection, &query).await? {
+        notes.listed(&operation);
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! The bulk operation: scheduled, watched, and what it made.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::cli::Bulk;
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::operations::{self, Operation};
+use crate::progress::Progress;
+use crate::target::Target;
+
+const PATH: &str = "/devicecontrol/bulkoperations";
+/// Time between two looks.
+const GLANCE: Duration = Duration::from_millis(500);
+/// Time a bulk operation is given beyond twice its ramp.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// A bulk operation of this run.
+#[derive(Debug)]
+pub(super) struct BulkOperation {
+    id: u64,
+    target: Arc<Target>,
+    connection: Connection,
+}
+
+/// How far it is.
+#[derive(Debug, Deserialize)]
+pub(super) struct Standing {
+    /// ACTIVE, COMPLETED or DELETED.
+    pub(super) status: String,
+    /// Its operations by where they stand.
+    pub(super) progress: Counts,
+}
+
+/// Operations by where they stand.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Counts {
+    pending: usize,
+    executing: usize,
+    /// Done.
+    pub(super) successful: usize,
+    /// Not done.
+    pub(super) failed: usize,
+    /// Devices to serve.
+    pub(super) all: usize,
+}
+
+impl Counts {
+    /// Operations made so far.
+    pub(super) fn made(&self) -> usize {
+        self.pending + self.executing + self.successful + self.failed
+    }
+}
+
+impl BulkOperation {
+    /// Schedules one over a group that starts now and makes an operation every `ramp` seconds.
+    ///
+    /// # Errors
+    /// It was not answered 201.
+    pub(super) async fn schedule(target: &Arc<Target>, group: &str, ramp: f64) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Made {
+            id: u64,
+        }
+        let now = OffsetDateTime::now_utc();
+        let now = now.replace_millisecond(now.millisecond()).unwrap_or(now);
+        let body = json!({
+            "groupId": group,
+            "startDate": now.format(&Rfc3339).unwrap_or_default(),
+            "creationRamp": ramp,
+            "operationPrototype": {"description": "Queued by the load test", "plat_Restart": {}},
+        });
+        let step = "scheduling the bulk operation";
+        let mut connection = target.connect().await?;
+        let response = connection.call(step, &target.post(PATH, &body.to_string())).await?;
+        match serde_json::from_slice::<Made>(response.body) {
+            Ok(Made { id }) if response.status == 201 => {
+                Ok(Self { id, target: Arc::clone(target), connection })
+            }
+            _ => Err(Error::status(step, response.status, response.body)),
+        }
+    }
+
+    /// Waits until it is COMPLETED; `None` when that takes more than a minute longer than twice its ramp.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub(super) async fn completed(&mut self, settings: &Bulk) -> Result<Option<Standing>, Error> {
+        let ramp = Duration::from_secs_f64(settings.ramp * f64::from(settings.devices));
+        let limit = Instant::now() + ramp * 2 + GRACE;
+        let progress = Progress::count("making operations", settings.devices as usize);
+        let mut made = 0;
+        while Instant::now() < limit {
+            let standing = self.look().await?;
+            (made..standing.progress.made()).for_each(|_| progress.advance());
+            made = standing.progress.made();
+            if standing.status == "COMPLETED" {
+                progress.finish();
+                return Ok(Some(standing));
+            }
+            tokio::time::sleep(GLANCE).await;
+        }
+        Ok(None)
+    }
+
+    /// How far it is now.
+    ///
+    /// # Errors
+    /// It was not answered 200.
+    pub(super) async fn look(&mut self) -> Result<Standing, Error> {
+        let step = "looking at the bulk operation";
+        let request = self.target.get(&format!("{PATH}/{}", self.id));
+        let response = self.connection.call(step, &request).await?;
+        match serde_json::from_slice(response.body) {
+            Ok(standing) if response.status == 200 => Ok(standing),
+            _ => Err(Error::status(step, response.status, response.body)),
+        }
+    }
+
+    /// What it made, by the links `next`.
+    ///
+    /// # Errors
+    /// A page was not answered 200.
+    pub(super) async fn operations(&mut self) -> Result<Vec<Operation>, Error> {
+        let query = format!("bulkOperationId={}", self.id);
+        operations::list(&self.target, &mut self.connection, &query).await
+    }
+
+    /// Removes it, which ends it if it still runs; returns whether it is left, as a number.
+    pub(super) async fn remove(mut self) -> usize {
+        let request = self.target.delete(&format!("{PATH}/{}", self.id));
+        let answered = self.connection.call("removing the bulk operation", &request).await;
+        usize::from(!answered.is_ok_and(|response| response.status == 204))
+    }
+}

@@ -1,0 +1,123 @@
+//! What the server itself says about the polls it holds.
+
+use std::time::{Duration, Instant};
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::report::Fact;
+use crate::target::Target;
+
+const GAUGE: &str = "platform_long_polls_parked";
+/// Time between two looks.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// The gauge of parked polls, looked at again and again.
+#[derive(Debug)]
+pub(super) struct ParkedPolls {
+    connection: Connection,
+    request: Vec<u8>,
+    /// What it showed before.
+    base: u64,
+    looks: Vec<Look>,
+}
+
+/// Polls that were parked, and how long after the start.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    after: Duration,
+    parked: u64,
+}
+
+impl ParkedPolls {
+    /// Looks for the first time.
+    ///
+    /// # Errors
+    /// The server does not show its metrics.
+    pub(super) async fn new(target: &Target) -> Result<Self, Error> {
+        let (connection, request) = (target.connect().await?, target.get("/metrics"));
+        let mut gauge = Self { connection, request, base: 0, looks: Vec::new() };
+        gauge.base = gauge.look().await?;
+        Ok(gauge)
+    }
+
+    /// Looks until so many more polls are parked than before, at most `limit`.
+    pub(super) async fn watch(&mut self, count: usize, limit: Duration) {
+        let started = Instant::now();
+        while started.elapsed() < limit {
+            // A look that fails is one less.
+            if let Ok(parked) = self.look().await {
+                let parked = parked.saturating_sub(self.base);
+                self.looks.push(Look { after: started.elapsed(), parked });
+                if parked >= count as u64 {
+                    return;
+                }
+            }
+            tokio::time::sleep(GLANCE).await;
+        }
+    }
+
+    /// When half of the polls, most of them and all were parked; all must be within `limit`.
+    pub(super) fn facts(&self, count: usize, limit: Duration) -> Vec<Fact> {
+        facts(&self.looks, count, limit)
+    }
+
+    async fn look(&mut self) -> Result<u64, Error> {
+        let step = "reading the metrics";
+        let response = self.connection.call(step, &self.request).await?;
+        let text = std::str::from_utf8(response.body).unwrap_or_default();
+        match (response.status, parked(text)) {
+            (200, parked) => Ok(parked),
+            (status, _) => Err(Error::status(step, status, response.body)),
+        }
+    }
+}
+
+fn facts(looks: &[Look], count: usize, limit: Duration) -> Vec<Fact> {
+    let when = |share: usize| {
+        let enough = (count * share).div_ceil(100) as u64;
+        looks.iter().find(|look| look.parked >= enough).map(|look| look.after)
+    };
+    let text =
+        |when: Option<Duration>| when.map_or("never".to_owned(), |at| format!("{:.2} s", at.as_secs_f64()));
+    vec![
+        Fact::told("50 % held after", text(when(50))),
+        Fact::told("99 % held after", text(when(99))),
+        Fact {
+            what: "all held after",
+            found: text(when(100)),
+            expected: format!("at most {} s", limit.as_secs()),
+            holds: when(100).is_some_and(|at| at <= limit),
+        },
+    ]
+}
+
+/// The gauge among the metrics; nothing was ever parked where it is not there.
+fn parked(metrics: &str) -> u64 {
+    let mut values = metrics.lines().filter_map(|line| line.strip_prefix(GAUGE)?.trim().parse::<f64>().ok());
+    values.next().unwrap_or_default() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gauge_is_found_among_the_metrics() {
+        let metrics = "# TYPE platform_long_polls_parked gauge\nplatform_long_polls_parked_total 9\nplatform_long_polls_parked 17\n";
+        assert_eq!(parked(metrics), 17);
+        assert_eq!(parked("other 1\n"), 0);
+    }
+
+    #[test]
+    fn shares_are_told_when_they_were_reached() {
+        let told = |looks: &[(u64, u64)]| {
+            let look = |&(seconds, parked)| Look { after: Duration::from_secs(seconds), parked };
+            facts(&looks.iter().map(look).collect::<Vec<_>>(), 10, Duration::from_secs(20))
+        };
+        let all = told(&[(1, 4), (2, 7), (3, 10)]);
+        assert_eq!(all.iter().map(|fact| &*fact.found).collect::<Vec<_>>(), ["2.00 s", "3.00 s", "3.00 s"]);
+        assert!(all.iter().all(|fact| fact.holds));
+        assert!(!told(&[(1, 9)])[2].holds);
+        assert!(!told(&[(21, 10)])[2].holds);
+    }
+}

@@ -1,0 +1,214 @@
+//! The devices that come: what each asks, and what it is answered.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use tokio::task::JoinSet;
+
+use crate::bayeux;
+use crate::connection::{Beginning, Connection, Response};
+use crate::error::Error;
+use crate::long_polling;
+use crate::progress::Progress;
+use crate::report::Fact;
+use crate::run::latency_histogram;
+use crate::target::Target;
+
+/// Pause before a device tries again that got no answer, or no connection.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How a 503 without Retry-After is counted.
+const NO_ADVICE: &str = "503 without Retry-After";
+/// How a request without an answer is counted.
+const NO_ANSWER: &str = "no answer";
+
+/// One device.
+#[derive(Debug)]
+pub(super) struct Comer {
+    /// Its managed object.
+    pub(super) id: String,
+    /// The server, spoken to by its user.
+    pub(super) target: Target,
+}
+
+/// All devices coming at once.
+#[derive(Debug)]
+pub(super) struct Storm {
+    started: Instant,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    /// Answers by status, and what else came instead of one.
+    answers: BTreeMap<String, u64>,
+    /// Microseconds from the start of the storm until a device held its poll.
+    latency: Histogram<u64>,
+    /// Why the first device gave up.
+    first_cause: Option<String>,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+enum Answered {
+    /// 200.
+    Taken,
+    /// 503: to be sent again.
+    TurnedAway,
+}
+
+impl Storm {
+    /// It starts now.
+    pub(super) fn new() -> Self {
+        let seen = Seen { answers: BTreeMap::new(), latency: latency_histogram(), first_cause: None };
+        Self { started: Instant::now(), seen: Mutex::new(seen) }
+    }
+
+    /// Lets all devices come; gives the connections of those whose polls are held, when all are or the time is over.
+    pub(super) async fn run(self: &Arc<Self>, comers: Vec<Comer>, limit: Duration) -> Vec<Connection> {
+        let progress = Progress::count("coming back", comers.len());
+        let mut devices = JoinSet::new();
+        for comer in comers {
+            devices.spawn(Arc::clone(self).come(comer));
+        }
+        let mut held = Vec::with_capacity(devices.len());
+        let all_held = async {
+            while let Some(device) = devices.join_next().await {
+                held.extend(device.ok().flatten());
+                progress.advance();
+            }
+        };
+        tokio::time::timeout(limit, all_held).await.ok();
+        progress.finish();
+        held
+    }
+
+    /// How long each device took that holds its poll.
+    pub(super) fn latency(&self) -> Histogram<u64> {
+        self.seen().latency.clone()
+    }
+
+    /// Whether all hold their polls, and only 200 and 503 with advice were answered.
+    pub(super) fn facts(&self, devices: usize) -> Vec<Fact> {
+        let seen = self.seen();
+        let allowed = ["200", "503"];
+        let others = seen.answers.iter().filter(|(answer, _)| !allowed.contains(&answer.as_str()));
+        let mut facts = vec![
+            Fact::number("devices that hold a poll", seen.latency.len() as usize, devices),
+            Fact::told("answers", format!("{:?}", seen.answers)),
+            Fact::number("answers not allowed", others.map(|(_, count)| *count as usize).sum(), 0),
+        ];
+        facts.extend(seen.first_cause.clone().map(|cause| Fact::told("first that gave up", cause)));
+        facts
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, answer: &str) {
+        *self.seen().answers.entry(answer.to_owned()).or_default() += 1;
+    }
+
+    /// One device until its poll is held; `None` when it is refused.
+    async fn come(self: Arc<Self>, comer: Comer) -> Option<Connection> {
+        loop {
+            match Box::pin(self.hold_poll(&comer)).await {
+                Ok(connection) => {
+                    let taken = self.started.elapsed().as_micros() as u64;
+                    self.seen().latency.saturating_record(taken);
+                    return Some(connection);
+                }
+                Err(Error::Io(_) | Error::During { .. } | Error::Timeout(_)) => {
+                    self.count(NO_ANSWER);
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => {
+                    self.seen().first_cause.get_or_insert_with(|| error.to_string());
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn hold_poll(&self, comer: &Comer) -> Result<Connection, Error> {
+        let Comer { id, target } = comer;
+        let post = |message: String| target.post(bayeux::OPERATIONS, &message);
+        let mut connection = target.connect().await?;
+        let answer =
+            self.insist(&mut connection, bayeux::HANDSHAKE, &post(long_polling::handshake())).await?;
+        let client_id = bayeux::client_id(&answer)?;
+        let subscribe = post(bayeux::subscribe(&client_id, &format!("/{id}")));
+        let answer = self.insist(&mut connection, bayeux::SUBSCRIBE, &subscribe).await?;
+        bayeux::expect_success(bayeux::SUBSCRIBE, &answer)?;
+        let poll = post(long_polling::connect(&client_id));
+        loop {
+            connection.send(&poll).await?;
+            if connection.beginning().await? == Beginning::Held {
+                self.count("200");
+                return Ok(connection);
+            }
+            let response = connection.receive().await?;
+            if let Answered::Taken = self.weigh(bayeux::CONNECT, response).await? {
+                // Answered at once, there is nothing to hold: it is sent again, unless the session is gone.
+                bayeux::expect_success(bayeux::CONNECT, connection.receive().await?.body)?;
+            }
+        }
+    }
+
+    /// Asks until the answer is 200; gives its body.
+    async fn insist(
+        &self,
+        connection: &mut Connection,
+        step: &'static str,
+        request: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        loop {
+            let response = connection.call(step, request).await?;
+            if let Answered::Taken = self.weigh(step, response).await? {
+                return Ok(response.body.to_vec());
+            }
+        }
+    }
+
+    /// Counts an answer, and waits as long as a 503 asks for.
+    async fn weigh(&self, step: &'static str, response: Response<'_>) -> Result<Answered, Error> {
+        match (response.status, response.retry_after) {
+            (200, _) => {
+                self.count("200");
+                Ok(Answered::Taken)
+            }
+            (503, advice) => {
+                self.count(if advice.is_some() { "503" } else { NO_ADVICE });
+                tokio::time::sleep(advice.map_or(PAUSE, |seconds| Duration::from_secs(seconds.into()))).await;
+                Ok(Answered::TurnedAway)
+            }
+            (status, _) => {
+                self.count(&status.to_string());
+                Err(Error::status(step, status, response.body))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_200_and_503_with_advice_are_allowed() {
+        let storm = Storm::new();
+        let response = |status, retry_after| Response { status, retry_after, body: b"" };
+        let weigh = |status, retry_after| storm.weigh(bayeux::HANDSHAKE, response(status, retry_after));
+        assert!(matches!(weigh(200, None).await, Ok(Answered::Taken)));
+        assert!(matches!(weigh(503, Some(0)).await, Ok(Answered::TurnedAway)));
+        storm.seen().latency.record(5).unwrap();
+        assert!(storm.facts(1).iter().all(|fact| fact.holds));
+        assert!(!storm.facts(2).iter().all(|fact| fact.holds));
+        assert!(matches!(weigh(503, None).await, Ok(Answered::TurnedAway)));
+        assert!(weigh(500, Some(0)).await.is_err());
+        let wrong: Vec<_> = storm.facts(1).into_iter().filter(|fact| !fact.holds).collect();
+        assert_eq!((wrong[0].what, &*wrong[0].found), ("answers not allowed", "2"));
+    }
+}
