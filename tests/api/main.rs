@@ -2,7 +2,7 @@
 //!
 //! Each test starts a server on any free port, with a database of its own; see [`harness`]. The files follow the
 //! documents: [`conventions`] for document 1, one file or folder per noun, [`realtime`] for notifications,
-//! [`operations`] and [`process`] for what an operator sees.
+//! [`operating`] and [`process`] for what an operator sees.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
@@ -24,6 +24,7 @@ mod inventory;
 mod inventory_binaries;
 mod matrix;
 mod measurements;
+mod operating;
 mod operations;
 mod options;
 mod process;

@@ -111,6 +111,16 @@ impl Fixture {
                 let reference = owner.create(&path, &json!({"name": format!("{SECRET} child")})).await;
                 id(reference["managedObject"].clone())
             }
+            "agent" => {
+                let agent = json!({"name": format!("{SECRET} {number}"), "com_platform_model_Agent": {}});
+                id(owner.create("/inventory/managedObjects", &agent).await)
+            }
+            "operation" => {
+                let agent = json!({"name": format!("{SECRET} {number}"), "com_platform_model_Agent": {}});
+                let agent = id(owner.create("/inventory/managedObjects", &agent).await);
+                let operation = json!({"deviceId": agent, "plat_Command": {"text": SECRET}});
+                id(admin.create("/devicecontrol/operations", &operation).await)
+            }
             "alarm" => {
                 let object = json!({"name": format!("{SECRET} {number}")});
                 let object = id(owner.create("/inventory/managedObjects", &object).await);

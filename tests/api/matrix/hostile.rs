@@ -41,7 +41,7 @@ const VALUES: [&str; 12] = [
     "%F0%9F%92%A9",
 ];
 /// Every parameter of a collection or a deletion.
-const PARAMETERS: [&str; 34] = [
+const PARAMETERS: [&str; 37] = [
     "pageSize",
     "currentPage",
     "withTotalPages",
@@ -75,10 +75,13 @@ const PARAMETERS: [&str; 34] = [
     "tenantId",
     "withSourceAssets",
     "withSourceDevices",
+    "agentId",
+    "deviceId",
+    "bulkOperationId",
     "withDeleted",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 45] = [
+const MEMBERS: [&str; 47] = [
     "id",
     "name",
     "type",
@@ -119,6 +122,8 @@ const MEMBERS: [&str; 45] = [
     "storageLimitPerDevice",
     "parent",
     "sendPasswordResetEmail",
+    "deviceId",
+    "failureReason",
     "groupId",
     "failedParentId",
     "startDate",

@@ -36,6 +36,8 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO options (tenant, category, key, value) VALUES ($1, 'c', 'k', 'v')",
         "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
             SELECT $1, n, 1, 'x', now(), 0, 'x', now(), '{}' FROM generate_series(1, 2500) n",
+        "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
+            SELECT $1, n, 1, 'PENDING', now(), '{}' FROM generate_series(1, 2500) n",
         // Of an event, whole and in part.
         "INSERT INTO binaries (tenant, id, event, incomplete, name, content_type, length, created_at) \
             SELECT $1, 10 + n, n, n > 1, 'x', 'x/y', 1, now() FROM generate_series(1, 2) n",

@@ -1,0 +1,76 @@
+//! Who may queue, read and change operations (document 2, Device control; I-06).
+
+use serde_json::json;
+
+use super::{OPERATIONS, create_agent, create_below, found, id_of, path_of, queue};
+use crate::harness::TestServer;
+
+#[tokio::test]
+async fn admin_role_writes_and_does_not_read() {
+    let server = TestServer::start().await;
+    let agent = create_agent(&server.admin(), "gateway").await;
+    let writer = server.user_with("writer", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
+
+    let operation = queue(&writer, &agent).await;
+
+    assert_eq!(writer.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.status, 200);
+    assert_eq!(writer.get(&path_of(&operation)).await.status, 403);
+    assert_eq!(writer.get(OPERATIONS).await.status, 403);
+    assert_eq!(writer.delete(OPERATIONS).await.status, 204);
+}
+
+#[tokio::test]
+async fn read_role_reads_and_does_not_write() {
+    let server = TestServer::start().await;
+    let agent = create_agent(&server.admin(), "gateway").await;
+    let operation = queue(&server.admin(), &agent).await;
+    let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ"]).await;
+
+    assert_eq!(reader.read(&path_of(&operation)).await, operation);
+    assert_eq!(found(&reader, &format!("agentId={agent}")).await, [id_of(&operation)]);
+    assert_eq!(reader.post(OPERATIONS, &json!({"deviceId": agent})).await.status, 403);
+    assert_eq!(reader.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.status, 403);
+    assert_eq!(reader.delete(OPERATIONS).await.status, 403);
+}
+
+#[tokio::test]
+async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let roles = ["ROLE_INVENTORY_CREATE", "ROLE_DEVICE_CONTROL_READ"];
+    let device_user = server.user_with("device_1", &roles).await;
+    let agent = create_agent(&device_user, "gateway").await;
+    let child = create_below(&admin, &agent, "sensor").await;
+    let foreign = create_agent(&admin, "other").await;
+
+    let operation = queue(&device_user, &child).await;
+
+    let answer = device_user.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(device_user.post(OPERATIONS, &json!({"deviceId": foreign})).await.status, 403);
+    let other = queue(&admin, &foreign).await;
+    assert_eq!(device_user.put(&path_of(&other), &json!({"status": "FAILED"})).await.status, 403);
+    assert_eq!(device_user.delete(OPERATIONS).await.status, 403, "deletion needs the role");
+}
+
+#[tokio::test]
+async fn ownership_does_not_let_read() {
+    let server = TestServer::start().await;
+    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let agent = create_agent(&owner, "gateway").await;
+    let operation = queue(&owner, &agent).await;
+
+    assert_eq!(owner.get(&path_of(&operation)).await.status, 403);
+    assert_eq!(owner.get(&format!("{OPERATIONS}?agentId={agent}")).await.status, 403);
+}
+
+#[tokio::test]
+async fn who_may_not_write_learns_nothing_of_agents() {
+    let server = TestServer::start().await;
+    let device = server.admin().create_device("pump").await;
+    let nobody = server.user_with("nobody", &[]).await;
+
+    let answer = nobody.post(OPERATIONS, &json!({"deviceId": device})).await;
+
+    assert_eq!((answer.status, &*answer.error()), (403, "security/Forbidden"), "{}", answer.text);
+}
