@@ -48,3 +48,20 @@ impl Audience {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::id::ManagedObjectId;
+
+    #[test]
+    fn agents_are_counted_apart_from_those_who_watch_operations() {
+        let audience = Audience::default();
+        let (agent, watcher) = (Pattern::Agent(ManagedObjectId(7)), Pattern::All(Resource::Operations));
+        audience.joined(&agent);
+        assert_eq!((audience.has_agents(), audience.hears(Resource::Operations)), (true, false));
+        audience.joined(&watcher);
+        audience.left(&agent);
+        assert_eq!((audience.has_agents(), audience.hears(Resource::Operations)), (false, true));
+    }
+}

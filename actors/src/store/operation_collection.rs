@@ -4,6 +4,7 @@
 //! agent's; see [`Queues`]. Everything else is walked through by time.
 
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::deletion::Deletion;
@@ -18,10 +19,11 @@ use crate::model::operation::{Operation, OperationFilter, OperationStatus};
 use crate::model::page::{Page, PageRequest, Position, TimeOrder};
 use crate::model::reference::LinkKind;
 
-const COUNT_TREE: &str = include_str!("../../../sql/queries/operations/count_tree.sql");
+const COUNT_PLACES: &str = include_str!("../../../sql/queries/operations/count_places.sql");
 
-/// Places that the queues of an agent's devices may have to be read for one page.
-const MERGED_PLACES: i64 = 500_000;
+/// Places of all that was ever done for an agent that are merged for one page. Where there are more, they are no rarity in the
+/// whole collection, and a walk through that soon has enough.
+const MERGED_PLACES: i64 = 200_000;
 /// Operations that one statement deletes.
 const DELETED_AT_ONCE: i64 = 2_000;
 
@@ -60,7 +62,7 @@ pub async fn list_operations(
     let (table, conditions) = (table(filter), |filtered: &mut Filtered| conditions(filter, filtered));
     let walk = TimeWalk { table: &table, tenant, span: span(filter), conditions: &conditions };
     if matches!(authority, Authority::Role)
-        && let Some(queues) = queues(database, tenant, filter, Some(page)).await?
+        && let Some(queues) = queues(database, tenant, filter, Queues::places(page)).await?
     {
         let client = database.reader().await?;
         let count = walk.matching().total(&client, page.total).await?;
@@ -84,7 +86,7 @@ pub(crate) fn deletion<'a>(
     let (status, filter) =
         (filter.status, OperationFilter { order: TimeOrder::NewestFirst, ..filter.clone() });
     let list = async move |after| {
-        let queues = queues(database, tenant, &filter, None).await?;
+        let queues = queues(database, tenant, &filter, DELETED_AT_ONCE).await?;
         let client = database.reader().await?;
         if let Some(queues) = queues {
             return queues.ids(&client, after, DELETED_AT_ONCE).await;
@@ -97,12 +99,12 @@ pub(crate) fn deletion<'a>(
     Deletion::of(list, delete)
 }
 
-/// The queues that hold what is asked for, where it is cheaper to merge them than to walk through all operations.
+/// The queues that hold what is asked for, so many places of each, where it is cheaper to merge them than to walk through all operations.
 async fn queues<'a>(
     database: &Database,
     tenant: &'a TenantId,
     filter: &'a OperationFilter,
-    page: Option<&PageRequest>,
+    places: i64,
 ) -> Result<Option<Queues<'a>>> {
     let OperationFilter { agent, device, status, bulk_operation, .. } = filter;
     let queues = Some(Queues { tenant, filter });
@@ -113,12 +115,11 @@ async fn queues<'a>(
         return Ok(queues);
     }
     // All that was ever done may be much in each queue.
-    let Some(page) = page else { return Ok(None) };
     let client = database.reader().await?;
-    let statement = client.prepare_cached(COUNT_TREE).await?;
-    let devices: i64 = client.query_one(&statement, &[&tenant.as_str(), &agent.0]).await?.get(0);
-    let places = Queues::places(page).saturating_mul(devices);
-    Ok(queues.filter(|_| places <= MERGED_PLACES))
+    let statement = client.prepare_cached(COUNT_PLACES).await?;
+    let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &agent.0, &places, &MERGED_PLACES];
+    let merged: i64 = client.query_one(&statement, &parameters).await?.get(0);
+    Ok(queues.filter(|_| merged <= MERGED_PLACES))
 }
 
 /// What is walked through: of one status, where that is asked for.

@@ -131,8 +131,11 @@ impl TimeWalk<'_> {
         filtered.and_some(&format!("{alias}.source = $"), self.lone_source().map(|id| id.0));
         filtered.and_some(&format!("{alias}.time >= $"), self.span.date_from.map(Timestamp::instant));
         filtered.and_some(&format!("{alias}.time <= $"), self.span.date_to.map(Timestamp::instant));
-        if let Some(conditions) = self.unindexed(&mut filtered) {
-            filtered.and_clause(&conditions);
+        if let Some(descendants) = self.descendants(&mut filtered) {
+            filtered.and_clause(&format!("{alias}.source = ANY(ARRAY({descendants}))"));
+        }
+        for condition in (self.conditions)(&mut filtered) {
+            filtered.and_clause(&condition);
         }
         filtered
     }
@@ -295,15 +298,20 @@ impl TimeWalk<'_> {
         self.span.source.filter(|_| self.span.with_descendants.is_empty())
     }
 
+    /// The statement that gives the source and everything below it, when that is meant.
+    fn descendants(&self, filtered: &mut Filtered) -> Option<String> {
+        let source = self.span.source.filter(|_| !self.span.with_descendants.is_empty())?;
+        let kinds: Vec<&str> = self.span.with_descendants.iter().map(|kind| kind.children()).collect();
+        let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
+        Some(format!("SELECT descendants($1, {source}, {kinds})"))
+    }
+
     /// The filters that no index knows; `None` when there are none.
     fn unindexed(&self, filtered: &mut Filtered) -> Option<String> {
         let mut conditions = Vec::new();
-        if let Some(source) = self.span.source.filter(|_| !self.span.with_descendants.is_empty()) {
-            let kinds: Vec<&str> = self.span.with_descendants.iter().map(|kind| kind.children()).collect();
-            let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
-            let alias = self.table.alias;
-            conditions
-                .push(format!("{alias}.source = ANY(ARRAY(SELECT descendants($1, {source}, {kinds})))"));
+        if let Some(descendants) = self.descendants(filtered) {
+            // Asked of each row of a window: looked up in a table, where an array would be searched from end to end.
+            conditions.push(format!("{}.source IN ({descendants})", self.table.alias));
         }
         conditions.extend((self.conditions)(filtered));
         (!conditions.is_empty()).then(|| conditions.join(" AND "))

@@ -1,0 +1,18 @@
+-- How many places the queues of an agent's devices have to give for a page, the first $3 of each; no more are counted than
+-- $4 and one.
+SELECT count(*)
+FROM (
+    SELECT
+    FROM descendants($1, $2, ARRAY['childDevices']) AS queue (id)
+    CROSS JOIN LATERAL (
+        SELECT
+        FROM operations o
+        WHERE o.tenant = $1
+            -- As a range, so that only the index of devices has the order.
+            AND o.device >= queue.id
+            AND o.device <= queue.id
+        ORDER BY o.device, o.created_at, o.id
+        LIMIT $3::bigint
+    ) AS place
+    LIMIT $4::bigint + 1
+) AS places
