@@ -36,7 +36,7 @@ async fn agent_lives_from_its_first_poll_to_the_end_of_an_alarm_across_a_restart
 
     let credentials = come_in(&server, &hall).await;
     let agent = Agent::start(&server, &credentials).await;
-    assert_eq!(members(&server.admin(), &hall, "childAssets").await, [agent.id.clone()]);
+    assert_eq!(members(&server.admin(), &hall, "childAssets").await, std::slice::from_ref(&agent.id));
     let interrupted = be_interrupted_by_the_end_of(server, &agent).await;
 
     let server = TestServer::start_on(&database, |_| {}).await;
