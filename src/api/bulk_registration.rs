@@ -1,8 +1,8 @@
 //! `/devicecontrol/bulkNewDeviceRequests`: devices registered by the rows of a file (document 2, Bulk CSV; N-10 to N-17).
 //!
 //! The file is received whole before its first row is looked at, into a temporary file: a slow upload holds no connection to
-//! the database, and a broken one has done nothing. Then its rows are read on a thread of their own and stored some hundred
-//! at a time. Memory does not grow with the file, nor with the answer.
+//! the database, and a broken one has done nothing. Then its rows are read and stored some hundred at a time, those that come
+//! next being read meanwhile. Memory does not grow with the file, nor with the answer.
 
 mod lines;
 mod result;
@@ -101,9 +101,10 @@ async fn receive_file(mut part: Part, limit: usize) -> Result<Received> {
 
 async fn register_all(edge: &Edge, run: &mut BulkRegistration, rows: Rows) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    let mut batches = rows.read();
-    while let Some(batch) = batches.recv().await {
-        let rows = batch.map_err(Error::unavailable)?;
+    let mut reading = Some(rows.read());
+    while let Some(read) = reading {
+        let (rows, rest) = read.rows().await?;
+        reading = rest.map(Rows::read);
         for (place, registered) in register(edge, run, rows).await? {
             outcome.note(&place, &registered).await?;
         }

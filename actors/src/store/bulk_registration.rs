@@ -58,8 +58,9 @@ pub(crate) struct Registrar {
 /// What a run over a file remembers from transaction to transaction. It does not grow with the file's rows.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// The transactions of this run that stored something. A user that one of them wrote last has been in the file before
-    /// (N-15): exact, whoever else registers or changes devices meanwhile, and one number for hundreds of rows.
+    /// The transactions of this run. A user that one of them wrote last has been in the file before (N-15), whoever else
+    /// registers devices meanwhile; one whom somebody changed since then gets the password of the second row. One number
+    /// stands for hundreds of rows.
     transactions: HashSet<i64>,
     /// Groups that were looked up.
     pub(super) paths: GroupPaths,
@@ -201,16 +202,16 @@ async fn refused_rows(
     let (mut seen, mut given) = (HashSet::new(), HashSet::new());
     let mut refusal = |row: &DeviceRow| {
         let writer = users.get(&row.user.name);
-        if !seen.insert(row.user.name.clone()) || writer.is_some_and(|xid| memory.transactions.contains(xid))
-        {
+        let before = writer.is_some_and(|xid| memory.transactions.contains(xid));
+        if before || seen.contains(&row.user.name) {
             return Some("Duplicate ID: a row before has it".to_owned());
         }
-        let object = row.object.as_ref().filter(|_| writer.is_none())?;
-        let clash = object.external_ids.iter().find(|pair| taken.contains(*pair) || given.contains(*pair));
-        if let Some(pair) = clash {
+        let pairs = row.object.iter().filter(|_| writer.is_none()).flat_map(|object| &object.external_ids);
+        if let Some(pair) = pairs.clone().find(|pair| taken.contains(*pair) || given.contains(*pair)) {
             return Some(format!("Duplicate external id: {} is in use", pair.shown()));
         }
-        given.extend(object.external_ids.iter().cloned());
+        given.extend(pairs.cloned());
+        seen.insert(row.user.name.clone());
         None
     };
     Ok(rows.iter().map(|row| refusal(row).map(Registered::Failed)).collect())

@@ -1,4 +1,4 @@
-//! Rows of a file that was received, read on a thread of their own while those before them are stored.
+//! Rows of a file that was received, some hundred at a time, on threads for what takes long. None is held for a whole file.
 
 use std::io::{self, Cursor, Read};
 
@@ -7,8 +7,7 @@ use platform_actors::Error;
 use platform_actors::model::bulk_registration::{Header, Place, Row, separator};
 use platform_actors::model::id::TenantId;
 use tempfile::SpooledTempFile;
-use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::lines::{Lines, MAX_RECORD, Next};
 use super::text::Encoding;
@@ -62,26 +61,16 @@ impl Rows {
         Ok(Self { header, encoding, lines })
     }
 
-    /// Reads the rows, batch after batch; not much further than they are taken.
-    pub(super) fn read(self) -> mpsc::Receiver<io::Result<Vec<Row>>> {
-        let (sender, receiver) = mpsc::channel(1);
-        // It ends with the file, or when nobody takes the next batch.
-        drop(spawn_blocking(move || self.send_all(&sender)));
-        receiver
+    /// Begins to read the next rows, which goes on by itself while those before are stored.
+    pub(super) fn read(mut self) -> Reading {
+        Reading(spawn_blocking(move || {
+            let (rows, left) = self.next_batch()?;
+            Ok((rows, left.then_some(self)))
+        }))
     }
 
-    fn send_all(mut self, sender: &mpsc::Sender<io::Result<Vec<Row>>>) {
-        loop {
-            let batch = self.next_batch();
-            let is_last = !matches!(&batch, Ok((_, Left::Some)));
-            let batch = batch.map(|(rows, _)| rows);
-            if sender.blocking_send(batch).is_err() || is_last {
-                return;
-            }
-        }
-    }
-
-    fn next_batch(&mut self) -> io::Result<(Vec<Row>, Left)> {
+    /// The next rows, and whether there may be more.
+    fn next_batch(&mut self) -> io::Result<(Vec<Row>, bool)> {
         let (mut rows, mut bytes) = (Vec::with_capacity(BATCH_ROWS), 0);
         while rows.len() < BATCH_ROWS && bytes < BATCH_BYTES {
             match self.lines.next()? {
@@ -93,19 +82,26 @@ impl Rows {
                 Next::Unreadable(line) => {
                     let place = Place { line, id: None, tenant: self.header.uploader().to_string() };
                     rows.push(Row { place, asks: Err(unreadable(line)) });
-                    return Ok((rows, Left::Nothing));
+                    return Ok((rows, false));
                 }
-                Next::End => return Ok((rows, Left::Nothing)),
+                Next::End => return Ok((rows, false)),
             }
         }
-        Ok((rows, Left::Some))
+        Ok((rows, true))
     }
 }
 
-/// Whether a file goes on behind a batch.
-enum Left {
-    Some,
-    Nothing,
+/// Rows that are being read.
+pub(super) struct Reading(JoinHandle<io::Result<(Vec<Row>, Option<Rows>)>>);
+
+impl Reading {
+    /// Some rows, and the rest of the file behind them.
+    ///
+    /// # Errors
+    /// `Unavailable` when the temporary file cannot be read.
+    pub(super) async fn rows(self) -> Result<(Vec<Row>, Option<Rows>)> {
+        Ok(self.0.await.map_err(Error::unavailable)?.map_err(Error::unavailable)?)
+    }
 }
 
 fn unreadable(line: u64) -> Error {
