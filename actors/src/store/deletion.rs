@@ -5,6 +5,11 @@ use crate::error::{Error, Result};
 use crate::model::id::ManagedObjectId;
 use crate::model::page::Position;
 
+/// Ids that match behind a place, and where to go on: `None` behind the end.
+pub(super) type Listed = Result<(Vec<i64>, Option<Position>)>;
+/// What was deleted, with its sources.
+pub(super) type Gone<Id> = Result<Vec<(Id, ManagedObjectId)>>;
+
 /// A deletion that is under way. Each step is a transaction; the collection is walked once, so that what is left over costs no
 /// step anything.
 pub(crate) struct Deletion<L, D> {
@@ -16,11 +21,10 @@ pub(crate) struct Deletion<L, D> {
 
 impl<L, D, Id> Deletion<L, D>
 where
-    L: AsyncFn(Option<Position>) -> Result<(Vec<i64>, Option<Position>)>,
-    D: AsyncFn(&[i64]) -> Result<Vec<(Id, ManagedObjectId)>>,
+    L: AsyncFn(Option<Position>) -> Listed,
+    D: AsyncFn(&[i64]) -> Gone<Id>,
 {
-    /// `list` gives the ids behind a place and where to go on, `None` behind the end. `delete` deletes some of them in one
-    /// transaction and gives those that are gone now, with their sources.
+    /// `list` gives what comes behind a place. `delete` deletes some of that in one transaction and gives what is gone now.
     pub(super) fn of(list: L, delete: D) -> Self {
         Self { list, delete, after: None, ended: false }
     }

@@ -1,14 +1,14 @@
 //! The collection of events: filters, pages, deletion of many (V-01, P-01 to P-07).
 
 use super::Database;
-use super::deletion::Deletion;
+use super::deletion::{Deletion, Gone, Listed};
 use super::events::{self, from_row};
 use super::filter::Filtered;
 use super::time_walk::{Span, Table, TimeWalk};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::event::{Event, EventFilter};
-use crate::model::id::{EventId, ManagedObjectId, TenantId};
+use crate::model::id::{EventId, TenantId};
 use crate::model::page::{Page, PageRequest, Position};
 
 const EVENTS: Table = Table {
@@ -43,13 +43,14 @@ pub async fn list_events(
 }
 
 /// A deletion of what a filter finds, with its files.
+#[expect(clippy::type_complexity, reason = "how to list and how to delete, which have no names")]
 pub(crate) fn deletion<'a>(
     database: &'a Database,
     tenant: &'a TenantId,
     filter: &'a EventFilter,
 ) -> Deletion<
-    impl AsyncFn(Option<Position>) -> Result<(Vec<i64>, Option<Position>)> + use<'a>,
-    impl AsyncFn(&[i64]) -> Result<Vec<(EventId, ManagedObjectId)>> + use<'a>,
+    impl AsyncFn(Option<Position>) -> Listed + use<'a>,
+    impl AsyncFn(&[i64]) -> Gone<EventId> + use<'a>,
 > {
     let list = async move |after| {
         let conditions = |filtered: &mut Filtered| conditions(filter, filtered);

@@ -7,14 +7,14 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
-use super::deletion::Deletion;
+use super::deletion::{Deletion, Gone, Listed};
 use super::filter::{Filtered, page_of};
 use super::operation_queues::Queues;
 use super::operations::{self, external_ids, from_row};
 use super::time_walk::{Span, Table, TimeWalk, position};
 use crate::error::Result;
 use crate::model::access::Authority;
-use crate::model::id::{ManagedObjectId, OperationId, TenantId};
+use crate::model::id::{OperationId, TenantId};
 use crate::model::operation::{Operation, OperationFilter, OperationStatus};
 use crate::model::page::{Page, PageRequest, Position, TimeOrder};
 use crate::model::reference::LinkKind;
@@ -75,13 +75,14 @@ pub async fn list_operations(
 }
 
 /// A deletion of what a filter finds. The newest come first: what is queued meanwhile stays, else it might never end.
+#[expect(clippy::type_complexity, reason = "how to list and how to delete, which have no names")]
 pub(crate) fn deletion<'a>(
     database: &'a Database,
     tenant: &'a TenantId,
     filter: &OperationFilter,
 ) -> Deletion<
-    impl AsyncFn(Option<Position>) -> Result<(Vec<i64>, Option<Position>)> + use<'a>,
-    impl AsyncFn(&[i64]) -> Result<Vec<(OperationId, ManagedObjectId)>> + use<'a>,
+    impl AsyncFn(Option<Position>) -> Listed + use<'a>,
+    impl AsyncFn(&[i64]) -> Gone<OperationId> + use<'a>,
 > {
     let (status, filter) =
         (filter.status, OperationFilter { order: TimeOrder::NewestFirst, ..filter.clone() });
