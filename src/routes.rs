@@ -3,9 +3,9 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, bulk_registration, current_user, device_credentials, entry, event_binaries, events, groups,
-    identity, inventory, inventory_binaries, inventory_children, measurement_series, measurements, new_device_requests,
-    options, roles, tenants, users,
+    alarms, audit, bulk_registration, current_user, device_credentials, entry, event_binaries, events,
+    groups, identity, inventory, inventory_binaries, inventory_children, measurement_series, measurements,
+    new_device_requests, options, roles, tenants, users,
 };
 use crate::auth::Caller;
 use crate::health;

@@ -178,7 +178,9 @@ impl BulkRegistration {
             for id in groups {
                 let database = self.platform.database();
                 // One that is gone has been told of; and while the database is away nobody can be told.
-                if let Ok(group) = get_managed_object(database, &tenant, id, WantedReferences::default()).await {
+                if let Ok(group) =
+                    get_managed_object(database, &tenant, id, WantedReferences::default()).await
+                {
                     context.publish(id, Event::ManagedObjectUpdated(Arc::new(group)), &self.uploader.links);
                 }
             }
@@ -193,7 +195,9 @@ impl BulkRegistration {
 fn one_alone(outcome: Result<Vec<Registered>>) -> Result<Vec<Registered>> {
     let reason = match outcome {
         Err(Error::Invalid(reason)) => reason,
-        Err(Error::Duplicate { .. }) => "Duplicate ID: a registration request was made at the same moment".into(),
+        Err(Error::Duplicate { .. }) => {
+            "Duplicate ID: a registration request was made at the same moment".into()
+        }
         Err(error) if error.is_unique_violation() => {
             "Duplicate external id: another object got it at the same moment".into()
         }

@@ -113,7 +113,11 @@ async fn register_all(edge: &Edge, run: &mut BulkRegistration, rows: Rows) -> Re
 }
 
 /// Carries some rows out; gives what became of each, in order.
-async fn register(edge: &Edge, run: &mut BulkRegistration, rows: Vec<Row>) -> Result<Vec<(Place, Registered)>> {
+async fn register(
+    edge: &Edge,
+    run: &mut BulkRegistration,
+    rows: Vec<Row>,
+) -> Result<Vec<(Place, Registered)>> {
     let mut done = Vec::with_capacity(rows.len());
     let (mut devices, mut places) = (Vec::new(), Vec::new());
     let (mut requests, mut places_of_requests) = (Vec::new(), Vec::new());
@@ -146,6 +150,7 @@ async fn hashed(authenticator: &Authenticator, devices: Vec<NewDevice>) -> Resul
         let password_hash = authenticator.hash_of_device(&device.password.0).await?;
         Ok(HashedDevice { device, password_hash })
     };
-    let hashed: Vec<Result<HashedDevice>> = stream::iter(devices).map(hash).buffered(HASHED_AT_ONCE).collect().await;
+    let hashed: Vec<Result<HashedDevice>> =
+        stream::iter(devices).map(hash).buffered(HASHED_AT_ONCE).collect().await;
     hashed.into_iter().collect()
 }

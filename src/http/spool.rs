@@ -64,7 +64,8 @@ impl Spool {
     }
 
     async fn flush(&mut self) -> Result<()> {
-        let (mut file, mut pending) = (self.file.take().ok_or_else(broken)?, std::mem::take(&mut self.pending));
+        let (mut file, mut pending) =
+            (self.file.take().ok_or_else(broken)?, std::mem::take(&mut self.pending));
         let written = block(move || {
             file.write_all(&pending)?;
             pending.clear();

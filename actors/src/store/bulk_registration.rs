@@ -172,7 +172,10 @@ fn unknown_tenant(tenant: &TenantId) -> String {
 }
 
 /// Why a tenant takes no devices; while it does, it cannot be suspended, and so not be deleted, before the commit.
-pub(super) async fn refusal_of_tenant(client: &impl GenericClient, tenant: &TenantId) -> Result<Option<String>> {
+pub(super) async fn refusal_of_tenant(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+) -> Result<Option<String>> {
     let statement = client.prepare_cached(FIND_TENANT).await?;
     Ok(match client.query_opt(&statement, &[&tenant.as_str()]).await? {
         None => Some(unknown_tenant(tenant)),
@@ -231,7 +234,8 @@ async fn list_taken(
     let values: Vec<&str> = pairs.iter().map(|pair| &*pair.value).collect();
     let statement = client.prepare_cached(LIST_TAKEN).await?;
     let places = client.query(&statement, &[&tenant.as_str(), &types, &values]).await?;
-    let pair = |row: &tokio_postgres::Row| pairs.get(usize::try_from(row.get::<_, i64>(0)).ok()? - 1).copied();
+    let pair =
+        |row: &tokio_postgres::Row| pairs.get(usize::try_from(row.get::<_, i64>(0)).ok()? - 1).copied();
     Ok(places.iter().filter_map(pair).cloned().collect())
 }
 

@@ -191,11 +191,8 @@ fn new_group(
     let nothing = serde_json::value::to_raw_value(&serde_json::json!({}))
         .expect("writing to memory does not fail and there is no key");
     fragments.set(&naming().fragment("IsDeviceGroup"), nothing);
-    let group = NewManagedObject {
-        type_: Some(naming().fragment(type_)),
-        name: path.last().cloned(),
-        fragments,
-    };
+    let group =
+        NewManagedObject { type_: Some(naming().fragment(type_)), name: path.last().cloned(), fragments };
     let id = ManagedObjectId(ids.next());
     (id, Arc::new(group.created(Some(id), &registrar.user)))
 }

@@ -47,8 +47,7 @@ pub async fn insert_new_device_request(
     }
     let statement = transaction.prepare_cached(INSERT).await?;
     let (ids, groups) = ([new.id.as_str()], [new.group.map(|group| group.0)]);
-    let row =
-        transaction.query_opt(&statement, &[&tenant.as_str(), &&ids[..], &owner, &&groups[..]]).await?;
+    let row = transaction.query_opt(&statement, &[&tenant.as_str(), &&ids[..], &owner, &&groups[..]]).await?;
     let row = row
         .ok_or_else(|| Error::Duplicate { noun: Noun::NewDeviceRequest, key: new.id.as_str().to_owned() })?;
     transaction.commit().await?;

@@ -34,7 +34,8 @@ pub(super) enum Next<'a> {
 impl<R: Read> Lines<R> {
     pub(super) fn new(file: R, separator: u8) -> Self {
         let kept = Kept { file, bytes: VecDeque::new(), line: 1, after_cr: false, taken: 0, end: None };
-        let reader = ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(kept);
+        let reader =
+            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(kept);
         Self { reader, record: ByteRecord::new(), taken: 0 }
     }
 

@@ -54,7 +54,8 @@ impl Outcome {
         let between = "],\"failedCreationList\":[";
         let end = "]}";
         let length = updated.length + failed.length + (counts.len() + between.len() + end.len()) as u64;
-        let body = text(counts).chain(updated.stream()).chain(text(between)).chain(failed.stream()).chain(text(end));
+        let body =
+            text(counts).chain(updated.stream()).chain(text(between)).chain(failed.stream()).chain(text(end));
         let mut response = HttpResponse::Created();
         response.insert_header((header::CONTENT_TYPE, media_type));
         Ok(response.body(SizedStream::new(length, Box::pin(body))))

@@ -16,7 +16,8 @@ async fn row_makes_user_managed_object_and_external_id() {
     assert_eq!(result, all_created(1));
     let object = object_of(&admin, "plat_Serial", "a1").await;
     let id = object["id"].as_str().unwrap().to_owned();
-    let references = ["childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents"];
+    let references =
+        ["childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents"];
     let object = redacted(&without(&object, &references), &[(&id, "<id>"), (server.base(), "<base>")]);
     let expected = json!({
         "id": "<id>",
@@ -54,16 +55,20 @@ async fn device_comes_in_by_its_password_as_a_member_of_devices_and_owns_its_obj
 async fn password_of_few_characters_works_as_well_as_a_long_one() {
     let server = TestServer::start().await;
 
-    let file = "ID,CREDENTIALS\nshort,secret\nfifteen,fifteen-letters\nsixteen,sixteen--letters\nlatin,gehéím ÿ\n";
+    let file =
+        "ID,CREDENTIALS\nshort,secret\nfifteen,fifteen-letters\nsixteen,sixteen--letters\nlatin,gehéím ÿ\n";
     let result = register(&server.admin(), file).await;
 
     assert_eq!(result, all_created(4));
-    for (id, password) in
-        [("short", "secret"), ("fifteen", "fifteen-letters"), ("sixteen", "sixteen--letters"), ("latin", "gehéím ÿ")]
-    {
+    for (id, password) in [
+        ("short", "secret"),
+        ("fifteen", "fifteen-letters"),
+        ("sixteen", "sixteen--letters"),
+        ("latin", "gehéím ÿ"),
+    ] {
         assert!(comes_in(&server.caller(&format!("device_{id}"), password)).await, "{id}");
     }
-    let hashes = "SELECT name, password_hash FROM users WHERE name LIKE 'device_%' ORDER BY name";
+    let hashes = "SELECT name, password_hash FROM users WHERE name LIKE 'device\\_%' ORDER BY name";
     let slow = |row: &tokio_postgres::Row| row.get::<_, &str>(1).starts_with("$argon2id$");
     let slow: Vec<bool> = server.database().query(hashes, &[]).await.iter().map(slow).collect();
     assert_eq!(slow, [true, true, true, false]);
@@ -100,7 +105,8 @@ async fn object_is_no_agent_unless_a_column_makes_it_one() {
     let server = TestServer::start().await;
     let admin = server.admin();
 
-    let file = format!("ID;CREDENTIALS;TYPE;NAME;com_platform_model_Agent\na1;{SECRET};t;n;yes\na2;{SECRET};t;n;\n");
+    let file =
+        format!("ID;CREDENTIALS;TYPE;NAME;com_platform_model_Agent\na1;{SECRET};t;n;yes\na2;{SECRET};t;n;\n");
     register(&admin, file).await;
 
     assert_eq!(object_of(&admin, "plat_Serial", "a1").await["com_platform_model_Agent"], "yes");

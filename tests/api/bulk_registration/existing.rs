@@ -10,7 +10,9 @@ async fn known_user_gets_the_new_password_and_nothing_else() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let file = |secret: &str, name: &str, note: &str| {
-        format!("ID;CREDENTIALS;TYPE;NAME;note;external-imei;PATH\na1;{secret};pump;{name};{note};4711;North\n")
+        format!(
+            "ID;CREDENTIALS;TYPE;NAME;note;external-imei;PATH\na1;{secret};pump;{name};{note};4711;North\n"
+        )
     };
     register(&admin, file(SECRET, "Pump 1", "old")).await;
     let before = object_of(&admin, "plat_Serial", "a1").await;
@@ -46,7 +48,8 @@ async fn sessions_of_a_known_user_end_with_its_old_password() {
 
     register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
 
-    crate::harness::eventually("the session to end", async || (!session.is_known().await).then_some(())).await;
+    crate::harness::eventually("the session to end", async || (!session.is_known().await).then_some(()))
+        .await;
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! What a file may look like, and what makes it useless as a whole (N-10, N-16).
 
-use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, all_created, counts, failures, form, object_of, register, upload};
+use super::{
+    CONTENT_TYPE, REGISTRATIONS, SECRET, all_created, counts, failures, form, object_of, register, upload,
+};
 use crate::harness::TestServer;
 
 #[tokio::test]
@@ -64,7 +66,9 @@ async fn quotes_are_those_of_rfc_4180_and_blank_lines_are_skipped() {
     let admin = server.admin();
 
     for (n, end) in ["\n", "\r\n", "\r"].iter().enumerate() {
-        let file = format!("\n\"ID\";\"CREDENTIALS\";TYPE;NAME\n\n\n\"a{n}\";{SECRET};t;\"a \"\"b\"\" ;\n\nc\"\n   \n\n");
+        let file = format!(
+            "\n\"ID\";\"CREDENTIALS\";TYPE;NAME\n\n\n\"a{n}\";{SECRET};t;\"a \"\"b\"\" ;\n\nc\"\n   \n\n"
+        );
         let result = register(&admin, file.replace('\n', end)).await;
         assert_eq!(result, all_created(1), "{end:?}");
         let name = object_of(&admin, "plat_Serial", &format!("a{n}")).await["name"].clone();
@@ -103,7 +107,9 @@ async fn files_that_hold_no_row_that_could_be_carried_out_are_422() {
         assert_eq!(answer.status, 422, "{file:?}: {}", answer.text);
         assert!(answer.message().contains(text), "{file:?}: {}", answer.message());
     }
-    for file in [&b"\xff\xfeI\0D\0"[..], b"\x80\x81\x8d", &[0; 3000], &b";".repeat(5000), &b"x".repeat(2 << 20)] {
+    for file in
+        [&b"\xff\xfeI\0D\0"[..], b"\x80\x81\x8d", &[0; 3000], &b";".repeat(5000), &b"x".repeat(2 << 20)]
+    {
         let answer = upload(&admin, file).await;
         assert_eq!(answer.status, 422, "{}", answer.text);
     }
@@ -128,7 +134,8 @@ async fn hostile_cells_fail_their_row_alone() {
         format!("'; DROP TABLE users; --;{SECRET};t;n;;"),
         format!("a9;{SECRET};\\u0000;{{}};[\"\\ud800\"];"),
     ];
-    let result = register(&admin, "ID;CREDENTIALS;TYPE;NAME;external-x;PATH\n".to_owned() + &rows.join("\n")).await;
+    let result =
+        register(&admin, "ID;CREDENTIALS;TYPE;NAME;external-x;PATH\n".to_owned() + &rows.join("\n")).await;
 
     assert_eq!(counts(&result), [11, 1, 10, 1], "{result}");
     assert_eq!(object_of(&admin, "plat_Serial", "a9").await["type"], "\\u0000");

@@ -7,7 +7,8 @@ use crate::harness::{Caller, TestServer};
 
 /// A file of devices `<prefix>0`…, one for each path.
 fn placed(prefix: &str, paths: &[&str]) -> String {
-    let rows = paths.iter().enumerate().map(|(n, path)| format!("{prefix}{n};{SECRET};pump;Pump {n};{path}\n"));
+    let rows =
+        paths.iter().enumerate().map(|(n, path)| format!("{prefix}{n};{SECRET};pump;Pump {n};{path}\n"));
     "ID;CREDENTIALS;TYPE;NAME;PATH\n".to_owned() + &rows.collect::<String>()
 }
 
@@ -92,7 +93,8 @@ async fn groups_the_caller_does_not_see_are_not_matched() {
     let admin = server.admin();
     let registrar = server.user_with("registrar", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
     register(&admin, placed("a", &["North"])).await;
-    let global = json!({"name": "Global", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}, "plat_Global": {}});
+    let global =
+        json!({"name": "Global", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}, "plat_Global": {}});
     admin.create(OBJECTS, &global).await;
 
     register(&registrar, placed("b", &["North", "Global"])).await;

@@ -29,10 +29,16 @@ async fn file_of_300_000_rows_and_its_result_cost_a_fraction_of_their_length() {
 
     // 30 MB of rows that fail in several ways, and a result of 60 MB.
     let rows = (0..300_000).map(|n| match n % 2 {
-        0 => format!("b{n};short;pump of a long type;Pump {n} of the northern hall, second floor, line {n};\n"),
-        _ => format!("b{n};{SECRET};pump of a long type;Pump {n} of the northern hall, second floor, line {n}\n"),
+        0 => {
+            format!("b{n};short;pump of a long type;Pump {n} of the northern hall, second floor, line {n};\n")
+        }
+        _ => format!(
+            "b{n};{SECRET};pump of a long type;Pump {n} of the northern hall, second floor, line {n}\n"
+        ),
     });
-    let file = "ID;CREDENTIALS;TYPE;NAME;NOTE\n".to_owned() + &rows.collect::<String>() + &format!("c;{SECRET};t;n;\n");
+    let file = "ID;CREDENTIALS;TYPE;NAME;NOTE\n".to_owned()
+        + &rows.collect::<String>()
+        + &format!("c;{SECRET};t;n;\n");
     let result = send(&admin, file).await;
 
     assert_eq!(result, [300_001, 1, 300_000, 1]);

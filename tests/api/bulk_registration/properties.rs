@@ -30,7 +30,8 @@ async fn empty_value_skips_the_column_of_its_row() {
     let file = format!("ID;CREDENTIALS;TYPE;NAME;a;b.c\na1;{SECRET};t;n;;\na2;{SECRET};t;n;x;\n");
     register(&admin, file).await;
 
-    let (one, other) = (object_of(&admin, "plat_Serial", "a1").await, object_of(&admin, "plat_Serial", "a2").await);
+    let (one, other) =
+        (object_of(&admin, "plat_Serial", "a1").await, object_of(&admin, "plat_Serial", "a2").await);
     assert_eq!((one.get("a"), one.get("b")), (None, None));
     assert_eq!((&other["a"], other.get("b")), (&json!("x"), None));
 }
@@ -78,7 +79,10 @@ async fn what_the_server_alone_sets_is_ignored() {
 
     let object = object_of(&admin, "plat_Serial", "a1").await;
     assert_eq!(object["owner"], "device_a1");
-    assert!(object["self"].as_str().unwrap().starts_with("http") && object["childDevices"]["references"].is_array());
+    assert!(
+        object["self"].as_str().unwrap().starts_with("http")
+            && object["childDevices"]["references"].is_array()
+    );
     assert!(object.get("plat_Availability").is_none());
 }
 
@@ -86,10 +90,12 @@ async fn what_the_server_alone_sets_is_ignored() {
 async fn formulas_and_markup_are_plain_text() {
     let server = TestServer::start().await;
     let admin = server.admin();
-    let texts = ["=cmd()", "=1+1|'x'!A1", "+49", "-1", "@SUM(A1)", "<script>alert(1)</script>", "${jndi:x}", "%s%n"];
+    let texts =
+        ["=cmd()", "=1+1|'x'!A1", "+49", "-1", "@SUM(A1)", "<script>alert(1)</script>", "${jndi:x}", "%s%n"];
 
     let rows = texts.iter().enumerate().map(|(n, text)| format!("a{n},{SECRET},{text},{text},{text}\n"));
-    let result = register(&admin, "ID,CREDENTIALS,TYPE,NAME,note\n".to_owned() + &rows.collect::<String>()).await;
+    let result =
+        register(&admin, "ID,CREDENTIALS,TYPE,NAME,note\n".to_owned() + &rows.collect::<String>()).await;
 
     assert_eq!((counts(&result), failures(&result)), ([8, 8, 0, 8], vec![]));
     for (n, text) in texts.iter().enumerate() {

@@ -57,7 +57,8 @@ async fn ids_that_have_a_request_or_could_have_none_fail_alone() {
     register(&server.caller("north/admin", ADMIN_PASSWORD), "ID\nelsewhere\n").await;
     admin.create(REQUESTS, &json!({"id": "known"})).await;
 
-    let file = format!("ID;PATH\na1;\nknown;Known\nelsewhere;\na:b;\n;x\na1;\na2;North\n{};\n", "x".repeat(1001));
+    let file =
+        format!("ID;PATH\na1;\nknown;Known\nelsewhere;\na:b;\n;x\na1;\na2;North\n{};\n", "x".repeat(1001));
     let result = register(&admin, file).await;
 
     assert_eq!(counts(&result), [8, 2, 6, 2]);
@@ -88,7 +89,8 @@ async fn column_tenant_does_not_matter_and_any_other_asks_for_passwords() {
 async fn one_file_of_ids_uploaded_twice_at_once_makes_each_request_once() {
     let one = TestServer::start().await;
     let other = TestServer::start_on(&one.shared_database(), |_| {}).await;
-    let file = "ID;PATH\n".to_owned() + &(0..1000).map(|n| format!("a{n};Hall {}\n", n % 3)).collect::<String>();
+    let file =
+        "ID;PATH\n".to_owned() + &(0..1000).map(|n| format!("a{n};Hall {}\n", n % 3)).collect::<String>();
     let (first, second) = (one.admin(), other.admin());
 
     let (first, second) = tokio::join!(register(&first, &file), register(&second, &file));

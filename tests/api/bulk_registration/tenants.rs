@@ -31,7 +31,10 @@ async fn management_tenant_registers_devices_in_others() {
     let groups = "SELECT tenant, owner FROM managed_objects WHERE name = 'Hall' ORDER BY tenant";
     let groups = server.database().query(groups, &[]).await;
     let owners: Vec<(&str, &str)> = groups.iter().map(|row| (row.get(0), row.get(1))).collect();
-    assert_eq!(owners, [("management", "admin"), ("north", "management/admin"), ("south", "management/admin")]);
+    assert_eq!(
+        owners,
+        [("management", "admin"), ("north", "management/admin"), ("south", "management/admin")]
+    );
 }
 
 #[tokio::test]
@@ -50,7 +53,10 @@ async fn unknown_and_suspended_tenants_fail_their_rows_alone() {
     for ((id, reason), text) in failed.iter().zip(["nowhere", "No Tenant", "TENANT", "suspended"]) {
         assert!(reason.contains(text), "{id}: {reason}");
     }
-    assert_eq!(result["failedCreationList"][0]["line"], "DeviceInfo{id='a1', credentials='***', tenant='nowhere'}");
+    assert_eq!(
+        result["failedCreationList"][0]["line"],
+        "DeviceInfo{id='a1', credentials='***', tenant='nowhere'}"
+    );
     assert_eq!(server.database().count("managed_objects").await, 1);
 }
 
@@ -74,14 +80,20 @@ async fn tenant_that_another_than_the_management_tenant_names_is_ignored() {
     let (server, _) = two_tenants().await;
     let north = server.caller("north/admin", ADMIN_PASSWORD);
 
-    let file = format!("ID;CREDENTIALS;TENANT\na1;{SECRET};south\na2;{SECRET};nowhere\na3;{SECRET};management\na4;x;south\n");
+    let file = format!(
+        "ID;CREDENTIALS;TENANT\na1;{SECRET};south\na2;{SECRET};nowhere\na3;{SECRET};management\na4;x;south\n"
+    );
     let result = register(&north, file).await;
 
     assert_eq!(counts(&result), [4, 3, 1, 3]);
     let users = "SELECT DISTINCT tenant FROM users WHERE name LIKE 'device\\_%'";
-    let tenants: Vec<String> = server.database().query(users, &[]).await.iter().map(|row| row.get(0)).collect();
+    let tenants: Vec<String> =
+        server.database().query(users, &[]).await.iter().map(|row| row.get(0)).collect();
     assert_eq!(tenants, ["north"]);
-    assert_eq!(result["failedCreationList"][0]["line"], "DeviceInfo{id='a4', credentials='***', tenant='north'}");
+    assert_eq!(
+        result["failedCreationList"][0]["line"],
+        "DeviceInfo{id='a4', credentials='***', tenant='north'}"
+    );
 }
 
 #[tokio::test]

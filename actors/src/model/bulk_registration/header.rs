@@ -93,7 +93,8 @@ impl Header {
             let given = format!("{} columns", names.len());
             return Err(Error::invalid_value("file", given, &format!("at most {MAX_COLUMNS}")));
         }
-        let columns = names.iter().map(|name| Column::parse(name.as_ref().trim())).collect::<Result<Vec<_>>>()?;
+        let columns =
+            names.iter().map(|name| Column::parse(name.as_ref().trim())).collect::<Result<Vec<_>>>()?;
         let mut given = HashSet::new();
         for (column, name) in columns.iter().zip(names) {
             if !given.insert(column) {
@@ -140,7 +141,8 @@ impl Column {
             (1..=MAX_SHORT_TEXT).contains(&part.len()) && !part.starts_with('$') && !part.contains('\0')
         };
         if parts.len() > MAX_JSON_DEPTH || !parts.iter().all(|part| fits(part)) {
-            let allowed = "names of 1 to 1024 bytes that do not start with '$', at most 100 with dots between them";
+            let allowed =
+                "names of 1 to 1024 bytes that do not start with '$', at most 100 with dots between them";
             return Err(wrong(name, allowed));
         }
         match is_server_member(&parts[0]) {
@@ -217,7 +219,8 @@ mod tests {
 
     #[test]
     fn names_are_known_in_any_case_and_with_blanks_around() {
-        let header = header(" id ;Credentials;\tNAME;External-imei;plat_Hardware.model;owner", "main").expect("well formed");
+        let header = header(" id ;Credentials;\tNAME;External-imei;plat_Hardware.model;owner", "main")
+            .expect("well formed");
         let property = vec!["plat_Hardware".into(), "model".into()];
         let expected = [
             Column::Id,

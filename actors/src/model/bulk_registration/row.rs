@@ -109,7 +109,9 @@ impl<'a> Cells<'a> {
             let told = [type_, name, self.iccid, self.id_type].iter().any(|value| !value.is_empty());
             let more = !self.external_ids.is_empty() || !self.properties.is_empty() || !path.is_empty();
             return match told || more || shell {
-                true => Err(Error::Invalid("TYPE and NAME must be given for the device info of this row".into())),
+                true => {
+                    Err(Error::Invalid("TYPE and NAME must be given for the device info of this row".into()))
+                }
                 false => Ok(None),
             };
         }
@@ -201,8 +203,14 @@ mod tests {
         let object = device.object.expect("an object");
         let pairs: Vec<_> = object.external_ids.iter().map(|pair| (&*pair.type_, &*pair.value)).collect();
 
-        assert_eq!((&*device.user, &*device.password.0, device.tenant.as_str()), ("device_a1", "secret-1", "main"));
-        assert_eq!((object.object.type_.as_deref(), object.object.name.as_deref()), (Some("pump"), Some("Pump 1")));
+        assert_eq!(
+            (&*device.user, &*device.password.0, device.tenant.as_str()),
+            ("device_a1", "secret-1", "main")
+        );
+        assert_eq!(
+            (object.object.type_.as_deref(), object.object.name.as_deref()),
+            (Some("pump"), Some("Pump 1"))
+        );
         assert_eq!(
             object.object.fragments.to_json(),
             r#"{"plat_IsDevice":{},"plat_Mobile":{"iccid":"8949","imsi":"262"},"plat_SupportedOperations":["plat_Command"],"plat_Hardware":{"model":"RX1"},"note":"{\"x\":[1]}"}"#
@@ -292,7 +300,8 @@ mod tests {
     fn tenant_of_another_than_the_management_tenant_is_ignored() {
         let device = device("ID;CREDENTIALS;TENANT", "a1;secret-1;other");
         assert_eq!(device.tenant.as_str(), "main");
-        let Ok(Asked::Device(device)) = row("ID;CREDENTIALS;TENANT", "a1;secret-1;other", "management").asks else {
+        let Ok(Asked::Device(device)) = row("ID;CREDENTIALS;TENANT", "a1;secret-1;other", "management").asks
+        else {
             panic!("no device")
         };
         assert_eq!(device.tenant.as_str(), "other");
