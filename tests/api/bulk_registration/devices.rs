@@ -68,7 +68,7 @@ async fn password_of_few_characters_works_as_well_as_a_long_one() {
     ] {
         assert!(comes_in(&server.caller(&format!("device_{id}"), password)).await, "{id}");
     }
-    let hashes = "SELECT name, password_hash FROM users WHERE name LIKE 'device_%' ORDER BY name";
+    let hashes = "SELECT name, password_hash FROM users WHERE name LIKE 'device\\_%' ORDER BY name";
     let slow = |row: &tokio_postgres::Row| row.get::<_, &str>(1).starts_with("$argon2id$");
     let slow: Vec<bool> = server.database().query(hashes, &[]).await.iter().map(slow).collect();
     assert_eq!(slow, [true, true, true, false]);

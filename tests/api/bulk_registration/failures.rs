@@ -67,7 +67,7 @@ async fn every_reason_leaves_its_row_out_and_no_other() {
 
     let texts = [
         "2 columns; allowed: 8",
-        "10 columns; allowed: 8",
+        "11 columns; allowed: 8",
         "'id'",
         "'id': co:lon",
         "'id'",

@@ -1,4 +1,4 @@
-//! Uploads that break off, servers that end in the middle, databases that go away.
+//! Uploads that break off, and servers that end in the middle.
 
 use std::time::Duration;
 
@@ -7,21 +7,30 @@ use rustix::process::Signal;
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form, register, upload};
 use crate::harness::{Caller, Program, RawConnection, TestServer, eventually, scratch};
 
-#[tokio::test]
-async fn upload_that_breaks_off_has_registered_nothing() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let body = form(fleet(20_000));
+/// So many that there is a middle, and few enough for a busy machine.
+const ROWS: usize = 5000;
 
+/// The head of an upload.
+async fn begin(server: &TestServer, admin: &Caller, length: usize) -> RawConnection {
     let mut connection = RawConnection::open(server.address()).await;
     let head = [
         &*format!("POST {REGISTRATIONS} HTTP/1.1"),
         "Host: x",
         &format!("Authorization: {}", admin.authorization().unwrap()),
         &format!("Content-Type: {CONTENT_TYPE}"),
-        &format!("Content-Length: {}", body.len()),
+        &format!("Content-Length: {length}"),
     ];
     connection.send(format!("{}\r\n\r\n", head.join("\r\n"))).await;
+    connection
+}
+
+#[tokio::test]
+async fn upload_that_breaks_off_has_registered_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let body = form(fleet(ROWS));
+
+    let mut connection = begin(&server, &admin, body.len()).await;
     connection.send(&body[..body.len() - 10]).await;
     connection.reset();
 
@@ -35,18 +44,10 @@ async fn upload_that_breaks_off_has_registered_nothing() {
 async fn client_that_goes_away_in_the_middle_may_send_the_file_again() {
     let server = TestServer::start().await;
     let admin = server.admin();
-    let file = fleet(20_000);
+    let file = fleet(ROWS);
 
-    let mut connection = RawConnection::open(server.address()).await;
     let body = form(&file);
-    let head = [
-        &*format!("POST {REGISTRATIONS} HTTP/1.1"),
-        "Host: x",
-        &format!("Authorization: {}", admin.authorization().unwrap()),
-        &format!("Content-Type: {CONTENT_TYPE}"),
-        &format!("Content-Length: {}", body.len()),
-    ];
-    connection.send(format!("{}\r\n\r\n", head.join("\r\n"))).await;
+    let mut connection = begin(&server, &admin, body.len()).await;
     connection.send(&body).await;
     eventually("the first rows", async || {
         (server.database().count("managed_objects").await > 0).then_some(())
@@ -54,11 +55,12 @@ async fn client_that_goes_away_in_the_middle_may_send_the_file_again() {
     .await;
     connection.reset();
 
-    assert_completed(&admin, &file, 20_000).await;
+    assert_completed(&admin, &file).await;
 }
 
 /// Sends a file that was begun: what is there gets its password again, what is not is made, and nothing is half there.
-async fn assert_completed(admin: &Caller, file: &str, count: u64) {
+async fn assert_completed(admin: &Caller, file: &str) {
+    let count = ROWS as u64;
     let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(file));
     let answer = request.send().await;
     assert_eq!(answer.status, 201, "{}", answer.text);
@@ -80,7 +82,7 @@ async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_
     let caller = |program: &Program| Caller::new(program.base(), Some(("admin", "admin-secret")));
     let mut program = serve();
     let admin = caller(&program);
-    let file = fleet(20_000);
+    let file = fleet(ROWS);
 
     let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(&file));
     let sending = tokio::spawn(request.try_send());
@@ -106,7 +108,7 @@ async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_
         let id = format!("/identity/externalIds/plat_Serial/{}", user.strip_prefix("device_").unwrap());
         assert_eq!(admin.read(&id).await["managedObject"]["id"], object["id"]);
     }
-    assert_completed(&admin, &file, 20_000).await;
+    assert_completed(&admin, &file).await;
 }
 
 #[tokio::test]

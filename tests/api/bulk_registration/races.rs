@@ -16,7 +16,7 @@ async fn assert_whole(server: &TestServer, count: i64) {
         JOIN external_ids e ON e.tenant = o.tenant AND e.object = o.id AND 'device_' || e.value = u.name";
     assert_eq!(server.database().query(whole, &[]).await[0].get::<_, i64>(0), count);
     assert_eq!(server.database().count("external_ids").await, count);
-    assert_eq!(server.database().count("group_members WHERE user_name LIKE 'device%'").await, count);
+    assert_eq!(server.database().count("group_members WHERE user_name LIKE 'device\\_%'").await, count);
 }
 
 #[tokio::test]
