@@ -8,6 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Pool, Transaction};
+use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::device_users::{DeviceUser, Put, put_device_users};
 use super::group_paths::{self, Found, GroupPaths};
@@ -159,6 +161,16 @@ async fn register(
     Ok((batch, number, found))
 }
 
+/// Asks by a plan that is made now. One that was made while a table was small would go through all of it when it has grown,
+/// and a first file makes it grow by a hundred thousand rows before anybody counts them.
+pub(super) async fn look_up(
+    transaction: &Transaction<'_>,
+    statement: &str,
+    parameters: &[(&(dyn ToSql + Sync), Type)],
+) -> Result<Vec<Row>> {
+    Ok(transaction.query_typed(statement, parameters).await?)
+}
+
 /// Rows that nothing is known against.
 fn undecided<'a>(
     rows: &'a [DeviceRow],
@@ -188,16 +200,17 @@ pub(super) async fn refusal_of_tenant(
 
 /// For each row why it cannot be stored; `None` where nothing speaks against it.
 async fn refused_rows(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     tenant: &TenantId,
     rows: &[DeviceRow],
     memory: &Memory,
 ) -> Result<Vec<Option<Registered>>> {
     let names: Vec<&str> = rows.iter().map(|row| &*row.user.name).collect();
-    let statement = client.prepare_cached(LIST_USERS).await?;
-    let users = client.query(&statement, &[&tenant.as_str(), &names]).await?;
+    let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+        [(&tenant.as_str(), Type::TEXT), (&names, Type::TEXT_ARRAY)];
+    let users = look_up(transaction, LIST_USERS, &parameters).await?;
     let users: HashMap<String, i64> = users.iter().map(|row| (row.get(0), row.get(1))).collect();
-    let taken = list_taken(client, tenant, rows, &users).await?;
+    let taken = list_taken(transaction, tenant, rows, &users).await?;
 
     let (mut seen, mut given) = (HashSet::new(), HashSet::new());
     let mut refusal = |row: &DeviceRow| {
@@ -219,7 +232,7 @@ async fn refused_rows(
 
 /// Which external ids of new devices are taken. Those of existing ones are not looked at: their object is not touched.
 async fn list_taken(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     tenant: &TenantId,
     rows: &[DeviceRow],
     users: &HashMap<String, i64>,
@@ -232,10 +245,10 @@ async fn list_taken(
     }
     let types: Vec<&str> = pairs.iter().map(|pair| &*pair.type_).collect();
     let values: Vec<&str> = pairs.iter().map(|pair| &*pair.value).collect();
-    let statement = client.prepare_cached(LIST_TAKEN).await?;
-    let places = client.query(&statement, &[&tenant.as_str(), &types, &values]).await?;
-    let pair =
-        |row: &tokio_postgres::Row| pairs.get(usize::try_from(row.get::<_, i64>(0)).ok()? - 1).copied();
+    let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+        [(&tenant.as_str(), Type::TEXT), (&types, Type::TEXT_ARRAY), (&values, Type::TEXT_ARRAY)];
+    let places = look_up(transaction, LIST_TAKEN, &parameters).await?;
+    let pair = |row: &Row| pairs.get(usize::try_from(row.get::<_, i64>(0)).ok()? - 1).copied();
     Ok(places.iter().filter_map(pair).cloned().collect())
 }
 

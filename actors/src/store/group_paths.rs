@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::access::find_source;
-use super::bulk_registration::Registrar;
+use super::bulk_registration::{Registrar, look_up};
 use super::managed_objects::{INSERT, insert_managed_objects};
 use crate::error::Result;
 use crate::model::access::{Authority, Ownership};
@@ -119,7 +119,7 @@ type Known<'a> = BTreeMap<&'a [String], ManagedObjectId>;
 
 /// Those that are remembered and still there.
 async fn remembered<'a>(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     tenant: &TenantId,
     paths: &BTreeSet<&'a [String]>,
     memory: &GroupPaths,
@@ -127,8 +127,9 @@ async fn remembered<'a>(
     let Some(memory) = memory.0.get(tenant) else { return Ok(Known::new()) };
     let mut known: Known<'a> = paths.iter().filter_map(|path| Some((*path, *memory.get(*path)?))).collect();
     let ids: Vec<i64> = known.values().map(|id| id.0).collect();
-    let statement = client.prepare_cached(FIND_EXISTING).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+        [(&tenant.as_str(), Type::TEXT), (&ids, Type::INT8_ARRAY)];
+    let rows = look_up(transaction, FIND_EXISTING, &parameters).await?;
     let existing: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
     known.retain(|_, id| existing.contains(&id.0));
     Ok(known)
@@ -136,7 +137,7 @@ async fn remembered<'a>(
 
 /// The groups of paths of one length. Below a group that is being made there is none.
 async fn find_level<'a>(
-    client: &impl GenericClient,
+    transaction: &Transaction<'_>,
     (tenant, registrar): (&TenantId, &Registrar),
     wanted: &[&'a [String]],
     known: &Known<'_>,
@@ -145,20 +146,23 @@ async fn find_level<'a>(
     let names: Vec<&str> = wanted.iter().filter_map(|path| path.last()).map(|name| &**name).collect();
     let (tenant_id, marker) = (tenant.as_str(), naming().fragment("IsDeviceGroup"));
     let type_ = naming().fragment("DeviceGroup");
-    let at_top: [&(dyn ToSql + Sync); 4] = [&tenant_id, &names, &type_, &marker];
-    let below: [&(dyn ToSql + Sync); 4] = [&tenant_id, &parents, &names, &marker];
+    let (of_tenant, names) = ((&tenant_id as _, Type::TEXT), (&names as _, Type::TEXT_ARRAY));
+    let (type_, marker) = ((&type_ as _, Type::TEXT), (&marker as _, Type::TEXT));
     let rows = match wanted.first() {
         None => return Ok(Known::new()),
         Some(path) if path.len() == 1 => {
-            client.query(&client.prepare_cached(LIST_TOP_GROUPS).await?, &at_top).await?
+            look_up(transaction, LIST_TOP_GROUPS, &[of_tenant, names, type_, marker]).await?
         }
-        Some(_) => client.query(&client.prepare_cached(LIST_SUBGROUPS).await?, &below).await?,
+        Some(_) => {
+            let parents = (&parents as _, Type::INT8_ARRAY);
+            look_up(transaction, LIST_SUBGROUPS, &[of_tenant, parents, names, marker]).await?
+        }
     };
     let mut found = Known::new();
     for row in rows {
         let place = usize::try_from(row.get::<_, i64>(0)).unwrap_or_default();
         let (path, id) = (wanted[place - 1], ManagedObjectId(row.get(1)));
-        if !found.contains_key(path) && is_visible(client, (tenant, registrar), id).await? {
+        if !found.contains_key(path) && is_visible(transaction, (tenant, registrar), id).await? {
             found.insert(path, id);
         }
     }

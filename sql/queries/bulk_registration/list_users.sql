@@ -1,5 +1,11 @@
 -- Which of some users there are, each with the transaction that wrote it last.
-SELECT name, xmin::text::bigint
-FROM users
-WHERE tenant = $1
-    AND name = ANY($2)
+SELECT found.name, found.writer
+FROM unnest($2::text[]) AS given (name)
+-- Each by its key, as in `list_taken.sql`.
+CROSS JOIN LATERAL (
+    SELECT u.name, u.xmin::text::bigint AS writer
+    FROM users u
+    WHERE u.tenant = $1
+        AND u.name = given.name
+    LIMIT 1
+) AS found
