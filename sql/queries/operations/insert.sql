@@ -5,28 +5,7 @@ WITH new AS MATERIALIZED (
     SELECT
         new.*,
         o.name AS device_name,
-        -- From the device up by childDevices links, each way to the nearest agent.
-        (
-            WITH RECURSIVE up (id, is_agent) AS (
-                SELECT o.id, $5 = ANY(o.fragment_names)
-                UNION
-                SELECT above.id, above.is_agent
-                FROM up
-                CROSS JOIN LATERAL (
-                    SELECT p.id, $5 = ANY(p.fragment_names) AS is_agent
-                    FROM links l
-                    JOIN managed_objects p ON p.tenant = l.tenant AND p.id = l.parent
-                    WHERE l.tenant = new.tenant
-                        AND l.child = up.id
-                        AND l.kind = 'childDevices'
-                    OFFSET 0
-                ) AS above
-                WHERE NOT up.is_agent
-            )
-            SELECT array_agg(up.id ORDER BY up.id)
-            FROM up
-            WHERE up.is_agent
-        ) AS agents
+        nullif(ARRAY(SELECT agents_of(new.tenant, new.device, $5)), '{}') AS agents
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])
         WITH ORDINALITY AS new (tenant, device, bulk_operation, fragments, place)
     JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.device
