@@ -1,6 +1,6 @@
 //! The first row of a file: what its columns are for, and what stands between them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use super::MAX_COLUMNS;
 use crate::error::{Error, Result};
@@ -154,13 +154,13 @@ impl Column {
 
 /// A name is either a value or an object.
 fn check_properties(columns: &[Column]) -> Result<()> {
-    let property = |column| match column {
-        &Column::Property(ref path) => Some(path),
+    let properties = columns.iter().filter_map(|column| match column {
+        Column::Property(path) => Some(path),
         _ => None,
-    };
-    let paths: BTreeSet<&Vec<Box<str>>> = columns.iter().filter_map(property).collect();
+    });
+    let mut paths: Vec<&Vec<Box<str>>> = properties.collect();
     // What begins with a path follows it at once.
-    let paths: Vec<_> = paths.into_iter().collect();
+    paths.sort_unstable();
     match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
         None => Ok(()),
         Some(pair) => Err(wrong(&pair[0].join("."), "a property that no other column makes an object of")),
