@@ -165,7 +165,9 @@ impl Target {
         let is_ipv4_loopback = matches!(self.address.ip(), IpAddr::V4(ip) if ip.is_loopback());
         let opened = self.opened.fetch_add(1, Ordering::Relaxed);
         let last_octet = 1 + (opened / CONNECTIONS_PER_SOURCE) % 250;
-        is_ipv4_loopback.then(|| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last_octet as u8)))
+        let source = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last_octet as u8));
+        // The address a connection has anyway is not asked for: finding a free port for one takes ever longer.
+        (is_ipv4_loopback && source != self.address.ip()).then_some(source)
     }
 
     /// A complete POST request with a JSON body; asks for JSON back.
@@ -277,8 +279,8 @@ mod tests {
         let target = resolve("http://127.0.0.1:8080", Reach::Loopback).unwrap();
         let other = target.with_user("other", "secret");
         target.opened.store(CONNECTIONS_PER_SOURCE - 1, Ordering::Relaxed);
-        let sources = [target, other].map(|target| target.next_source().unwrap().to_string());
-        assert_eq!(sources, ["127.0.0.1", "127.0.0.2"]);
+        let sources = [target, other].map(|target| target.next_source().map(|source| source.to_string()));
+        assert_eq!(sources, [None, Some("127.0.0.2".to_owned())]);
     }
 
     #[test]
