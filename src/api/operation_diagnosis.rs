@@ -4,6 +4,7 @@ use actix_web::{HttpResponse, web};
 use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::id::OperationId;
 use platform_actors::model::role;
+use platform_actors::{Noun, store};
 
 use crate::auth::Caller;
 use crate::http::error::{ApiError, Result};
@@ -24,14 +25,14 @@ pub async fn get(
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation)?;
     let media_type = wire.accepted("operationDiagnosis")?;
-    let id = OperationId::parse(&path)?;
-    let findings = edge.platform.tenant(&caller.tenant).diagnose(id).await?;
-    let operation = &findings.operation;
-    let (by, holds) =
-        ((&authority, Ownership::Ignored), |name: &str| operation.fragments.get(name).is_some());
-    caller.reaches_data_of(&edge, operation.device, by, holds).await.map_err(|error| match error {
-        ApiError::Platform(error) => ApiError::gone_with_source(error, platform_actors::Noun::Operation, id),
-        other => other,
-    })?;
+    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let operation = store::operations::get_operation(database, &caller.tenant, id).await?;
+    let by = (&authority, Ownership::Ignored);
+    caller
+        .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())
+        .await?;
+    let tenant = edge.platform.tenant(&caller.tenant);
+    let found = tenant.diagnose(operation).await;
+    let findings = found.map_err(|error| ApiError::gone_with_source(error, Noun::Operation, id))?;
     Ok(reply::found(media_type, &findings, &wire.links()))
 }

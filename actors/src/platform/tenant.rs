@@ -13,11 +13,11 @@ use crate::hub::HasListeners;
 use crate::model::access::Authority;
 use crate::model::alarm::AlarmFilter;
 use crate::model::event::{Event, EventFilter, NewEvent};
-use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId, OperationId};
+use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId};
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::{Measurement, MeasurementFilter};
-use crate::model::operation::OperationFilter;
+use crate::model::operation::{Operation, OperationFilter};
 use crate::model::operation_diagnosis::Findings;
 use crate::model::origin::Origin;
 use crate::model::reference::LinkKind;
@@ -79,16 +79,16 @@ impl Tenant {
     /// # Errors
     /// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
     pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
-        delete_alarms(&self.contexts[0], filter, links).await
+        delete_alarms(self.context(), filter, links).await
     }
 
     /// Finds out why an operation is PENDING.
     ///
     /// # Errors
-    /// `NotFound`, `Timeout`, `Unavailable` or `Database`.
-    pub async fn diagnose(&self, id: OperationId) -> Result<Findings> {
-        let context = &self.contexts[0];
-        let mut findings = find_out(&context.database, &context.tenant, id).await?;
+    /// `NotFound` when its device is gone; `Timeout`, `Unavailable` or `Database`.
+    pub async fn diagnose(&self, operation: Operation) -> Result<Findings> {
+        let context = self.context();
+        let mut findings = find_out(&context.database, &context.tenant, operation).await?;
         for agent in &mut findings.agents {
             agent.subscribed = context.hub.send(HasListeners(Pattern::Agent(agent.id))).await?;
         }
@@ -100,7 +100,7 @@ impl Tenant {
     /// # Errors
     /// As that.
     pub async fn delete_operations(&self, filter: &OperationFilter, links: &Links) -> Result<()> {
-        device::delete_operations(&self.contexts[0], filter, links).await
+        device::delete_operations(self.context(), filter, links).await
     }
 
     /// What is told without an actor is told by this.
@@ -119,7 +119,7 @@ impl Tenant {
     /// # Errors
     /// `Unavailable` or `Database`: then nothing was published.
     pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
-        if let Some(group) = device::wanted_group(&self.contexts[0], &new).await?
+        if let Some(group) = device::wanted_group(self.context(), &new).await?
             && let Some(device) = self.create_in_group(group, &new).await?
         {
             return Ok(device);
@@ -145,7 +145,7 @@ impl Tenant {
         };
         match self.ask_device(group, create).await {
             Ok(device) => {
-                device::forget_placement(&self.contexts[0], &origin.user).await;
+                device::forget_placement(self.context(), &origin.user).await;
                 Ok(Some(device))
             }
             Err(Error::NotFound { .. }) => Ok(None),
@@ -197,7 +197,7 @@ impl Tenant {
     /// # Errors
     /// As that.
     pub async fn delete_measurement(&self, id: MeasurementId, origin: &Origin) -> Result<()> {
-        device::forget(&self.contexts[0], id, origin).await
+        device::forget(self.context(), id, origin).await
     }
 
     /// Deletes measurements; see [`device::forget_all`].
@@ -205,7 +205,7 @@ impl Tenant {
     /// # Errors
     /// As that.
     pub async fn delete_measurements(&self, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
-        device::forget_all(&self.contexts[0], filter, origin).await
+        device::forget_all(self.context(), filter, origin).await
     }
 
     /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).

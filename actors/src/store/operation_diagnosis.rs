@@ -6,7 +6,6 @@ use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::managed_objects::get_managed_object;
-use super::operations::get_operation;
 use crate::error::Result;
 use crate::model::id::{ManagedObjectId, OperationId, TenantId};
 use crate::model::operation::Operation;
@@ -22,9 +21,12 @@ const COUNT_AHEAD: &str = include_str!("../../../sql/queries/operations/count_ah
 /// Everything but who has subscribed, which sessions know.
 ///
 /// # Errors
-/// `NotFound`, `Timeout`, `Unavailable` or `Database`.
-pub(crate) async fn find_out(database: &Database, tenant: &TenantId, id: OperationId) -> Result<Findings> {
-    let operation = get_operation(database, tenant, id).await?;
+/// `NotFound` when its device is gone; `Timeout`, `Unavailable` or `Database`.
+pub(crate) async fn find_out(
+    database: &Database,
+    tenant: &TenantId,
+    operation: Operation,
+) -> Result<Findings> {
     let device = get_managed_object(database, tenant, operation.device, WantedReferences::default()).await?;
     let supported = device.fragments.get(&naming().fragment("SupportedOperations"));
     let supported = supported.and_then(|names| serde_json::from_str(names.get()).ok());
