@@ -7,9 +7,10 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Noun, Result};
-use crate::model::body::{Body, missing, text};
+use crate::model::body::{Body, id_text, missing};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::links::Linked;
+use crate::model::origin::DEVICE_USER;
 use crate::model::timestamp::Timestamp;
 
 /// Characters of a device's id (document 2, Limits).
@@ -59,12 +60,12 @@ impl DeviceId {
 
     /// The name of the device's user, `device_<id>` (N-08).
     pub fn user_name(&self) -> String {
-        format!("device_{}", self.0)
+        format!("{DEVICE_USER}{}", self.0)
     }
 
     /// The device whose user this is; `None` for the user of a person.
     pub fn of_user(name: &str) -> Option<Self> {
-        name.strip_prefix("device_").and_then(|id| Self::parse(id).ok())
+        name.strip_prefix(DEVICE_USER).and_then(|id| Self::parse(id).ok())
     }
 }
 
@@ -211,10 +212,7 @@ pub fn device_id(body: &mut Body) -> Result<DeviceId> {
 
 /// Reads `groupId`, a string or a number (C-13).
 fn group_id(raw: &RawValue) -> Result<ManagedObjectId> {
-    let id = match raw.get().starts_with('"') {
-        true => text("groupId", raw, MAX_MEMBER)?,
-        false => raw.get().to_owned(),
-    };
+    let id = id_text("groupId", raw)?;
     ManagedObjectId::parse(&id).map_err(|_| unknown_group(id))
 }
 

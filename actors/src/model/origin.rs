@@ -48,9 +48,12 @@ impl Origin {
     }
 }
 
+/// What names of devices' users start with; the id of the device follows.
+pub(crate) const DEVICE_USER: &str = "device_";
+
 /// Whether a user is a device: `device_<external id>`, the owner of its object.
 pub fn is_device_user(name: &str) -> bool {
-    name.starts_with("device_")
+    name.starts_with(DEVICE_USER)
 }
 
 /// The header `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-04).
