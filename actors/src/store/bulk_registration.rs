@@ -12,22 +12,22 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::device_users::{DeviceUser, Put, put_device_users};
+use super::external_ids::insert_external_ids;
 use super::group_paths::{self, Found, GroupPaths};
+use super::links::{self, insert_links};
 use super::managed_objects::{INSERT, insert_managed_objects};
-use super::{links, until_uncontended};
+use super::until_uncontended;
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::external_id::NewExternalId;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
+use crate::model::reference::LinkKind;
 use crate::model::tenant::TenantStatus;
 
 const FIND_TENANT: &str = include_str!("../../../sql/queries/bulk_registration/find_tenant.sql");
 const LIST_USERS: &str = include_str!("../../../sql/queries/bulk_registration/list_users.sql");
 const LIST_TAKEN: &str = include_str!("../../../sql/queries/bulk_registration/list_taken.sql");
-const INSERT_EXTERNAL_IDS: &str =
-    include_str!("../../../sql/queries/bulk_registration/insert_external_ids.sql");
-const INSERT_LINKS: &str = include_str!("../../../sql/queries/bulk_registration/insert_links.sql");
 const CURRENT_TRANSACTION: &str =
     include_str!("../../../sql/queries/bulk_registration/current_transaction.sql");
 
@@ -148,7 +148,8 @@ async fn register(
         group_paths::find_or_make(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
     let members = objects.iter().filter_map(|row| Some((groups.at(&row.path)?, row.id)));
     let links: Vec<_> = groups.links.iter().copied().chain(members).collect();
-    insert_links(transaction, tenant, &links).await?;
+    // None of them can stand above its group: they are new.
+    insert_links(transaction, tenant, LinkKind::ChildAssets, &links).await?;
     let statement = transaction.prepare_cached(CURRENT_TRANSACTION).await?;
     let number = transaction.query_one(&statement, &[]).await?.get(0);
     let found = groups.found();
@@ -263,30 +264,6 @@ async fn insert_objects(
     let statement = transaction.prepare_cached(INSERT).await?;
     let rows: Vec<_> = objects.iter().map(|row| (tenant, &*row.object)).collect();
     insert_managed_objects(transaction.client(), &statement, &rows).await?;
-    let pairs = objects.iter().flat_map(|row| row.external_ids.iter().map(|pair| (pair, row.id.0)));
-    let (mut types, mut values, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-    for (pair, id) in pairs {
-        types.push(&*pair.type_);
-        values.push(&*pair.value);
-        ids.push(id);
-    }
-    let statement = transaction.prepare_cached(INSERT_EXTERNAL_IDS).await?;
-    transaction.execute(&statement, &[&tenant.as_str(), &types, &values, &ids]).await?;
-    Ok(())
-}
-
-/// Puts new objects into groups; pairs of group and member.
-pub(super) async fn insert_links(
-    client: &impl GenericClient,
-    tenant: &TenantId,
-    links: &[(ManagedObjectId, ManagedObjectId)],
-) -> Result<()> {
-    if links.is_empty() {
-        return Ok(());
-    }
-    let (groups, members): (Vec<i64>, Vec<i64>) =
-        links.iter().map(|(group, member)| (group.0, member.0)).unzip();
-    let statement = client.prepare_cached(INSERT_LINKS).await?;
-    client.execute(&statement, &[&tenant.as_str(), &groups, &members]).await?;
-    Ok(())
+    let named = objects.iter().flat_map(|row| row.external_ids.iter().map(|pair| (pair, row.id)));
+    insert_external_ids(transaction, tenant, named).await
 }

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use deadpool_postgres::{Pool, Transaction};
 
-use super::bulk_registration::{Batch, Memory, Registered, Registrar, insert_links, refusal_of_tenant};
+use super::bulk_registration::{Batch, Memory, Registered, Registrar, refusal_of_tenant};
 use super::group_paths::{self, Found};
 use super::{links, new_device_requests, until_uncontended};
 use crate::error::Result;
 use crate::model::bulk_registration::NewRequest;
 use crate::model::id::{IdGenerator, TenantId};
+use crate::model::reference::LinkKind;
 
 /// Makes requests that wait for their devices. One transaction, which waits for changes of links when a row names groups.
 ///
@@ -61,7 +62,7 @@ async fn register(
     let paths = new().map(|(row, _)| &*row.path);
     let groups =
         group_paths::find_or_make(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
-    insert_links(transaction, tenant, &groups.links).await?;
+    links::insert_links(transaction, tenant, LinkKind::ChildAssets, &groups.links).await?;
     let devices: Vec<_> = new().map(|(row, _)| (&row.id, groups.at(&row.path))).collect();
     new_device_requests::insert_all(transaction, tenant, &registrar.user, &devices).await?;
     let found = groups.found();

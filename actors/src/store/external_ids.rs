@@ -1,5 +1,7 @@
 //! External ids in PostgreSQL. They go with their object by the foreign key.
 
+use deadpool_postgres::GenericClient;
+
 use super::Database;
 use crate::error::{Error, Noun, Result};
 use crate::model::external_id::{ExternalId, ExternalIds, NewExternalId};
@@ -60,16 +62,34 @@ pub async fn insert_external_id(
     pair: NewExternalId,
 ) -> Result<ExternalId> {
     let client = database.loader().await?;
-    let statement = client.prepare_cached(INSERT).await?;
-    let inserted = client.execute(&statement, &[&tenant.as_str(), &pair.type_, &pair.value, &object.0]).await;
-    match inserted.map_err(Error::from) {
-        Ok(_) => Ok(ExternalId { pair, object: Some(object) }),
+    match insert_external_ids(&client, tenant, [(&pair, object)]).await {
+        Ok(()) => Ok(ExternalId { pair, object: Some(object) }),
         Err(error) if error.is_unique_violation() => {
             Err(Error::Duplicate { noun: Noun::ExternalId, key: pair.shown() })
         }
         Err(error) if error.is_foreign_key_violation() => Err(Error::not_found(Noun::ManagedObject, object)),
         Err(error) => Err(error),
     }
+}
+
+/// Names objects, as part of the caller's transaction.
+///
+/// # Errors
+/// A unique violation when a pair is taken, a foreign key violation when there is no such object; `Unavailable` or `Database`.
+pub(super) async fn insert_external_ids<'a>(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    named: impl IntoIterator<Item = (&'a NewExternalId, ManagedObjectId)>,
+) -> Result<()> {
+    let (mut types, mut values, mut objects) = (Vec::new(), Vec::new(), Vec::new());
+    for (pair, object) in named {
+        types.push(&*pair.type_);
+        values.push(&*pair.value);
+        objects.push(object.0);
+    }
+    let statement = client.prepare_cached(INSERT).await?;
+    client.execute(&statement, &[&tenant.as_str(), &types, &values, &objects]).await?;
+    Ok(())
 }
 
 /// Takes a name from the object it was seen at; the object stays. One statement.

@@ -128,11 +128,25 @@ async fn insert(
     to: Children,
     children: &[ManagedObjectId],
 ) -> Result<()> {
-    let ids: Vec<i64> = children.iter().map(|id| id.0).collect();
-    let statement = transaction.prepare_cached(INSERT_LINKS).await?;
-    let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-        [&tenant.as_str(), &to.kind.children(), &to.parent.0, &ids];
-    transaction.execute(&statement, &parameters).await?;
+    let links: Vec<_> = children.iter().map(|child| (to.parent, *child)).collect();
+    insert_links(transaction, tenant, to.kind, &links).await
+}
+
+/// Links parents with children, in this order, as part of the caller's transaction, which holds the [`lock`]. That both exist
+/// and that no ring closes is the caller's to know.
+pub(super) async fn insert_links(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    kind: LinkKind,
+    links: &[(ManagedObjectId, ManagedObjectId)],
+) -> Result<()> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let (parents, children): (Vec<i64>, Vec<i64>) =
+        links.iter().map(|(parent, child)| (parent.0, child.0)).unzip();
+    let statement = client.prepare_cached(INSERT_LINKS).await?;
+    client.execute(&statement, &[&tenant.as_str(), &kind.children(), &parents, &children]).await?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 -- A child that is linked already stays where it is (I-04).
 INSERT INTO links (tenant, kind, parent, child)
-SELECT $1, $2, $3, added.child
-FROM unnest($4::bigint[]) WITH ORDINALITY AS added (child, place)
+SELECT $1, $2, added.parent, added.child
+FROM unnest($3::bigint[], $4::bigint[]) WITH ORDINALITY AS added (parent, child, place)
 ORDER BY added.place
 ON CONFLICT DO NOTHING
