@@ -23,6 +23,7 @@ use actix_web::{App, web};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::csv::rest_caller::RestRoutes;
 use crate::http::middleware;
 use crate::routes;
 use crate::server::Edge;
@@ -51,6 +52,7 @@ pub fn listen(
         let edge = edge.clone();
         let stopping = stopping.clone();
         let app = App::new()
+            .app_data(RestRoutes::new(edge.clone()))
             .app_data(edge)
             .configure(routes::table)
             .wrap(actix_web::middleware::from_fn(middleware::around))

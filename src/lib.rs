@@ -3,7 +3,7 @@
 //! # Reading order
 //!
 //! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
-//! [`http::middleware`] → [`auth`] → [`api`] or [`realtime`] → `platform_actors` → [`http::reply`]. [`server`] puts
+//! [`http::middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]. [`server`] puts
 //! the parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
 
 pub mod administration;
@@ -12,6 +12,7 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod connection;
+pub mod csv;
 pub mod embedded_postgres;
 pub mod health;
 pub mod http;

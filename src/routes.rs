@@ -8,7 +8,8 @@ use crate::api::{
     measurement_series, measurements, new_device_requests, operation_diagnosis, operations, options, roles,
     tenants, users,
 };
-use crate::auth::Caller;
+use crate::auth::{AnyCaller, Caller};
+use crate::csv;
 use crate::health;
 use crate::http::cors;
 use crate::http::error::{ApiError, Result};
@@ -17,10 +18,26 @@ use crate::telemetry::RouteDurations;
 
 /// Enters every path of the server.
 pub fn table(app: &mut web::ServiceConfig) {
+    enter(app, |path| path.resource);
+}
+
+/// Enters every path that rows of the CSV protocol may call; those that hold a connection, and `/s` itself, are refused (S-28).
+pub fn table_of_rows(app: &mut web::ServiceConfig) {
+    enter(app, |path| match path.reserved {
+        true => web::resource(path.pattern).default_service(web::to(reserved)),
+        false => path.resource,
+    });
+}
+
+fn enter(app: &mut web::ServiceConfig, resource: impl Fn(Path) -> Resource) {
     for path in paths() {
-        app.service(path.resource);
+        app.service(resource(path));
     }
     app.app_data(RouteDurations::new("unknown")).default_service(web::to(no_such_path));
+}
+
+async fn reserved(_: AnyCaller) -> Result<HttpResponse> {
+    Err(ApiError::forbidden_because("rows of the CSV protocol may not call this path"))
 }
 
 /// Every path with the methods it takes, as in the `Allow` header: what a test must cover.
@@ -32,18 +49,19 @@ pub fn listed() -> Vec<(String, &'static str)> {
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
     for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
-        paths.push(at(path, "GET,POST").get(websocket::realtime).post(long_polling::realtime));
+        paths.push(at(path, "GET,POST").get(websocket::realtime).post(long_polling::realtime).reserved());
     }
     for path in ["/notification/operations", "/devicecontrol/notifications"] {
-        paths.push(at(path, "GET,POST").get(websocket::operations).post(long_polling::operations));
+        paths.push(at(path, "GET,POST").get(websocket::operations).post(long_polling::operations).reserved());
     }
+    paths.push(at("/s", "POST").post(csv::create).reserved());
     // Clients of the reference implementation append the message type (B-19a).
     for word in ["connect", "handshake", "disconnect"] {
         for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
-            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::realtime));
+            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::realtime).reserved());
         }
         for path in ["/notification/operations", "/devicecontrol/notifications"] {
-            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::operations));
+            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::operations).reserved());
         }
     }
 
@@ -131,13 +149,15 @@ fn at(path: &str, allow: &'static str) -> Path {
         Err(ApiError::MethodNotAllowed { allow })
     };
     let resource = web::resource(path).app_data(RouteDurations::new(path)).default_service(web::to(refuse));
-    Path { pattern: path.to_owned(), allow, resource }
+    Path { pattern: path.to_owned(), allow, resource, reserved: false }
 }
 
 struct Path {
     pattern: String,
     allow: &'static str,
     resource: Resource,
+    /// Whether rows of the CSV protocol may not call it.
+    reserved: bool,
 }
 
 macro_rules! method {
@@ -158,6 +178,10 @@ impl Path {
     method!(post);
     method!(put);
     method!(delete);
+
+    fn reserved(self) -> Self {
+        Self { reserved: true, ..self }
+    }
 }
 
 /// 404, after authentication: who may not come in learns nothing of what there is (E-04, C-17).

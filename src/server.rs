@@ -21,6 +21,7 @@ use crate::administration::{self, FirstStart};
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
+use crate::csv::TemplateSets;
 use crate::http::cors::Cors;
 use crate::{connection, telemetry};
 
@@ -32,6 +33,8 @@ pub struct Edge {
     pub authenticator: Authenticator,
     /// Which other sites' pages may read answers.
     pub cors: Cors,
+    /// Template sets of the CSV protocol.
+    pub csv_templates: TemplateSets,
     /// Hashes generated secrets and seals options.
     pub secret_key: Arc<SecretKey>,
     /// How often devices may ask for their credentials.
@@ -118,6 +121,7 @@ impl Server {
             platform,
             authenticator,
             cors: Cors::default(),
+            csv_templates: TemplateSets::default(),
             secret_key,
             credential_polls: RateLimit::per_minute(
                 "polls for credentials from this address",

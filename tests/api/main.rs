@@ -15,6 +15,7 @@ mod bulk_operations;
 mod bulk_registration;
 mod callers;
 mod conventions;
+mod csv;
 mod device_registration;
 mod entry;
 mod event_binaries;

@@ -1,5 +1,7 @@
 //! External ids in PostgreSQL. They go with their object by the foreign key.
 
+use std::collections::HashMap;
+
 use deadpool_postgres::GenericClient;
 
 use super::Database;
@@ -9,6 +11,7 @@ use crate::model::id::{ManagedObjectId, TenantId};
 
 const FIND: &str = include_str!("../../../sql/queries/external_ids/find.sql");
 const LIST: &str = include_str!("../../../sql/queries/external_ids/list.sql");
+const LIST_OF_TYPE: &str = include_str!("../../../sql/queries/external_ids/list_of_type.sql");
 const INSERT: &str = include_str!("../../../sql/queries/external_ids/insert.sql");
 const DELETE: &str = include_str!("../../../sql/queries/external_ids/delete.sql");
 
@@ -49,6 +52,23 @@ pub async fn list_external_ids(
     };
     let members = rows.iter().filter_map(pair).map(|pair| ExternalId { pair, object: Some(object) });
     Ok(ExternalIds { object, members: members.collect() })
+}
+
+/// What those of these objects are called that have a name of this type; of several names the first.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_names_of_type(
+    database: &Database,
+    tenant: &TenantId,
+    objects: &[ManagedObjectId],
+    type_: &str,
+) -> Result<HashMap<ManagedObjectId, String>> {
+    let objects: Vec<i64> = objects.iter().map(|id| id.0).collect();
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(LIST_OF_TYPE).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &objects, &type_]).await?;
+    Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), row.get(1))).collect())
 }
 
 /// Names an object. One statement: of several that give one pair at once, one stores it.

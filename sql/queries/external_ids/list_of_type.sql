@@ -1,0 +1,7 @@
+-- Of an object with several ids of this type the first.
+SELECT DISTINCT ON (e.object) e.object, e.value
+FROM external_ids e
+WHERE e.tenant = $1
+    AND e.object = ANY($2)
+    AND e.type = $3
+ORDER BY e.object, e.value

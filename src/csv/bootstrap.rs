@@ -1,0 +1,38 @@
+//! Line 61: a device asks for its credentials (document 3, Built-in message ids; S-45).
+
+use serde_json::json;
+
+use super::engine::Engine;
+use super::groups::message_id;
+use super::line::{Lines, Record, records};
+use super::refusal::Refusal;
+use super::rest_caller::Call;
+
+/// Answers each line 61 with `70,<line>,<id>,<tenant>,<user>,<password>`, as `POST /devicecontrol/deviceCredentials` would; other
+/// lines are none of this body's (S-45).
+pub(super) async fn collect(engine: &Engine<'_>, body: &[u8]) -> Lines {
+    let mut lines = Lines::default();
+    for record in records(body) {
+        let line = record.line;
+        if let Err(refusal) = collect_one(engine, record, &mut lines).await {
+            refusal.write(line, &mut lines);
+        }
+    }
+    lines
+}
+
+async fn collect_one(engine: &Engine<'_>, record: Record<'_>, lines: &mut Lines) -> Result<(), Refusal> {
+    let id = message_id(&record).ok_or(Refusal::Malformed)?;
+    if id != 61 || engine.x_id.is_some() {
+        return Err(Refusal::InvalidMessageId);
+    }
+    let [_, device] = record.values.as_deref().map_err(|_| Refusal::Malformed)? else {
+        return Err(Refusal::WrongNumber);
+    };
+    let call = Call::post("/devicecontrol/deviceCredentials", json!({ "id": device }).to_string());
+    let credentials = engine.rest.call(call.accepting_json()).await?.json().await?.unwrap_or_default();
+    let member = |name: &str| credentials[name].as_str().unwrap_or_default().to_owned();
+    let line = record.line.to_string();
+    lines.push(["70".into(), line, member("id"), member("tenantId"), member("username"), member("password")]);
+    Ok(())
+}

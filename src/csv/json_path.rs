@@ -1,0 +1,1 @@
+//! JSON paths of response templates (S-30).

@@ -1,0 +1,115 @@
+//! Kinds of arguments (document 3, Parameter kinds; S-23, S-25).
+
+use platform_actors::model::timestamp::Timestamp;
+
+/// What an argument must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Any text but none.
+    String,
+    /// Digits.
+    Unsigned,
+    /// Digits, maybe behind a minus sign.
+    Integer,
+    /// A decimal number with optional sign, fraction and exponent.
+    Number,
+    /// An ISO 8601 date or date-time, with or without zone and fraction.
+    Date,
+    /// No argument: the server's time.
+    Now,
+}
+
+impl Kind {
+    const ALL: [Self; 6] = [Self::String, Self::Unsigned, Self::Integer, Self::Number, Self::Date, Self::Now];
+
+    /// Reads the word of a template; `None` for an unknown one.
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The word in templates and in error lines.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::String => "STRING",
+            Self::Unsigned => "UNSIGNED",
+            Self::Integer => "INTEGER",
+            Self::Number => "NUMBER",
+            Self::Date => "DATE",
+            Self::Now => "NOW",
+        }
+    }
+
+    /// Whether a value is of this kind.
+    pub(crate) fn accepts(self, value: &str) -> bool {
+        match self {
+            Self::String => !value.is_empty(),
+            Self::Unsigned => is_digits(value),
+            Self::Integer => is_digits(value.strip_prefix('-').unwrap_or(value)),
+            Self::Number => is_number(value),
+            Self::Date => is_date(value),
+            Self::Now => true,
+        }
+    }
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_number(text: &str) -> bool {
+    let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (number, exponent) = match text.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, Some(exponent)),
+        None => (text, None),
+    };
+    let (whole, fraction) = match number.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (number, None),
+    };
+    let some_digits = is_digits(whole) || (whole.is_empty() && fraction.is_some_and(is_digits));
+    let exponent = exponent.is_none_or(|text| is_digits(text.strip_prefix(['+', '-']).unwrap_or(text)));
+    some_digits && fraction.is_none_or(|fraction| fraction.is_empty() || is_digits(fraction)) && exponent
+}
+
+fn is_date(text: &str) -> bool {
+    Timestamp::parse_bound("", text).is_ok() || Timestamp::parse_or_utc("", text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_accept_what_their_ruling_lists() {
+        for (kind, accepted, refused) in [
+            (Kind::String, vec!["a", " "], vec![""]),
+            (
+                Kind::Unsigned,
+                vec!["0", "007", "123456789012345678901234567890"],
+                vec!["", "-1", "+1", "1.0", "١"],
+            ),
+            (Kind::Integer, vec!["0", "-7"], vec!["", "-", "+1", "--1", "1.0", "1e3"]),
+            (
+                Kind::Number,
+                vec!["1", "-1.5", "+2", ".5", "1.", "1e3", "1.5E-7"],
+                vec!["", ".", "e3", "1e", "1,5", "NaN", "inf", "0x1", "1.2.3", "+-1"],
+            ),
+            (
+                Kind::Date,
+                vec![
+                    "2024-03-10",
+                    "2024-03-10T02:30:00",
+                    "2024-03-10T02:30:00.123",
+                    "2024-03-10T02:30:00Z",
+                    "2024-03-10T02:30:00.000+01:00",
+                ],
+                vec!["", "today", "2024-13-10", "2024-03-10T25:00:00Z", "10.03.2024"],
+            ),
+        ] {
+            assert!(accepted.iter().all(|value| kind.accepts(value)), "{kind:?} {accepted:?}");
+            assert!(!refused.iter().any(|value| kind.accepts(value)), "{kind:?} {refused:?}");
+        }
+        assert_eq!(Kind::parse("NOW"), Some(Kind::Now));
+        assert_eq!(Kind::parse("number"), None);
+    }
+}

@@ -1,0 +1,247 @@
+//! Lines of CSV: records out of a body, records into an answer (document 3, CSV protocol elements; S-01, S-02).
+//!
+//! Not the `csv` crate: it hides an unterminated quote and does not say in which line a record starts.
+
+use std::borrow::Cow;
+
+/// A record of a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Record<'b> {
+    /// The line it starts in, counted from 1; blank lines count (S-02).
+    pub(crate) line: usize,
+    /// Its values, at least one; or it is none.
+    pub(crate) values: Result<Vec<Cow<'b, str>>, Malformed>,
+}
+
+/// Quotes that do not match, or bytes that are no UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+/// The records of a body, in order; blank lines are left out.
+pub(crate) fn records(body: &[u8]) -> Records<'_> {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    Records { rest: body, line: 1 }
+}
+
+/// See [`records`].
+#[derive(Debug)]
+pub(crate) struct Records<'b> {
+    rest: &'b [u8],
+    line: usize,
+}
+
+impl<'b> Iterator for Records<'b> {
+    type Item = Record<'b>;
+
+    fn next(&mut self) -> Option<Record<'b>> {
+        while !self.rest.is_empty() {
+            let line = self.line;
+            let (text, closed) = self.take_record();
+            if !text.iter().all(|byte| is_blank(*byte)) {
+                let values = if closed { values(text) } else { Err(Malformed) };
+                return Some(Record { line, values });
+            }
+        }
+        None
+    }
+}
+
+impl<'b> Records<'b> {
+    /// The text up to the end of a line that is outside quotes, and whether its quotes are closed. Inside quotes an end of line
+    /// is part of the value (S-01).
+    fn take_record(&mut self) -> (&'b [u8], bool) {
+        let (text, mut quoted) = (self.rest, false);
+        for (at, byte) in text.iter().enumerate() {
+            match byte {
+                b'"' => quoted = !quoted,
+                b'\n' => {
+                    self.line += 1;
+                    if !quoted {
+                        self.rest = &text[at + 1..];
+                        return (&text[..at], true);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.rest = &[];
+        (text, !quoted)
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}
+
+fn values(text: &[u8]) -> Result<Vec<Cow<'_, str>>, Malformed> {
+    let mut text = std::str::from_utf8(text).map_err(|_| Malformed)?;
+    let mut values = Vec::new();
+    loop {
+        let (value, rest) = take_value(text.trim_start_matches(BLANKS))?;
+        values.push(value);
+        match rest {
+            Some(rest) => text = rest,
+            None => return Ok(values),
+        }
+    }
+}
+
+const BLANKS: [char; 3] = [' ', '\t', '\r'];
+
+/// The first value, and what stands behind its comma.
+fn take_value(text: &str) -> Result<(Cow<'_, str>, Option<&str>), Malformed> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, rest) = match text.split_once(',') {
+            Some((value, rest)) => (value, Some(rest)),
+            None => (text, None),
+        };
+        let value = value.trim_end_matches(BLANKS);
+        return if value.contains('"') { Err(Malformed) } else { Ok((value.into(), rest)) };
+    };
+    let mut end = 0;
+    while let Some(at) = quoted[end..].find('"') {
+        end += at + 1;
+        match quoted[end..].strip_prefix('"') {
+            Some(_) => end += 1,
+            None => break,
+        }
+    }
+    // The record's quotes are even, so the last one found closes.
+    let value = quoted.get(..end.saturating_sub(1)).ok_or(Malformed)?;
+    let value = if value.contains('"') { value.replace("\"\"", "\"").into() } else { Cow::Borrowed(value) };
+    let rest = quoted[end..].trim_start_matches(BLANKS);
+    match rest.strip_prefix(',') {
+        Some(rest) => Ok((value, Some(rest))),
+        None if rest.is_empty() => Ok((value, None)),
+        None => Err(Malformed),
+    }
+}
+
+/// An answer under construction: records, each ended by a line feed.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Lines {
+    text: String,
+    count: usize,
+}
+
+impl Lines {
+    /// Adds a record; values are quoted where they must be (document 3, CSV protocol elements).
+    pub(crate) fn push<V: AsRef<str>>(&mut self, values: impl IntoIterator<Item = V>) {
+        for (at, value) in values.into_iter().enumerate() {
+            if at > 0 {
+                self.text.push(',');
+            }
+            self.push_value(value.as_ref());
+        }
+        self.text.push('\n');
+        self.count += 1;
+    }
+
+    /// Adds a record as it is.
+    pub(crate) fn push_text(&mut self, record: &str) {
+        self.text.push_str(record);
+        self.text.push('\n');
+        self.count += 1;
+    }
+
+    fn push_value(&mut self, value: &str) {
+        let edge = |c: char| c.is_whitespace() || c == '\u{feff}';
+        let quoted =
+            value.contains(['"', ',', '\n', '\r', '\t']) || value.starts_with(edge) || value.ends_with(edge);
+        if !quoted {
+            return self.text.push_str(value);
+        }
+        self.text.push('"');
+        self.text.push_str(&value.replace('"', "\"\""));
+        self.text.push('"');
+    }
+
+    /// Adds all records of another answer.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.text.push_str(&other.text);
+        self.count += other.count;
+    }
+
+    /// How many records there are; one that holds line breaks is one.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The text of the answer.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Vec<(usize, Option<Vec<String>>)> {
+        let values = |record: Record<'_>| {
+            let values = record.values.ok().map(|values| values.into_iter().map(Cow::into_owned).collect());
+            (record.line, values)
+        };
+        records(body.as_bytes()).map(values).collect()
+    }
+
+    fn row(line: usize, values: &[&str]) -> (usize, Option<Vec<String>>) {
+        (line, Some(values.iter().map(|value| (*value).to_owned()).collect()))
+    }
+
+    #[test]
+    fn records_know_their_line_and_their_values() {
+        for (body, records) in [
+            ("", vec![]),
+            ("\n \r\n\t\n", vec![]),
+            ("100,a\n", vec![row(1, &["100", "a"])]),
+            ("\u{feff}100,a", vec![row(1, &["100", "a"])]),
+            ("100,a\r\n\r\n101,b\r\n", vec![row(1, &["100", "a"]), row(3, &["101", "b"])]),
+            (" 100 , a b ,\t", vec![row(1, &["100", "a b", ""])]),
+            ("100,", vec![row(1, &["100", ""])]),
+            ("100, \" a,\"\"b\"\"\" ,c", vec![row(1, &["100", " a,\"b\"", "c"])]),
+            ("100,\"a\nb\"\n101", vec![row(1, &["100", "a\nb"]), row(3, &["101"])]),
+            ("100,\"\",\"\"\"\"", vec![row(1, &["100", "", "\""])]),
+            ("100,\"a\"b\n101", vec![(1, None), row(2, &["101"])]),
+            ("100,a\"\"b\n101", vec![(1, None), row(2, &["101"])]),
+            ("101\n100,\"a\n102\n", vec![row(1, &["101"]), (2, None)]),
+            ("\"", vec![(1, None)]),
+        ] {
+            assert_eq!(read(body), records, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn line_that_is_no_utf_8_is_malformed_and_the_others_are_served() {
+        let mut found = records(b"1,\xff\n2,a\n");
+        assert_eq!(found.next().map(|record| (record.line, record.values.is_err())), Some((1, true)));
+        assert_eq!(found.next().map(|record| (record.line, record.values.is_ok())), Some((2, true)));
+    }
+
+    #[test]
+    fn values_are_quoted_where_they_must_be() {
+        let mut lines = Lines::default();
+        lines.push(["200", "1", "a b", "a,b", "a\"b", " a", "a\t", "a\nb", ""]);
+        assert_eq!(lines.into_text(), "200,1,a b,\"a,b\",\"a\"\"b\",\" a\",\"a\t\",\"a\nb\",\n");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_is_read_back(values in proptest::collection::vec("[ -~\t\r\n\"äöü,\u{1f600}]{0,8}", 1..6)) {
+            let mut lines = Lines::default();
+            let first = std::iter::once("7").chain(values.iter().map(String::as_str));
+            lines.push(first.clone());
+            let text = lines.into_text();
+            let expected: Vec<&str> = first.collect();
+            let read: Vec<_> = records(text.as_bytes()).collect();
+            proptest::prop_assert_eq!(read.len(), 1);
+            let values = read[0].values.clone().expect("well formed");
+            proptest::prop_assert_eq!(values, expected);
+        }
+    }
+}

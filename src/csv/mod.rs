@@ -1,0 +1,62 @@
+//! `/s`: the compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
+//!
+//! Reading order: [`line`] (records in, records out), [`engine`] (a body in, an answer out, whatever the transport),
+//! [`template_set`] with [`request_template`] and [`response_template`] (what a tenant registered), [`static_templates`] (what
+//! is built in), [`rest_caller`] (one row is one REST call), [`realtime`] (rows 80 to 84).
+
+mod bootstrap;
+mod engine;
+mod groups;
+mod json_path;
+mod kind;
+mod line;
+pub(crate) mod realtime;
+mod refusal;
+mod registration;
+mod request_template;
+mod response_template;
+pub(crate) mod rest_caller;
+mod static_templates;
+mod template_set;
+mod template_sets;
+
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::{HttpRequest, HttpResponse, web};
+
+pub(crate) use template_sets::TemplateSets;
+
+use crate::auth::AnyCaller;
+use crate::http::Wire;
+use crate::http::body::Unread;
+use crate::http::error::Result;
+use crate::server::Edge;
+use engine::Engine;
+
+/// Bytes of a body: 1 MB (S-04).
+const BODY_BYTES: usize = 1 << 20;
+const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("text/plain;charset=UTF-8");
+
+/// `POST /s`: registers templates, looks for them, or carries out rows one after the other. Always 200: what goes wrong in a
+/// row is a line of the answer (S-04). Without `Accept` the answer is empty, unless clients are to be served as they are
+/// (ruling 1.2).
+///
+/// # Errors
+/// 401; 413 for a body over 1 MB.
+pub async fn create(
+    AnyCaller(caller): AnyCaller,
+    request: HttpRequest,
+    wire: Wire,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let body = body.read(BODY_BYTES).await?;
+    let engine = Engine::new(&edge, &caller, &request);
+    // On the heap, so that the path of every other request stays small.
+    let answer = Box::pin(engine.answer(&body)).await;
+    let mut response = HttpResponse::Ok();
+    response.insert_header((header::CONTENT_TYPE, MEDIA_TYPE));
+    Ok(match wire.has_accept() || edge.client_compatibility {
+        true => response.body(answer),
+        false => response.finish(),
+    })
+}

@@ -1,0 +1,1 @@
+//! Response templates: from JSON to lines (22.4).

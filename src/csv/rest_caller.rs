@@ -1,0 +1,190 @@
+//! How a row becomes a REST call: in the process, through the same routes, with the caller's own headers (S-05).
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use actix_http::Request;
+use actix_service::{IntoServiceFactory, Service, ServiceFactory, boxed};
+use actix_web::body::{BoxBody, to_bytes_limited};
+use actix_web::dev::{AppConfig, ServiceResponse};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode, Uri};
+use actix_web::{App, HttpRequest, web};
+use bytes::Bytes;
+use platform_actors::naming::naming;
+use serde_json::Value;
+use tokio::sync::OnceCell;
+
+use super::refusal::Refusal;
+use crate::http::middleware;
+use crate::routes;
+use crate::server::Edge;
+
+/// Bytes of a REST answer that templates are evaluated on; of a larger one the row is answered 413.
+const ANSWER_BYTES: usize = 16 << 20;
+
+type Routes = boxed::BoxService<Request, ServiceResponse<BoxBody>, actix_web::Error>;
+
+/// The routes of one worker, without a socket before them.
+///
+/// Every worker's app holds its own; kept in a `thread_local` it would outlive what it is made of.
+#[derive(Clone)]
+pub(crate) struct RestRoutes {
+    edge: web::Data<Edge>,
+    routes: Rc<OnceCell<Routes>>,
+}
+
+impl RestRoutes {
+    /// Made on the first call.
+    pub(crate) fn new(edge: web::Data<Edge>) -> Self {
+        Self { edge, routes: Rc::default() }
+    }
+
+    async fn get(&self) -> &Routes {
+        let make: Pin<Box<dyn Future<Output = Routes>>> = Box::pin(async {
+            let app = App::new()
+                .app_data(self.edge.clone())
+                .configure(routes::table_of_rows)
+                .wrap(actix_web::middleware::from_fn(middleware::around));
+            let made = app.into_factory().new_service(AppConfig::default()).await;
+            boxed::service(
+                made.unwrap_or_else(|()| unreachable!("the table makes no service that could fail to start")),
+            )
+        });
+        self.routes.get_or_init(|| make).await
+    }
+}
+
+/// A call that a row stands for.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    /// GET, POST, PUT or DELETE.
+    pub(crate) method: Method,
+    /// Path and query, percent-encoded.
+    pub(crate) uri: String,
+    /// Header `Content-Type`.
+    pub(crate) content_type: Option<HeaderValue>,
+    /// Header `Accept`; without it a POST or PUT is answered without a body.
+    pub(crate) accept: Option<HeaderValue>,
+    /// The body, empty for none.
+    pub(crate) body: Bytes,
+}
+
+/// What the platform answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Below 400: everything else is a [`Refusal`].
+    pub(crate) status: StatusCode,
+    response: ServiceResponse<BoxBody>,
+}
+
+impl Call {
+    /// A GET of JSON.
+    pub(crate) fn get(uri: impl Into<String>) -> Self {
+        let accept = Some(HeaderValue::from_static("application/json"));
+        Self { method: Method::GET, uri: uri.into(), content_type: None, accept, body: Bytes::new() }
+    }
+
+    /// A POST of JSON that is answered without a body.
+    pub(crate) fn post(uri: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        Self::with_json(Method::POST, uri.into(), body.into())
+    }
+
+    /// A PUT of JSON that is answered without a body.
+    pub(crate) fn put(uri: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        Self::with_json(Method::PUT, uri.into(), body.into())
+    }
+
+    /// A DELETE.
+    pub(crate) fn delete(uri: impl Into<String>) -> Self {
+        Self { method: Method::DELETE, uri: uri.into(), content_type: None, accept: None, body: Bytes::new() }
+    }
+
+    /// The same, answered with the object.
+    pub(crate) fn accepting_json(self) -> Self {
+        Self { accept: Some(HeaderValue::from_static("application/json")), ..self }
+    }
+
+    fn with_json(method: Method, uri: String, body: Bytes) -> Self {
+        let content_type = Some(HeaderValue::from_static("application/json"));
+        Self { method, uri, content_type, accept: None, body }
+    }
+}
+
+/// Makes the calls of one request.
+#[derive(Clone)]
+pub(crate) struct RestCaller {
+    routes: RestRoutes,
+    headers: HeaderMap,
+    peer: Option<SocketAddr>,
+}
+
+impl RestCaller {
+    /// Calls with what identifies the caller in a request: credentials, address, application key, processing mode, units.
+    pub(crate) fn of(request: &HttpRequest) -> Self {
+        let routes = request.app_data::<RestRoutes>().expect("every app has its routes").clone();
+        let own = ["Application-Key", "Processing-Mode", "System-Of-Units"].map(|name| {
+            HeaderName::from_bytes(naming().header(name).as_bytes())
+                .expect("header names are checked at start")
+        });
+        let forwarded =
+            ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"].map(HeaderName::from_static);
+        let mut headers = HeaderMap::new();
+        for name in [header::AUTHORIZATION, header::HOST].into_iter().chain(own).chain(forwarded) {
+            for value in request.headers().get_all(&name) {
+                headers.append(name.clone(), value.clone());
+            }
+        }
+        Self { routes, headers, peer: request.peer_addr() }
+    }
+
+    /// The same, but always stored and told: for what everything else rests on, such as a device's object.
+    pub(crate) fn persistent(&self) -> Self {
+        let mut same = self.clone();
+        same.headers.remove(naming().header("Processing-Mode"));
+        same
+    }
+
+    /// Makes a call and waits for its end.
+    ///
+    /// # Errors
+    /// [`Refusal::Rest`] with the status of an answer of 400 and above; with 400 for what is no URI.
+    pub(crate) async fn call(&self, call: Call) -> Result<Answer, Refusal> {
+        let uri: Uri = call.uri.parse().map_err(|_| Refusal::Rest(StatusCode::BAD_REQUEST))?;
+        let mut request = Request::with_payload(call.body.into());
+        let head = request.head_mut();
+        head.method = call.method;
+        head.uri = uri;
+        head.peer_addr = self.peer;
+        head.headers = self.headers.clone();
+        for (name, value) in [(header::CONTENT_TYPE, call.content_type), (header::ACCEPT, call.accept)] {
+            if let Some(value) = value {
+                head.headers.insert(name, value);
+            }
+        }
+        let response = match self.routes.get().await.call(request).await {
+            Ok(response) => response,
+            Err(error) => return Err(Refusal::Rest(error.as_response_error().status_code())),
+        };
+        let status = response.status();
+        match status.as_u16() {
+            ..400 => Ok(Answer { status, response }),
+            _ => Err(Refusal::Rest(status)),
+        }
+    }
+}
+
+impl Answer {
+    /// The body as JSON; `None` for none, and for what is no JSON.
+    ///
+    /// # Errors
+    /// [`Refusal::Rest`] with 413 for a body that is too long.
+    pub(crate) async fn json(self) -> Result<Option<Value>, Refusal> {
+        let too_long = |_| Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE);
+        let body = to_bytes_limited(self.response.into_body(), ANSWER_BYTES).await.map_err(too_long)?;
+        let body = body.map_err(|_| Refusal::Rest(StatusCode::INTERNAL_SERVER_ERROR))?;
+        Ok(serde_json::from_slice(&body).ok())
+    }
+}

@@ -1,0 +1,144 @@
+//! Arguments of static rows: an empty one counts as absent, trailing commas may be dropped (H-03).
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::csv::kind::Kind;
+use crate::csv::refusal::Refusal;
+
+/// The values behind the message id, counted from 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arguments<'r>(pub(crate) &'r [Cow<'r, str>]);
+
+impl<'r> Arguments<'r> {
+    /// # Errors
+    /// `NoArguments` when there are some.
+    pub(crate) fn none(self) -> Result<(), Refusal> {
+        match self.given() {
+            [] => Ok(()),
+            _ => Err(Refusal::NoArguments),
+        }
+    }
+
+    /// # Errors
+    /// `WrongNumber` when there are more.
+    pub(crate) fn at_most(self, count: usize) -> Result<(), Refusal> {
+        match self.given().len() <= count {
+            true => Ok(()),
+            false => Err(Refusal::WrongNumber),
+        }
+    }
+
+    /// # Errors
+    /// `WrongNumber` when it is absent.
+    pub(crate) fn mandatory(self, at: usize) -> Result<&'r str, Refusal> {
+        self.text(at).ok_or(Refusal::WrongNumber)
+    }
+
+    /// A text, when it is given.
+    pub(crate) fn text(self, at: usize) -> Option<&'r str> {
+        self.0.get(at).map(|value| &**value).filter(|value| !value.is_empty())
+    }
+
+    /// A number as JSON knows it, with the digits that came, when it is given.
+    ///
+    /// # Errors
+    /// `Kind` when it is none.
+    pub(crate) fn number(self, at: usize) -> Result<Option<Box<RawValue>>, Refusal> {
+        Ok(self.of_kind(at, Kind::Number)?.map(json_number))
+    }
+
+    /// A date or date-time as it came, when it is given.
+    ///
+    /// # Errors
+    /// `Kind` when it is none.
+    pub(crate) fn date(self, at: usize) -> Result<Option<&'r str>, Refusal> {
+        self.of_kind(at, Kind::Date)
+    }
+
+    /// A value of a kind, when it is given.
+    ///
+    /// # Errors
+    /// `Kind` when it is of another.
+    pub(crate) fn of_kind(self, at: usize, kind: Kind) -> Result<Option<&'r str>, Refusal> {
+        match self.text(at) {
+            Some(value) if !kind.accepts(value) => Err(Refusal::Kind(kind, value.to_owned())),
+            value => Ok(value),
+        }
+    }
+
+    /// What stands at this place and behind it; absent ones are empty, at the end they are left out.
+    pub(crate) fn from(self, at: usize) -> &'r [Cow<'r, str>] {
+        self.given().get(at..).unwrap_or_default()
+    }
+
+    fn given(self) -> &'r [Cow<'r, str>] {
+        let count = self.0.iter().rposition(|value| !value.is_empty()).map_or(0, |last| last + 1);
+        &self.0[..count]
+    }
+}
+
+/// `+1`, `.5`, `1.` and `007` are numbers in a row but not in JSON.
+fn json_number(text: &str) -> Box<RawValue> {
+    let verbatim = RawValue::from_string(text.to_owned());
+    verbatim.unwrap_or_else(|_| {
+        let (sign, digits) = match text.strip_prefix('-') {
+            Some(digits) => ("-", digits),
+            None => ("", text.strip_prefix('+').unwrap_or(text)),
+        };
+        let end = digits.find(['e', 'E']).unwrap_or(digits.len());
+        let (number, exponent) = digits.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let whole = whole.trim_start_matches('0');
+        let whole = if whole.is_empty() { "0" } else { whole };
+        let point = if fraction.is_empty() { "" } else { "." };
+        RawValue::from_string(format!("{sign}{whole}{point}{fraction}{exponent}"))
+            .expect("what is left of a number is one")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_spelling_are_json_with_their_digits() {
+        for (text, json) in [
+            ("1.50", "1.50"),
+            ("-7", "-7"),
+            ("+1", "1"),
+            (".5", "0.5"),
+            ("-.5e3", "-0.5e3"),
+            ("1.", "1"),
+            ("007", "7"),
+            ("-0", "-0"),
+            ("00.0", "0.0"),
+        ] {
+            assert!(Kind::Number.accepts(text), "{text}");
+            assert_eq!(json_number(text).get(), json, "{text}");
+        }
+    }
+
+    #[test]
+    fn empty_arguments_are_absent_and_trailing_commas_may_be_dropped() {
+        let values: Vec<Cow<'_, str>> = ["a", "", "c", "", ""].map(Into::into).to_vec();
+        let arguments = Arguments(&values);
+        assert_eq!((arguments.text(0), arguments.text(1), arguments.text(9)), (Some("a"), None, None));
+        assert_eq!((arguments.at_most(3), arguments.at_most(2)), (Ok(()), Err(Refusal::WrongNumber)));
+        assert_eq!(arguments.mandatory(1), Err(Refusal::WrongNumber));
+        assert_eq!(arguments.from(1), ["", "c"]);
+        assert_eq!(arguments.none(), Err(Refusal::NoArguments));
+        assert_eq!(Arguments(&values[3..]).none(), Ok(()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_number_of_a_row_is_one_of_json(text in "[+-]?[0-9]{0,4}(\\.[0-9]{0,4})?([eE][+-]?[0-9]{1,2})?") {
+            if Kind::Number.accepts(&text) {
+                let json = json_number(&text);
+                proptest::prop_assert!(serde_json::from_str::<f64>(json.get()).is_ok(), "{}", json);
+            }
+        }
+    }
+}

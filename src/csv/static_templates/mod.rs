@@ -1,0 +1,59 @@
+//! The static set: rows that need no registered template (document 3, Static templates; rulings section 23).
+
+mod acting_device;
+mod alarms;
+mod arguments;
+mod device;
+mod events;
+mod measurements;
+mod operations;
+pub(crate) mod responses;
+
+pub(crate) use arguments::Arguments;
+
+use platform_actors::naming::naming;
+
+use super::engine::Engine;
+use super::line::Lines;
+use super::refusal::Refusal;
+
+/// A row of the static set.
+pub(crate) struct Row<'r> {
+    /// Who carries it out.
+    pub(crate) engine: &'r Engine<'r>,
+    /// What stands behind its message id.
+    pub(crate) arguments: Arguments<'r>,
+}
+
+/// The reserved X-Id of the static set (H-01).
+pub(crate) fn x_id() -> String {
+    naming().fragment("Static")
+}
+
+/// Whether a message id is of the static set (23.1).
+pub(crate) fn is_known(id: u32) -> bool {
+    matches!(
+        id,
+        100 | 101 | 105 | 107 | 110..=122 | 125 | 200 | 201 | 210..=212 | 301..=307 | 400..=402 | 407 | 500..=506
+    )
+}
+
+/// Whether a row creates a measurement or an event and nothing else.
+pub(crate) fn only_creates(id: u32) -> bool {
+    matches!(id, 200 | 201 | 210..=212 | 400 | 401)
+}
+
+/// Carries out a row; most answer nothing.
+///
+/// # Errors
+/// What is wrong with the arguments, and what the platform refused (H-04).
+pub(crate) async fn perform(id: u32, row: Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
+    match id {
+        100..=125 => device::perform(id, &row, lines).await,
+        200..=212 => measurements::perform(id, &row).await,
+        301..=307 => alarms::perform(id, &row).await,
+        400..=407 => events::perform(id, &row).await,
+        500..=506 => operations::perform(id, &row, lines).await,
+        _ => Err(Refusal::InvalidMessageId),
+    }
+}

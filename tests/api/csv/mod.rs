@@ -1,0 +1,27 @@
+//! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
+
+mod lines;
+
+use crate::harness::{Answer, Caller, Request};
+
+/// A request to `/s`.
+fn request(caller: &Caller, rows: &str) -> Request {
+    caller.request("POST", "/s").header("Accept", "text/plain").body(rows)
+}
+
+/// Sends rows of the static set; gives the answer's text.
+async fn send(caller: &Caller, rows: &str) -> String {
+    text_of(request(caller, rows).send().await)
+}
+
+/// Sends rows of a registered set; gives the answer's text.
+async fn send_to(caller: &Caller, x_id: &str, rows: &str) -> String {
+    text_of(request(caller, rows).header("X-Id", x_id).send().await)
+}
+
+/// Every answer is 200 and CSV (S-01, S-04).
+fn text_of(answer: Answer) -> String {
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!(answer.header("Content-Type"), Some("text/plain;charset=UTF-8"));
+    answer.text
+}
