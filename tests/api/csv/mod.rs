@@ -1,5 +1,6 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
+mod hostile;
 mod lines;
 
 use crate::harness::{Answer, Caller, Request};
