@@ -1,6 +1,7 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
 mod lines;
+mod registration;
 
 use crate::harness::{Answer, Caller, Request};
 
