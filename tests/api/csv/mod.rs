@@ -2,6 +2,7 @@
 
 mod hostile;
 mod lines;
+mod registration;
 
 use crate::harness::{Answer, Caller, Request};
 
