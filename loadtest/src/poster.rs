@@ -181,3 +181,7 @@ impl Poster {
         Ok((verdict, connection.traffic().since(before)))
     }
 }
+
+#[cfg(test)]
+#[path = "poster_tests.rs"]
+mod tests;

@@ -76,13 +76,11 @@ pub(crate) async fn read_back(
                 for path in &paths {
                     let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
                     each_page(&target, &mut connection, first, |body| {
+                        marks.extend(Mark::scan(body));
                         match of_rows {
                             true => marks.extend(sequences(body)?.map(|n| run.mark_of(device as u32, n))),
-                            false => {
-                                marks.extend(Page::read(body)?.measurements.iter().filter_map(Marked::mark))
-                            }
+                            false => marks.extend(readings(body)?),
                         }
-                        marks.extend(Mark::scan(body));
                         Ok(())
                     })
                     .await?;
@@ -96,6 +94,11 @@ pub(crate) async fn read_back(
         read.map_err(|error| Error::Refused(error.to_string()))??;
     }
     Ok(())
+}
+
+/// The marks of the measurements of a page.
+fn readings(body: &[u8]) -> Result<impl Iterator<Item = Mark>, Error> {
+    Ok(Page::read(body)?.measurements.into_iter().filter_map(|measurement| measurement.mark()))
 }
 
 /// The sequences of the measurements of a page that came from rows.
@@ -188,6 +191,36 @@ mod tests {
         read_back(&target, &run, receiver, &[Kind::Measurement], &ids).await.unwrap();
         let audit = run.audit();
         assert_eq!((audit.expected, audit.delivered, audit.lost, audit.torn), (5, 4, 1, 0));
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn measurements_that_came_from_rows_are_told_by_their_values() {
+        let run = Arc::new(Run::new(1));
+        let receiver = run.add_receiver(Watch::All);
+        let first = run.post_apart(0, 3, 0);
+        run.settle(first, 3, Outcome::Acknowledged);
+        let event = run.post(0, 1, 0);
+        run.settle(event, 1, Outcome::Acknowledged);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let row = |value| format!(r#"{{"lt_Temperature":{{"T":{{"value":{value},"unit":"C"}}}}}}"#);
+        let pages = vec![
+            (
+                "/measurement/measurements?source=a&pageSize=2000".to_owned(),
+                format!(r#"{{"measurements":[{},{},{}]}}"#, row(2), row(0), row(0)),
+            ),
+            (
+                "/event/events?source=a&pageSize=2000".to_owned(),
+                format!(r#"{{"events":[{{"loadtest_Sequence":"{event}"}}]}}"#),
+            ),
+        ];
+        let server = tokio::spawn(serve(listener, pages));
+        let target = Arc::new(Target::resolve(&url, Reach::Loopback, "a", "b").unwrap());
+        let (kinds, ids) = ([Kind::StaticRows(1), Kind::CustomRow], Arc::new(vec!["a".to_owned()]));
+        read_back(&target, &run, receiver, &kinds, &ids).await.unwrap();
+        let audit = run.audit();
+        assert_eq!((audit.expected, audit.delivered, audit.lost, audit.doubled), (4, 3, 1, 1));
         server.abort();
     }
 }
