@@ -1,6 +1,11 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
 mod lines;
+mod operation_parameters;
+mod operation_races;
+mod profiles;
+mod static_operations;
+mod static_responses;
 
 use crate::harness::{Answer, Caller, Request};
 
