@@ -13,8 +13,8 @@ use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::{Call, RestCaller};
 
 const OPERATIONS: &str = "/devicecontrol/operations";
-/// Operations of a page; fewer where so many make too long an answer.
-const PAGE_SIZES: [u32; 4] = [2000, 200, 20, 1];
+/// Operations of a page at most.
+const PAGE_SIZE: u32 = 2000;
 
 /// Which operations are read.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,9 @@ pub(super) struct Found(Fragments);
 pub(super) struct Pages<'r> {
     rest: &'r RestCaller,
     filter: String,
-    sizes: &'static [u32],
+    most: u32,
+    /// Operations of the next page: fewer where so many made too long an answer.
+    size: u32,
     /// Where the next page begins; `None` behind the last one.
     place: Option<String>,
 }
@@ -48,7 +50,7 @@ struct Page<T> {
 impl Queue {
     /// All operations of a status.
     pub(super) fn pages(self, rest: &RestCaller, status: OperationStatus) -> Pages<'_> {
-        self.pages_of(rest, status, None, &PAGE_SIZES)
+        self.pages_of(rest, status, None, PAGE_SIZE)
     }
 
     /// The oldest operation of a status that holds a fragment at its top; `None` for none (H-07).
@@ -61,7 +63,7 @@ impl Queue {
         status: OperationStatus,
         fragment: &str,
     ) -> Result<Option<Found>, Refusal> {
-        let mut pages = self.pages_of(rest, status, Some(fragment), &[1]);
+        let mut pages = self.pages_of(rest, status, Some(fragment), 1);
         // For who sees only part of all operations a page may be empty and not the last.
         while let Some(page) = pages.next().await? {
             if let Some(found) = page.into_iter().next() {
@@ -76,7 +78,7 @@ impl Queue {
         rest: &'r RestCaller,
         status: OperationStatus,
         fragment: Option<&str>,
-        sizes: &'static [u32],
+        most: u32,
     ) -> Pages<'r> {
         let mut filter = Serializer::new(String::new());
         match self {
@@ -85,7 +87,7 @@ impl Queue {
         };
         filter.append_pair("status", status.as_str());
         filter.extend_pairs(fragment.map(|fragment| ("fragmentType", fragment)));
-        Pages { rest, filter: filter.finish(), sizes, place: Some(String::new()) }
+        Pages { rest, filter: filter.finish(), most, size: most, place: Some(String::new()) }
     }
 }
 
@@ -97,19 +99,20 @@ impl Pages<'_> {
     pub(super) async fn next<T: DeserializeOwned>(&mut self) -> Result<Option<Vec<T>>, Refusal> {
         let Some(place) = &self.place else { return Ok(None) };
         let page = loop {
-            let uri = format!("{OPERATIONS}?{}&pageSize={}{place}", self.filter, self.sizes[0]);
+            let uri = format!("{OPERATIONS}?{}&pageSize={}{place}", self.filter, self.size);
             let page = match self.rest.call(Call::get(uri)).await {
                 Ok(answer) => answer.parsed::<Page<T>>().await,
                 Err(refusal) => Err(refusal),
             };
             match page {
-                Err(Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE)) if self.sizes.len() > 1 => {
-                    self.sizes = &self.sizes[1..];
+                Err(Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE)) if self.size > 1 => {
+                    self.size = (self.size / 4).max(1);
                 }
                 page => break page?,
             }
         };
         let page = page.ok_or(Refusal::Rest(StatusCode::INTERNAL_SERVER_ERROR))?;
+        self.size = self.size.saturating_mul(2).min(self.most);
         self.place = page.next.as_deref().map(place_of);
         Ok(Some(page.operations))
     }

@@ -83,7 +83,7 @@ pub(crate) fn text_of(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Number(number) => {
-            let text = number.to_string();
+            let text = number.to_string().replace("e+", "e");
             text.strip_suffix(".0").map(ToOwned::to_owned).unwrap_or(text)
         }
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => value.to_string(),

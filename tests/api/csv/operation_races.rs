@@ -104,17 +104,3 @@ async fn row_and_a_clients_put_at_once_move_an_operation_once() {
         assert_eq!(moves(&server, &id, "EXECUTING").await, 1);
     }
 }
-
-#[tokio::test]
-async fn outside_clients_have_no_premise() {
-    let server = TestServer::start().await;
-    let gateway = Gateway::create(&server).await;
-    let id = gateway.queue(0, json!({"plat_Restart": {}})).await;
-
-    for status in ["SUCCESSFUL", "EXECUTING", "PENDING", "FAILED"] {
-        let body = json!({"status": status}).to_string();
-        let put = gateway.admin.request("PUT", &path_of(&id)).header("OnlyFrom", "PENDING");
-        let put = put.header("X-Only-From", "PENDING").accepting_json().body(body).send().await;
-        assert_eq!((put.status, &put.json()["status"]), (200, &json!(status)));
-    }
-}
