@@ -71,7 +71,7 @@ async fn rows_of_one_agent_at_once_take_each_operation_once() {
     let server = TestServer::start_with(|settings| settings.workers = 2).await;
     let gateway = Gateway::create(&server).await;
 
-    rows_at_once_take_each_operation_once(&server, &gateway, &[gateway.device.clone()]).await;
+    rows_at_once_take_each_operation_once(&server, &gateway, std::slice::from_ref(&gateway.device)).await;
 }
 
 #[tokio::test]
