@@ -2,7 +2,12 @@
 
 mod hostile;
 mod lines;
+mod operation_parameters;
+mod operation_races;
+mod profiles;
 mod registration;
+mod static_operations;
+mod static_responses;
 
 use crate::harness::{Answer, Caller, Request};
 
