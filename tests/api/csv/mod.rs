@@ -1,6 +1,12 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
+mod acting_device;
 mod lines;
+mod static_alarms;
+mod static_children;
+mod static_device;
+mod static_events;
+mod static_measurements;
 
 use crate::harness::{Answer, Caller, Request};
 
