@@ -1,7 +1,9 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
 mod acting_device;
+mod hostile;
 mod lines;
+mod registration;
 mod static_alarms;
 mod static_children;
 mod static_device;
