@@ -15,6 +15,7 @@ use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::links::Links;
 use platform_actors::store::{self, Connections, Database};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
@@ -23,7 +24,7 @@ use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::http::cors::Cors;
-use crate::{connection, telemetry};
+use crate::{connection, csv, telemetry};
 
 /// What every handler can reach.
 pub struct Edge {
@@ -37,6 +38,8 @@ pub struct Edge {
     pub csv_templates: TemplateSets,
     /// Devices that act by rows of it.
     pub csv_devices: ActingDevices,
+    /// Permits for rows of the CSV protocol that do not wait for the row before them.
+    pub csv_overlaps: Semaphore,
     /// Hashes generated secrets and seals options.
     pub secret_key: Arc<SecretKey>,
     /// How often devices may ask for their credentials.
@@ -124,6 +127,7 @@ impl Server {
             authenticator,
             cors: Cors::default(),
             csv_templates: TemplateSets::default(),
+            csv_overlaps: Semaphore::new(csv::OVERLAPPING),
             csv_devices: ActingDevices::default(),
             secret_key,
             credential_polls: RateLimit::per_minute(

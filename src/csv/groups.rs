@@ -58,6 +58,11 @@ impl GroupedLines {
         &mut self.lines
     }
 
+    /// Bytes of the answer so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.done.bytes() + self.lines.bytes()
+    }
+
     /// The whole answer. Groups without a line are left out.
     pub(crate) fn finish(mut self) -> String {
         self.end();

@@ -76,11 +76,9 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
 }
 
-/// What the platform answered.
+/// What the platform answered, with a status below 400: everything else is a [`Refusal`].
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Below 400: everything else is a [`Refusal`].
-    pub(crate) status: StatusCode,
     response: ServiceResponse<BoxBody>,
 }
 
@@ -190,7 +188,7 @@ impl RestCaller {
         };
         let status = response.status();
         match status.as_u16() {
-            ..400 => Ok(Answer { status, response }),
+            ..400 => Ok(Answer { response }),
             _ => Err(Refusal::Rest(status)),
         }
     }

@@ -48,7 +48,9 @@ impl Database {
 
     /// Changes may have been missed.
     pub(crate) fn any_names_changed(&self) {
-        self.names.0.iter().for_each(|counter| drop(counter.fetch_add(1, Ordering::Release)));
+        self.names.0.iter().for_each(|counter| {
+            counter.fetch_add(1, Ordering::Release);
+        });
     }
 }
 
