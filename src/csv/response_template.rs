@@ -198,12 +198,11 @@ fn rendered(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A whole number without fraction and, while its digits are exact, without exponent.
+/// A whole number stands without fraction and, up to 21 digits, without exponent, as JavaScript writes it.
 fn shortest(float: f64) -> String {
-    const EXACT: f64 = 1e21;
-    match float.fract() == 0.0 && float.abs() < EXACT {
+    match float.fract() == 0.0 && float.abs() < 1e21 {
         // Minus zero is zero.
-        true => format!("{:.0}", float + 0.0),
+        true => (float + 0.0).to_string(),
         false => serde_json::Number::from_f64(float).map(|number| number.to_string()).unwrap_or_default(),
     }
 }
