@@ -95,7 +95,9 @@ fn model(text: &str) -> Result<String, PathFlaw> {
                 name = characters[at + 1..close].iter().collect();
                 match name.trim() {
                     text if text.contains('?') => return Err(PathFlaw::Filter),
-                    text if text == "*" || text.contains(',') || text.contains(':') => return Err(PathFlaw::List),
+                    text if text == "*" || text.contains(',') || text.contains(':') => {
+                        return Err(PathFlaw::List);
+                    }
                     _ => {}
                 }
                 let digits = name.chars().all(|c| c.is_ascii_digit()) && !name.is_empty();
@@ -115,8 +117,10 @@ fn model(text: &str) -> Result<String, PathFlaw> {
 
 #[test]
 fn texts_are_paths_or_have_the_flaws_of_the_grammar() {
-    const PIECES: &[&str] =
-        &["$", ".", "..", "[", "]", "'", "['a']", "[0]", "*", "?", "?(", ":", ",", "a", "b", "1", "0", " ", "é", "-"];
+    const PIECES: &[&str] = &[
+        "$", ".", "..", "[", "]", "'", "['a']", "[0]", "*", "?", "?(", ":", ",", "a", "b", "1", "0", " ",
+        "é", "-",
+    ];
     check(&pieces(PIECES, 9), |text| {
         prop_assert_eq!(JsonPath::parse(&text).err(), model(&text).err(), "{}", text);
         Ok(())

@@ -60,7 +60,8 @@ fn uri_of(tokens: &[Token], arguments: &[String]) -> String {
                 let before = at > 0 && tokens[at - 1] == Token::Character('/');
                 let behind = tokens.get(at + 1);
                 let behind = behind.is_none_or(|next| "/?#".chars().any(|c| *next == Token::Character(c)));
-                let in_path = !tokens[..at].iter().any(|t| [Token::Character('?'), Token::Character('#')].contains(t));
+                let in_path =
+                    !tokens[..at].iter().any(|t| [Token::Character('?'), Token::Character('#')].contains(t));
                 text += &encoded(value, before && behind && in_path && value.contains(".."));
             }
         }
@@ -85,7 +86,8 @@ fn template(uri: &str, placeholder: &str, body: &str) -> Option<RequestTemplate>
 
 const TEXT: &[&str] = &["%%", "%", "&", "$x", "/", "?", "#", "a", "=", "é", "..", "\"", "\n", "%%%", "//"];
 const VALUES: &[&str] = &[
-    "%%", "%", "&", "$x", "/", "?", "#", "a", "é", "..", ".", "%2e", "\"", "\n", "+", "<", ">", " ", "\u{7f}", "\\", "{}",
+    "%%", "%", "&", "$x", "/", "?", "#", "a", "é", "..", ".", "%2e", "\"", "\n", "+", "<", ">", " ",
+    "\u{7f}", "\\", "{}",
 ];
 
 #[test]

@@ -10,8 +10,34 @@ use crate::csv::registration::draft::{Section, sections};
 use crate::csv::template_set::TemplateSet;
 
 const PIECES: &[&str] = &[
-    "10,", "11,", "15,", "15,a\n", "100,", "101,", "20,", "GET,", "POST,", "PUT,", "/x", "/a/%%,", ",", ",,,", "\n", "%%,", "STRING",
-    "NOW ", "text/plain,", "application/json,", "$.id", "$..a,", "\"", "\"\"", "é", "\0", "body %%", "10,102,GET,/x\n",
+    "10,",
+    "11,",
+    "15,",
+    "15,a\n",
+    "100,",
+    "101,",
+    "20,",
+    "GET,",
+    "POST,",
+    "PUT,",
+    "/x",
+    "/a/%%,",
+    ",",
+    ",,,",
+    "\n",
+    "%%,",
+    "STRING",
+    "NOW ",
+    "text/plain,",
+    "application/json,",
+    "$.id",
+    "$..a,",
+    "\"",
+    "\"\"",
+    "é",
+    "\0",
+    "body %%",
+    "10,102,GET,/x\n",
     "11,103,,,id\n",
 ];
 
@@ -46,14 +72,33 @@ fn registrations_of_text_are_refused_or_read_back() {
 #[test]
 fn registrations_of_bytes_are_refused_or_read_back() {
     let bytes = proptest::collection::vec(any::<u8>(), 0..80);
-    let cases = bytes.prop_map(|bytes| [b"10,100,GET,/x,", bytes.as_slice(), b"\n15,b\n11,200,", &bytes].concat());
+    let cases =
+        bytes.prop_map(|bytes| [b"10,100,GET,/x,", bytes.as_slice(), b"\n15,b\n11,200,", &bytes].concat());
     check(&(cases, any::<bool>()), |(body, header)| read_back(&body, header.then_some("a")));
 }
 
 fn leaf() -> impl Strategy<Value = Value> {
     let words = [
-        "", "100", "11", "x", "GET", "POST", "/x", "/x/%%?%%", "%%", "STRING", "NOW", "text/plain", "a\nb", "$", "$.a", "$.a[0]",
-        "$..a", "[1].b", "?", "{\"a\":%%}",
+        "",
+        "100",
+        "11",
+        "x",
+        "GET",
+        "POST",
+        "/x",
+        "/x/%%?%%",
+        "%%",
+        "STRING",
+        "NOW",
+        "text/plain",
+        "a\nb",
+        "$",
+        "$.a",
+        "$.a[0]",
+        "$..a",
+        "[1].b",
+        "?",
+        "{\"a\":%%}",
     ];
     prop_oneof![
         4 => proptest::sample::select(words.to_vec()).prop_map(Value::from),
@@ -75,7 +120,11 @@ fn json() -> impl Strategy<Value = Value> {
 
 /// A template as somebody may store it through the inventory.
 fn template(names: &'static [&'static str]) -> impl Strategy<Value = Value> {
-    let id = prop_oneof![(90..120_u32).prop_map(|id| id.to_string().into()), (90..120_u32).prop_map(Value::from), json()];
+    let id = prop_oneof![
+        (90..120_u32).prop_map(|id| id.to_string().into()),
+        (90..120_u32).prop_map(Value::from),
+        json()
+    ];
     let members = proptest::collection::vec(prop_oneof![4 => leaf(), 1 => json()], names.len());
     let list = proptest::collection::vec(leaf(), 0..3);
     (id, members, list).prop_map(move |(id, members, list)| {
@@ -87,10 +136,20 @@ fn template(names: &'static [&'static str]) -> impl Strategy<Value = Value> {
 }
 
 fn fragment() -> impl Strategy<Value = Value> {
-    let requests = template(&["method", "resourceUri", "contentType", "accept", "placeholder", "values", "templateString"]);
+    let requests = template(&[
+        "method",
+        "resourceUri",
+        "contentType",
+        "accept",
+        "placeholder",
+        "values",
+        "templateString",
+    ]);
     let responses = template(&["base", "condition"]);
     let lists = (proptest::collection::vec(requests, 0..4), proptest::collection::vec(responses, 0..4))
-        .prop_map(|(requests, responses)| json!({"requestTemplates": requests, "responseTemplates": responses}));
+        .prop_map(
+            |(requests, responses)| json!({"requestTemplates": requests, "responseTemplates": responses}),
+        );
     prop_oneof![4 => lists, 1 => json(), 1 => json().prop_map(|list| json!({"requestTemplates": list, "responseTemplates": list}))]
 }
 
@@ -102,7 +161,9 @@ fn whatever_is_stored_is_a_set_that_makes_lines_of_whatever_is_answered() {
         let arguments: Vec<_> = arguments.iter().map(|text| text.as_str().into()).collect();
         for id in 0..130 {
             if let Some(template) = set.request(id) {
-                prop_assert!(!matches!(id, 10 | 11 | 15 | 20 | 40..=43 | 45 | 50 | 61 | 70 | 80..=84 | 86..=88));
+                prop_assert!(
+                    !matches!(id, 10 | 11 | 15 | 20 | 40..=43 | 45 | 50 | 61 | 70 | 80..=84 | 86..=88)
+                );
                 let _ = (template.only_creates(), template.call(&arguments));
             }
         }
@@ -124,7 +185,8 @@ fn model(templates: &[(u32, &str, &str, Vec<&str>)], answer: &Value) -> String {
         };
         for base in bases {
             let values: Vec<_> = values.iter().map(|value| at(&base, value)).collect();
-            if (condition.is_empty() || at(&base, condition).is_some()) && values.iter().all(Option::is_some) {
+            if (condition.is_empty() || at(&base, condition).is_some()) && values.iter().all(Option::is_some)
+            {
                 text += &format!("{id},7");
                 for value in values.into_iter().flatten() {
                     text += &match value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned) {
@@ -141,12 +203,19 @@ fn model(templates: &[(u32, &str, &str, Vec<&str>)], answer: &Value) -> String {
 
 #[test]
 fn lines_of_answers_are_those_of_pointers() {
-    let leaf = prop_oneof![Just(Value::Null), any::<u64>().prop_map(Value::from), Just("s".into()), Just(true.into())];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<u64>().prop_map(Value::from),
+        Just("s".into()),
+        Just(true.into())
+    ];
     let answers = leaf.prop_recursive(3, 40, 4, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 1..4).prop_map(Value::from),
-            proptest::collection::vec(("[abc]", inner), 2..5)
-                .prop_map(|members| members.into_iter().map(|(name, value)| (name, json!({ "q": 1, "v": value }))).collect()),
+            proptest::collection::vec(("[abc]", inner), 2..5).prop_map(|members| members
+                .into_iter()
+                .map(|(name, value)| (name, json!({ "q": 1, "v": value })))
+                .collect()),
         ]
     });
     let pointer = proptest::sample::select(vec!["", "/a", "/a/v", "/b/v", "/c/v", "/a/v/b", "/0", "/b/v/1"]);
@@ -162,14 +231,19 @@ fn lines_of_answers_are_those_of_pointers() {
                 Err(_) => format!("{path}.{step}"),
             })
         };
-        let stored: Vec<Value> = templates.iter().enumerate().map(|(at, (base, condition, values))| {
-            let condition = if condition.is_empty() { String::new() } else { path(condition) };
-            let values: Vec<_> = values.iter().map(|value| path(value)).collect();
-            json!({"msgId": 200 + at, "base": path(base), "condition": condition, "pattern": values})
-        }).collect();
+        let stored: Vec<Value> = templates
+            .iter()
+            .enumerate()
+            .map(|(at, (base, condition, values))| {
+                let condition = if condition.is_empty() { String::new() } else { path(condition) };
+                let values: Vec<_> = values.iter().map(|value| path(value)).collect();
+                json!({"msgId": 200 + at, "base": path(base), "condition": condition, "pattern": values})
+            })
+            .collect();
         let mut lines = Lines::default();
         TemplateSet::compile(&json!({"responseTemplates": stored})).evaluate(&answer, 7, &mut lines);
-        let expected: Vec<_> = templates.into_iter().zip(200..).map(|((b, c, v), id)| (id, b, c, v)).collect();
+        let expected: Vec<_> =
+            templates.into_iter().zip(200..).map(|((b, c, v), id)| (id, b, c, v)).collect();
         prop_assert_eq!(lines.into_text(), model(&expected, &answer));
         Ok(())
     });
