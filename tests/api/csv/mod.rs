@@ -2,6 +2,11 @@
 
 mod lines;
 mod registration;
+mod registration_flaws;
+mod request_templates;
+mod response_templates;
+mod several_x_ids;
+mod stored_sets;
 
 use crate::harness::{Answer, Caller, Request};
 
@@ -25,4 +30,11 @@ fn text_of(answer: Answer) -> String {
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(answer.header("Content-Type"), Some("text/plain;charset=UTF-8"));
     answer.text
+}
+
+/// Registers a set that has no flaws; gives the id of its object.
+async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
+    let answer = send_to(caller, x_id, templates).await;
+    let id = answer.strip_prefix("20,").and_then(|id| id.strip_suffix('\n'));
+    id.unwrap_or_else(|| panic!("{x_id} is not registered: {answer}")).to_owned()
 }
