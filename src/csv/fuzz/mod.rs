@@ -8,6 +8,7 @@ mod paths;
 mod substitution;
 mod templates;
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use proptest::strategy::Strategy;
@@ -23,18 +24,22 @@ fn check<S: Strategy>(cases: &S, property: impl Fn(S::Value) -> TestCaseResult) 
     let seconds = std::env::var("CSV_FUZZ_SECONDS").ok().map(|text| text.parse().expect("whole seconds"));
     let deadline = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds) / PROPERTIES);
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new(config);
-    let mut rounds = 0;
+    let ran = Cell::new(0_u64);
     loop {
-        if let Err(contradiction) = runner.run(cases, &property) {
+        // A runner counts its successes over all its runs, so that a second run of the same would do nothing.
+        let found = TestRunner::new(config.clone()).run(cases, |case| {
+            ran.set(ran.get() + 1);
+            property(case)
+        });
+        if let Err(contradiction) = found {
             panic!("{contradiction}");
         }
-        rounds += 1;
         if deadline.is_none_or(|deadline| deadline <= Instant::now()) {
             break;
         }
     }
-    println!("{} cases", rounds * CASES);
+    assert!(ran.get() >= u64::from(CASES), "{} cases", ran.get());
+    println!("{} cases", ran.get());
 }
 
 /// Text put together from pieces, so that what matters meets often.

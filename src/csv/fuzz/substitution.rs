@@ -35,10 +35,8 @@ fn tokens(text: &str, placeholder: &str, first: usize) -> Vec<Token> {
 fn encoded(value: &str, slash: bool) -> String {
     let mut text = String::new();
     for character in value.chars() {
-        let kept = character.is_ascii()
-            && !character.is_ascii_control()
-            && !" \"#%<>&?+".contains(character)
-            && !(slash && character == '/');
+        let replaced = character.is_ascii_control() || " \"#%<>&?+".contains(character);
+        let kept = character.is_ascii() && !replaced && (character != '/' || !slash);
         if kept {
             text.push(character);
         } else {
