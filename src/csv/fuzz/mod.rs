@@ -17,7 +17,7 @@ use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 /// Cases of one round.
 const CASES: u32 = 300;
 /// How many properties share the time.
-const PROPERTIES: u32 = 9;
+const PROPERTIES: u32 = 10;
 
 /// Looks for a case that contradicts a property: one round of cases, or as many rounds as its time allows.
 fn check<S: Strategy>(cases: &S, property: impl Fn(S::Value) -> TestCaseResult) {
