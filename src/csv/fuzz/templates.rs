@@ -145,17 +145,32 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Members and what they hold most of the time.
+type Members = &'static [(&'static str, &'static [&'static str])];
+
+const REQUEST: Members = &[
+    ("method", &["GET", "GET", "PUT"]),
+    ("resourceUri", &["/x", "/x/%%?%%", "/%%"]),
+    ("contentType", &["", "", "text/plain"]),
+    ("accept", &["", "text/plain"]),
+    ("placeholder", &["%%", ""]),
+    ("templateString", &["", "", "{\"a\":%%}"]),
+];
+const RESPONSE: Members = &[("base", &["", "$", "$.a", "b[0]"]), ("condition", &["", "", "a", "$.b[1].a"])];
+
 /// A template as somebody may store it through the inventory.
-fn template(names: &'static [&'static str]) -> impl Strategy<Value = Value> {
+fn template(members: Members) -> impl Strategy<Value = Value> {
     let id = prop_oneof![
-        (90..120_u32).prop_map(|id| id.to_string().into()),
-        (0..120_u32).prop_map(Value::from),
-        json()
+        4 => (0..120_u32).prop_map(|id| id.to_string().into()),
+        4 => (0..120_u32).prop_map(Value::from),
+        1 => json()
     ];
-    let members = proptest::collection::vec(prop_oneof![4 => leaf(), 1 => json()], names.len());
-    let list = proptest::collection::vec(leaf(), 0..3);
-    (id, members, list).prop_map(move |(id, members, list)| {
-        let mut template: Value = names.iter().copied().zip(members).collect();
+    let member = |words: &'static [&'static str]| prop_oneof![12 => proptest::sample::select(words).prop_map(Value::from), 1 => leaf(), 1 => json()];
+    let values: Vec<_> = members.iter().map(|(_, words)| member(words)).collect();
+    let path = prop_oneof![6 => proptest::sample::select(vec!["a", "$", "$.b[0]", "b"]).prop_map(Value::from), 1 => leaf()];
+    let list = proptest::collection::vec(path, 0..3);
+    (id, values, list).prop_map(move |(id, values, list)| {
+        let mut template: Value = members.iter().map(|(name, _)| *name).zip(values).collect();
         template["msgId"] = id;
         template["pattern"] = list.into();
         template
@@ -163,16 +178,7 @@ fn template(names: &'static [&'static str]) -> impl Strategy<Value = Value> {
 }
 
 fn fragment() -> impl Strategy<Value = Value> {
-    let requests = template(&[
-        "method",
-        "resourceUri",
-        "contentType",
-        "accept",
-        "placeholder",
-        "values",
-        "templateString",
-    ]);
-    let responses = template(&["base", "condition"]);
+    let (requests, responses) = (template(REQUEST), template(RESPONSE));
     let lists = (proptest::collection::vec(requests, 0..4), proptest::collection::vec(responses, 0..4))
         .prop_map(
             |(requests, responses)| json!({"requestTemplates": requests, "responseTemplates": responses}),

@@ -65,6 +65,13 @@ fn templates_say_everything_that_is_wrong_with_them_once() {
 }
 
 #[test]
+fn very_many_unknown_kinds_are_told_in_no_time() {
+    let words: Vec<_> = (0..100_000).map(|n| format!("X{n}")).collect();
+    let flaws = compiled(&["GET", "/%%", "", "", "%%", &words.join(" "), ""]).err().unwrap_or_default();
+    assert_eq!((flaws.len(), &flaws[0]), (100_001, &Flaw::BadRequest));
+}
+
+#[test]
 fn calls_carry_the_headers_of_their_template() {
     let headers = |fields: &[&str]| {
         let call = call(&compiled(fields).expect("a template"), &[]).expect("a call");
