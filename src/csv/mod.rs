@@ -6,6 +6,8 @@
 
 mod bootstrap;
 mod engine;
+#[cfg(test)]
+mod fuzz;
 mod groups;
 mod json_path;
 mod kind;

@@ -198,12 +198,126 @@ fn rendered(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A whole number without fraction and, while its digits are exact, without exponent.
+/// A whole number stands without fraction and, up to 21 digits, without exponent, as JavaScript writes it.
 fn shortest(float: f64) -> String {
-    const EXACT: f64 = 1e21;
-    match float.fract() == 0.0 && float.abs() < EXACT {
+    match float.fract() == 0.0 && float.abs() < 1e21 {
         // Minus zero is zero.
-        true => format!("{:.0}", float + 0.0),
-        false => serde_json::Number::from_f64(float).map(|number| number.to_string()).unwrap_or_default(),
+        true => (float + 0.0).to_string(),
+        false => Value::from(float).to_string().replace("e+", "e"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::json_path::PathFlaw;
+
+    fn compiled(fields: &[&str]) -> Result<ResponseTemplate, Vec<Flaw>> {
+        let fields: Vec<Cow<'_, str>> = fields.iter().map(|field| (*field).into()).collect();
+        ResponseDefinition::of_values(&fields).map_err(|flaw| vec![flaw])?.compile(200)
+    }
+
+    fn lines(fields: &[&str], object: &Value) -> String {
+        let mut lines = Lines::default();
+        let template = compiled(fields).unwrap_or_else(|flaws| panic!("{fields:?}: {flaws:?}"));
+        template.evaluate(object, "7", &mut Allowance::default(), &mut lines).expect("few lines");
+        lines.into_text()
+    }
+
+    #[test]
+    fn templates_say_everything_that_is_wrong_with_them_once() {
+        let (invalid, list, filter) =
+            (Flaw::Path(PathFlaw::Invalid), Flaw::Path(PathFlaw::List), Flaw::Path(PathFlaw::Filter));
+        for (fields, flaws) in [
+            (vec![], vec![Flaw::BadResponse]),
+            (vec!["", ""], vec![Flaw::BadResponse]),
+            (vec!["", "", ""], vec![Flaw::BadPattern]),
+            (vec!["", "", "id"], vec![]),
+            (vec!["", "", "id", ""], vec![Flaw::BadPattern]),
+            (vec!["$.a[0]", "b", "id", "$['c']"], vec![]),
+            (vec!["$.a[*]", "", "id"], vec![list.clone()]),
+            (vec!["", "$..a", "id"], vec![list.clone()]),
+            (vec!["", "", "a[?(@.b)]"], vec![filter.clone()]),
+            (vec!["$.", "$.", "$.", ""], vec![invalid.clone(), Flaw::BadPattern]),
+            (vec!["$.", "$..a", "?"], vec![invalid, list, filter]),
+        ] {
+            assert_eq!(compiled(&fields).err().unwrap_or_default(), flaws, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn lines_hold_what_is_there_and_stand_where_all_is_there() {
+        let object = json!({"id": "1", "none": null, "a": {"b": 2}, "list": [{"x": 1, "y": 0}, {"x": 2}, 3, null, {"x": null}], "no": []});
+        for (fields, expected) in [
+            (vec!["", "", "id", "$.a.b"], "200,7,1,2\n"),
+            (vec!["$.a", "", "b"], "200,7,2\n"),
+            (vec!["", "a", "id"], "200,7,1\n"),
+            (vec!["", "none", "id"], ""),
+            (vec!["", "absent", "id"], ""),
+            (vec!["", "", "id", "none"], ""),
+            (vec!["", "", "absent"], ""),
+            (vec!["absent", "", "$"], ""),
+            (vec!["list", "", "x"], "200,7,1\n200,7,2\n"),
+            (vec!["list", "y", "x"], "200,7,1\n"),
+            (vec!["list[2]", "", "$"], "200,7,3\n"),
+            (vec!["list", "", "id"], ""),
+            (vec!["no", "", "$"], ""),
+            (vec!["", "", "list[1].x"], "200,7,2\n"),
+            (vec!["", "", "a"], "200,7,\"{\"\"b\"\":2}\"\n"),
+        ] {
+            assert_eq!(lines(&fields, &object), expected, "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn values_are_shown_in_their_shortest_form() {
+        for (json, shown) in [
+            ("25.0", "25"),
+            ("1.50", "1.5"),
+            ("0", "0"),
+            ("-0.0", "0"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("-9223372036854775808", "-9223372036854775808"),
+            ("1e3", "1000"),
+            ("1e20", "100000000000000000000"),
+            ("1e21", "1e21"),
+            ("1.5e300", "1.5e300"),
+            ("0.1", "0.1"),
+            ("1e-7", "1e-7"),
+            ("-2.5", "-2.5"),
+            ("true", "true"),
+            ("false", "false"),
+            ("\"\"", ""),
+            ("\"a b\"", "a b"),
+            ("\" a\"", "\" a\""),
+            ("\"a,b\"", "\"a,b\""),
+            ("\"a\\\"b\"", "\"a\"\"b\""),
+            ("\"a\\nb\"", "\"a\nb\""),
+            ("{ \"a\" : [ true, 2.50 ] }", "\"{\"\"a\"\":[true,2.5]}\""),
+        ] {
+            let value: Value = serde_json::from_str(json).expect("JSON");
+            assert_eq!(lines(&["", "", "$"], &value), format!("200,7,{shown}\n"), "{json}");
+        }
+    }
+
+    #[test]
+    fn neither_long_walks_nor_long_lines_stop_a_server() {
+        let object = json!({"a": "x".repeat(300), "b": [0, 0, 0, 0]});
+        let (mut allowance, mut lines) = (Allowance { steps: 48, bytes: 1000 }, Lines::default());
+        let mut evaluate = |fields: &[&str]| {
+            let template = compiled(fields).expect("a template");
+            template.evaluate(&object, "7", &mut allowance, &mut lines)
+        };
+        // The base is two steps, then a path of five steps is followed four times.
+        assert_eq!(evaluate(&["b", "", "absent.b.c.d"]), Ok(()));
+        assert_eq!(evaluate(&["b", "absent.b.c.d", "$"]), Ok(()));
+        assert_eq!(evaluate(&["b", "", "absent"]), Err(TooMuch));
+        assert!(lines.is_empty());
+
+        let mut allowance = Allowance { steps: 48, bytes: 1000 };
+        let template = compiled(&["", "", "a", "a"]).expect("a template");
+        assert_eq!(template.evaluate(&object, "7", &mut allowance, &mut lines), Ok(()));
+        assert_eq!(template.evaluate(&object, "7", &mut allowance, &mut lines), Err(TooMuch));
+        assert_eq!(lines.count(), 1);
     }
 }

@@ -96,3 +96,80 @@ fn templates<'f>(fragment: &'f Value, list: &str) -> impl Iterator<Item = (u32, 
         is_template_id(id).then_some((id, template))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(id: Value, uri: &str) -> Value {
+        json!({"msgId": id, "method": "GET", "resourceUri": uri})
+    }
+
+    #[test]
+    fn what_is_no_template_is_left_out() {
+        let fragment = json!({
+            "requestTemplates": [
+                get("100".into(), "/first"),
+                get("100".into(), "/second"),
+                get(101.into(), "/number"),
+                get("x".into(), "/x"),
+                get("20".into(), "/reserved"),
+                get("1234567890".into(), "/long"),
+                get(1.5.into(), "/x"),
+                get((-1).into(), "/x"),
+                get(102.into(), "no-slash"),
+                get(102.into(), "/usable"),
+                {"msgId": 103, "method": "GET", "resourceUri": 7},
+                {"msgId": 104, "method": "GET", "resourceUri": "/x", "values": "STRING"},
+                {"msgId": 105, "method": "GET", "resourceUri": "/x", "values": null, "accept": null},
+                {"method": "GET", "resourceUri": "/x"},
+                null, 7, "x", [],
+            ],
+            "responseTemplates": [
+                {"msgId": "200", "base": "$", "condition": "", "pattern": ["$.id"]},
+                {"msgId": "200", "pattern": ["$.name"]},
+                {"msgId": 201, "pattern": ["name"]},
+                {"msgId": "100", "pattern": ["$.id"]},
+                {"msgId": 202, "pattern": []},
+                {"msgId": 203, "pattern": "$.id"},
+                {"msgId": 204, "pattern": ["$.id", 7]},
+                {"msgId": 205, "pattern": ["$..id"]},
+                {"msgId": 206, "base": 7, "pattern": ["$.id"]},
+                {"msgId": 86, "pattern": ["$.id"]},
+                {"pattern": ["$.id"]},
+                null,
+            ],
+        });
+
+        let set = TemplateSet::compile(&fragment);
+
+        let uri = |id: u32| set.request(id).map(|template| template.call(&[]).expect("a call").uri);
+        let usable: Vec<_> = (0..300).filter_map(|id| Some((id, uri(id)?))).collect();
+        let expected = [(100, "/first"), (101, "/number"), (102, "/usable"), (105, "/x")];
+        assert_eq!(usable, expected.map(|(id, uri)| (id, uri.to_owned())));
+        let mut lines = Lines::default();
+        set.evaluate(&json!({"id": "1", "name": "n"}), 3, &mut lines);
+        assert_eq!(lines.into_text(), "200,3,1\n201,3,n\n");
+    }
+
+    #[test]
+    fn whatever_a_fragment_is_it_is_a_set() {
+        for fragment in
+            [json!(null), json!([]), json!("x"), json!({"requestTemplates": {}, "responseTemplates": 7})]
+        {
+            let set = TemplateSet::compile(&fragment);
+            assert!(!set.has_responses() && set.request(100).is_none());
+        }
+    }
+
+    #[test]
+    fn more_lines_than_can_be_sent_are_one_line() {
+        let set = TemplateSet::compile(&json!({"responseTemplates": [
+            {"msgId": 200, "pattern": ["a"]},
+            {"msgId": 201, "pattern": vec!["$"; 20]},
+        ]}));
+        let mut lines = Lines::default();
+        set.evaluate(&json!({"a": "x".repeat(1 << 20)}), 3, &mut lines);
+        assert_eq!(lines.into_text(), "50,3,413\n");
+    }
+}

@@ -15,7 +15,7 @@ use crate::csv::template_set::{fragment_of, is_template_id};
 
 /// What of a body belongs together.
 #[derive(Debug)]
-pub(super) enum Section {
+pub(crate) enum Section {
     /// The set of the header `X-Id`.
     Alone(Draft),
     /// The set of lines `15`. All lines of an X-Id make one set, which is answered where the X-Id stands first.
@@ -28,21 +28,22 @@ pub(super) enum Section {
 
 /// A set that is to be registered.
 #[derive(Debug)]
-pub(super) struct Draft {
-    pub(super) x_id: String,
+pub(crate) struct Draft {
+    /// Its name.
+    pub(crate) x_id: String,
     /// Where it starts: its line `15`, or the first of the body.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// Nothing but its lines `15` came.
-    pub(super) is_empty: bool,
+    pub(crate) is_empty: bool,
     /// Lines of the answer that say what is wrong.
-    pub(super) flaws: Lines,
+    pub(crate) flaws: Lines,
     requests: Vec<Value>,
     responses: Vec<Value>,
     ids: HashSet<u32>,
 }
 
 /// Takes a body apart.
-pub(super) fn sections(header: Option<&str>, body: &[u8]) -> Vec<Section> {
+pub(crate) fn sections(header: Option<&str>, body: &[u8]) -> Vec<Section> {
     match header {
         Some(x_id) if is_x_id(x_id) => vec![Section::Alone(of_header(x_id, body))],
         None if records(body).any(|record| message_id(&record) == Some(15)) => grouped(body),
@@ -91,7 +92,7 @@ fn grouped(body: &[u8]) -> Vec<Section> {
 
 impl Section {
     /// The X-Id behind `87` (S-40).
-    pub(super) fn group(&self) -> Option<&str> {
+    pub(crate) fn group(&self) -> Option<&str> {
         match self {
             Self::Grouped(draft) => Some(&draft.x_id),
             _ => None,
@@ -113,7 +114,7 @@ impl Draft {
     }
 
     /// What is stored of a set without flaws (S-15).
-    pub(super) fn into_fragment(self) -> Value {
+    pub(crate) fn into_fragment(self) -> Value {
         fragment_of(self.requests, self.responses)
     }
 

@@ -1,6 +1,6 @@
 //! Registration of template sets (22.2).
 
-mod draft;
+pub(super) mod draft;
 mod storing;
 
 use draft::{Draft, Section, sections};

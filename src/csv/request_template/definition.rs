@@ -1,6 +1,7 @@
 //! The fields of a request template, as they are registered and as they are stored; checked alike (S-15, S-20 to S-22).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use actix_web::http::Method;
 use actix_web::http::header::HeaderValue;
@@ -152,21 +153,19 @@ impl<'d> RequestDefinition<'d> {
         if self.kinds.is_empty() {
             return vec![Kind::String; occurrences];
         }
-        let mut found = |flaw: Flaw| {
-            if !flaws.contains(&flaw) {
-                flaws.push(flaw);
-            }
+        let flaw = match self.placeholder.is_empty() {
+            true => Some(Flaw::ValuesWithoutPlaceholder),
+            // It may have been found by the head already.
+            false if self.kinds.len() == occurrences || flaws.contains(&Flaw::BadRequest) => None,
+            false => Some(Flaw::BadRequest),
         };
-        if self.placeholder.is_empty() {
-            found(Flaw::ValuesWithoutPlaceholder);
-        } else if self.kinds.len() != occurrences {
-            found(Flaw::BadRequest);
-        }
-        let mut kinds = Vec::with_capacity(self.kinds.len());
+        flaws.extend(flaw);
+        let (mut kinds, mut unknown) = (Vec::with_capacity(self.kinds.len()), HashSet::new());
         for word in &self.kinds {
             match Kind::parse(word) {
                 Some(kind) => kinds.push(kind),
-                None => found(Flaw::BadValueType((*word).to_owned())),
+                None if unknown.insert(word) => flaws.push(Flaw::BadValueType((*word).to_owned())),
+                None => {}
             }
         }
         kinds

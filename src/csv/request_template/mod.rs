@@ -2,6 +2,8 @@
 
 mod definition;
 mod substitution;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 

@@ -7,6 +7,10 @@ mod operation_parameters;
 mod operation_races;
 mod profiles;
 mod registration;
+mod registration_flaws;
+mod request_templates;
+mod response_templates;
+mod several_x_ids;
 mod static_alarms;
 mod static_children;
 mod static_device;
@@ -14,6 +18,7 @@ mod static_events;
 mod static_measurements;
 mod static_operations;
 mod static_responses;
+mod stored_sets;
 
 use crate::harness::{Answer, Caller, Request};
 
@@ -38,4 +43,11 @@ fn text_of(answer: Answer) -> String {
     let type_ = (!answer.text.is_empty()).then_some("text/plain;charset=UTF-8");
     assert_eq!(answer.header("Content-Type"), type_);
     answer.text
+}
+
+/// Registers a set that has no flaws; gives the id of its object.
+async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
+    let answer = send_to(caller, x_id, templates).await;
+    let id = answer.strip_prefix("20,").and_then(|id| id.strip_suffix('\n'));
+    id.unwrap_or_else(|| panic!("{x_id} is not registered: {answer}")).to_owned()
 }
