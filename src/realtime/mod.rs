@@ -20,8 +20,8 @@ use platform_actors::bayeux::reply::Acknowledgement;
 use platform_actors::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
 use platform_actors::naming::naming;
 use platform_actors::session::{
-    Abandoned, Answer, AttachSocket, Carries, ClientId, Connect, Disconnect, FirstConnect, SessionActor,
-    SocketMessage,
+    Abandoned, Answer, AttachSocket, Carries, ClientId, Connect, Disconnect, FirstConnect, GoOn,
+    SessionActor, SessionTemplates, SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{Error, NewSession, Tenant};
@@ -59,6 +59,8 @@ pub struct Exchange<'e> {
     pub caller: &'e mut Option<Caller>,
     /// Sessions this socket is the way to, of whatever user.
     pub attached: &'e mut Vec<(ClientId, Addr<SessionActor>)>,
+    /// What a handshake or subscription of a CSV client adds to its session (S-52).
+    pub templates: Option<SessionTemplates>,
 }
 
 /// What to answer.
@@ -171,6 +173,9 @@ impl Exchange<'_> {
             return Ok(());
         };
         if let Some(session) = tenant.session(client) {
+            if let Some(templates) = self.templates.take() {
+                session.do_send(UseTemplates(templates));
+            }
             self.attach(&session, client, &caller.user).await;
         }
         replies.push(&Reply {
@@ -290,6 +295,13 @@ impl Held {
             self.answered = true;
             answer.unwrap_or_else(|_| Answer::unknown_client())
         })
+    }
+
+    /// Waits further for an answer, after one that held nothing for the client (S-53).
+    pub fn go_on(&mut self, connect: u64, hold: Duration) {
+        let (reply_to, answer) = oneshot::channel();
+        (self.answer, self.answered) = (answer, false);
+        self.session.do_send(GoOn { connect, hold, reply_to });
     }
 
     /// Returns an answer that could not be written: its notifications stay for the next connect (B-22).

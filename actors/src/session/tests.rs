@@ -326,7 +326,7 @@ async fn open_socket_keeps_the_session_alive_without_a_connect() {
 
 async fn publish_to(pattern: Pattern) -> Answer {
     let bench = start(Limits::default());
-    let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern] };
+    let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
     let (event, links) = (Event::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });
