@@ -1,6 +1,11 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
+mod bootstrap;
 mod lines;
+mod realtime;
+mod realtime_errors;
+mod realtime_sessions;
+mod realtime_templates;
 
 use crate::harness::{Answer, Caller, Request};
 
