@@ -8,7 +8,11 @@ const X_ID_LENGTH: std::ops::RangeInclusive<usize> = 1..=256;
 
 /// The message id of a record; `None` for what is no unsigned integer of at most nine digits (S-27).
 pub(crate) fn message_id(record: &Record<'_>) -> Option<u32> {
-    let text = record.values.as_ref().ok()?.first()?;
+    id_of(record.values.as_ref().ok()?.first()?)
+}
+
+/// A message id, of a row or of a template; `None` for another text (S-27).
+pub(crate) fn id_of(text: &str) -> Option<u32> {
     let digits = (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok())?
 }

@@ -17,6 +17,7 @@ mod request_template;
 mod response_template;
 pub(crate) mod rest_caller;
 mod static_templates;
+mod template_flaw;
 mod template_set;
 mod template_sets;
 

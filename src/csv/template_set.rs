@@ -1,31 +1,98 @@
 //! A template set as it is stored (S-15) and as it is used.
 
-use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
+use actix_web::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::groups::id_of;
 use super::line::Lines;
-use super::request_template::RequestTemplate;
+use super::refusal::Refusal;
+use super::request_template::{RequestDefinition, RequestTemplate};
+use super::response_template::{Allowance, ResponseDefinition, ResponseTemplate, TooMuch};
+
+const REQUESTS: &str = "requestTemplates";
+const RESPONSES: &str = "responseTemplates";
 
 /// The templates of one X-Id, compiled.
 #[derive(Debug, Default)]
-pub(crate) struct TemplateSet {}
+pub(crate) struct TemplateSet {
+    requests: HashMap<u32, RequestTemplate>,
+    responses: Vec<ResponseTemplate>,
+}
+
+/// Whether templates may have this id: those of built-in messages are taken (S-27).
+pub(crate) fn is_template_id(id: u32) -> bool {
+    !matches!(id, 10 | 11 | 15 | 20 | 40..=43 | 45 | 50 | 61 | 70 | 80..=84 | 86..=88)
+}
+
+/// The fragment of a set (S-15).
+pub(crate) fn fragment_of(requests: Vec<Value>, responses: Vec<Value>) -> Value {
+    json!({ REQUESTS: requests, RESPONSES: responses })
+}
 
 impl TemplateSet {
-    /// Compiles the fragment of a managed object. It may have been changed through the inventory: what is no template is left out,
-    /// and its message id is unknown.
-    pub(crate) fn compile(_fragment: &Value) -> Self {
-        Self::default()
+    /// Compiles the fragment of a managed object. It may have been changed through the inventory, and is checked as a registration
+    /// would be; here, what is no template is left out, and its message id is unknown:
+    ///
+    /// - everything that is no object, lacks a mandatory member or holds one of another type; `msgId` may be text or number;
+    /// - reserved ids, and any template a registration would refuse;
+    /// - of templates with the same id all but the first, requests before responses.
+    pub(crate) fn compile(fragment: &Value) -> Self {
+        let mut set = Self::default();
+        let mut ids = HashSet::new();
+        for (id, stored) in templates(fragment, REQUESTS) {
+            let template = RequestDefinition::of_json(stored).and_then(|template| template.compile().ok());
+            if let Some(template) = template
+                && ids.insert(id)
+            {
+                set.requests.insert(id, template);
+            }
+        }
+        for (id, stored) in templates(fragment, RESPONSES) {
+            let template = ResponseDefinition::of_json(stored).and_then(|template| template.compile(id).ok());
+            if let Some(template) = template
+                && ids.insert(id)
+            {
+                set.responses.push(template);
+            }
+        }
+        set
     }
 
     /// The request template of a message id.
-    pub(crate) fn request(&self, _id: u32) -> Option<&RequestTemplate> {
-        None
+    pub(crate) fn request(&self, id: u32) -> Option<&RequestTemplate> {
+        self.requests.get(&id)
     }
 
     /// Whether there is anything to evaluate.
     pub(crate) fn has_responses(&self) -> bool {
-        false
+        !self.responses.is_empty()
     }
 
-    /// Adds the lines that the response templates make of an object, in the order of their registration (S-03).
-    pub(crate) fn evaluate(&self, _object: &Value, _line: usize, _lines: &mut Lines) {}
+    /// Adds the lines that the response templates make of an object, in the order of their registration (S-03). Where they
+    /// would be more than can be sent, there is one line `50,<line>,413` in their place.
+    pub(crate) fn evaluate(&self, object: &Value, line: usize, lines: &mut Lines) {
+        let mut evaluated = Lines::default();
+        let mut allowance = Allowance::default();
+        let request_line = line.to_string();
+        let mut templates = self.responses.iter();
+        match templates.try_for_each(|t| t.evaluate(object, &request_line, &mut allowance, &mut evaluated)) {
+            Ok(()) => lines.append(&evaluated),
+            Err(TooMuch) => Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE).write(line, lines),
+        }
+    }
+}
+
+/// The members of one of the two lists that have an id of a template.
+fn templates<'f>(fragment: &'f Value, list: &str) -> impl Iterator<Item = (u32, &'f Value)> {
+    let stored = fragment.get(list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    stored.iter().filter_map(|template| {
+        let id = match template.get("msgId")? {
+            Value::String(text) => id_of(text)?,
+            Value::Number(number) => id_of(&number.to_string())?,
+            _ => return None,
+        };
+        is_template_id(id).then_some((id, template))
+    })
 }

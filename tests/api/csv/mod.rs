@@ -6,6 +6,7 @@ mod realtime;
 mod realtime_errors;
 mod realtime_sessions;
 mod realtime_templates;
+mod registration;
 
 use crate::harness::{Answer, Caller, Request};
 

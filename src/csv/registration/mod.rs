@@ -1,0 +1,59 @@
+//! Registration of template sets (22.2).
+
+mod draft;
+mod storing;
+
+use draft::{Draft, Section, sections};
+use storing::Stored;
+
+use super::engine::Engine;
+use super::groups::GroupedLines;
+use super::line::Lines;
+use super::refusal::{NO_TEMPLATE, Refusal};
+use super::static_templates;
+
+/// What is answered for an X-Id that is taken (S-13).
+const EXISTING: &str = "41,Cannot create templates for already existing template object";
+
+/// Registers the sets of a body, each whole or not at all (S-13, S-14). An X-Id without a line is only looked for (S-10).
+pub(super) async fn register(engine: &Engine<'_>, body: &[u8]) -> String {
+    let mut answer = GroupedLines::default();
+    for section in sections(engine.x_id.as_deref(), body) {
+        answer.begin(section.group());
+        match section {
+            Section::Unnamed(malformed) => answer.lines().append(&malformed),
+            Section::Alone(draft) | Section::Grouped(draft) => {
+                let line = draft.line;
+                if let Err(refusal) = register_one(engine, draft, answer.lines()).await {
+                    refusal.write(line, answer.lines());
+                }
+            }
+            Section::NoXId => answer.lines().push_text(NO_TEMPLATE),
+        }
+    }
+    answer.finish()
+}
+
+/// Looks first: of a set that is there the flaws do not matter.
+async fn register_one(engine: &Engine<'_>, draft: Draft, lines: &mut Lines) -> Result<(), Refusal> {
+    let reserved = draft.x_id == static_templates::x_id();
+    let known = match reserved {
+        true => None,
+        false => {
+            let database = engine.edge.platform.database();
+            engine.edge.csv_templates.find(database, &engine.caller.tenant, &draft.x_id).await?
+        }
+    };
+    match known {
+        Some(known) if draft.is_empty => lines.push(["20", &known.object.to_string()]),
+        None if draft.is_empty => lines.push_text(NO_TEMPLATE),
+        Some(_) => lines.push_text(EXISTING),
+        None if reserved => lines.push_text(EXISTING),
+        None if !draft.flaws.is_empty() => lines.append(&draft.flaws),
+        None => match storing::store(engine, draft).await? {
+            Stored::Created(object) => lines.push(["20", &object]),
+            Stored::Taken => lines.push_text(EXISTING),
+        },
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Request templates: from the arguments of a row to a REST call (22.3).
+
+mod definition;
+mod substitution;
+
+use std::borrow::Cow;
+
+use actix_web::http::header::HeaderValue;
+use actix_web::http::{Method, StatusCode};
+
+pub(crate) use definition::RequestDefinition;
+use substitution::{Filling, Text};
+
+use super::kind::Kind;
+use super::refusal::Refusal;
+use super::rest_caller::Call;
+
+/// What creates a measurement or an event and nothing else.
+const CREATING_PATHS: [&str; 2] = ["/measurement/measurements", "/event/events"];
+
+/// A registered request template, compiled: a row is put together from its parts, nothing is searched for.
+#[derive(Debug)]
+pub(crate) struct RequestTemplate {
+    method: Method,
+    content_type: Option<HeaderValue>,
+    accept: Option<HeaderValue>,
+    uri: Text,
+    body: Text,
+    /// Of the arguments it takes, in order.
+    kinds: Vec<Kind>,
+    only_creates: bool,
+}
+
+impl RequestTemplate {
+    /// The call a row with these arguments stands for (S-24).
+    ///
+    /// # Errors
+    /// `NoArguments`, `WrongNumber` or `Kind` for arguments the template does not take; 403 for the path of a foreign host (S-28).
+    pub(crate) fn call(&self, arguments: &[Cow<'_, str>]) -> Result<Call, Refusal> {
+        let mut filling = Filling::new(self.taken(arguments)?);
+        let uri = self.uri.fill_uri(&mut filling);
+        let body = self.body.fill(&mut filling);
+        if uri.starts_with("//") {
+            return Err(Refusal::Rest(StatusCode::FORBIDDEN));
+        }
+        Ok(Call {
+            method: self.method.clone(),
+            uri,
+            content_type: self.content_type.clone(),
+            accept: self.accept.clone(),
+            body: body.into(),
+        })
+    }
+
+    /// Whether it creates a measurement or an event and nothing else.
+    pub(crate) fn only_creates(&self) -> bool {
+        self.only_creates
+    }
+
+    /// The arguments without the one that a trailing comma makes (S-26), checked (S-25).
+    fn taken<'a, 'v>(&self, arguments: &'a [Cow<'v, str>]) -> Result<&'a [Cow<'v, str>], Refusal> {
+        let arguments = match arguments {
+            [taken @ .., last] if last.is_empty() && taken.len() == self.kinds.len() => taken,
+            _ => arguments,
+        };
+        if arguments.len() != self.kinds.len() {
+            return Err(if self.kinds.is_empty() { Refusal::NoArguments } else { Refusal::WrongNumber });
+        }
+        match arguments.iter().zip(&self.kinds).find(|(value, kind)| !kind.accepts(value)) {
+            Some((value, kind)) => Err(Refusal::Kind(*kind, value.clone().into_owned())),
+            None => Ok(arguments),
+        }
+    }
+}
+
+/// Whether calls of this method to this path create a measurement or an event and nothing else.
+fn only_creates(method: &Method, uri: &Text) -> bool {
+    *method == Method::POST && uri.constant_path().is_some_and(|path| CREATING_PATHS.contains(&path))
+}
