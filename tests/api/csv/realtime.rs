@@ -139,7 +139,7 @@ async fn life_of_a_session() {
 async fn every_resource_is_told_by_its_object_on_exact_channels_and_wildcards() {
     let server = TestServer::start().await;
     let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let device = create_agent(&admin, "pump").await;
     let templates = "11,201,,$.severity,$.type\n11,202,$,$.env,$.env.t.value,$.env.t.unit\n11,203,,$.acme,$.name\n\
         11,204,,$.plat_Restart,$.status,$.deviceId\n11,205,,$.text,$.text";
     register(&admin, "all", templates).await;
@@ -224,10 +224,9 @@ async fn spaces_come_before_the_first_line() {
 
 #[tokio::test]
 async fn connect_whose_time_is_over_is_answered_with_advice() {
-    for (compatible, first, second) in [
-        (false, "86,700,0,retry\n", "86,700,0,retry\n"),
-        (true, "86,1,700,0,retry\n", "86,2,700,0,retry\n"),
-    ] {
+    for (compatible, first, second) in
+        [(false, "86,700,0,retry\n", "86,700,0,retry\n"), (true, "86,1,700,0,retry\n", "86,2,700,0,retry\n")]
+    {
         let server = TestServer::start_with(|settings| {
             settings.client_compatibility = compatible;
             settings.limits.connect_timeout = Duration::from_millis(700);
@@ -237,7 +236,11 @@ async fn connect_whose_time_is_over_is_answered_with_advice() {
 
         let begun = Instant::now();
         assert_eq!(client.connect().await, first, "{compatible}");
-        assert_eq!(begun.elapsed() < Duration::from_millis(700), compatible, "only the first one is not held");
+        assert_eq!(
+            begun.elapsed() < Duration::from_millis(700),
+            compatible,
+            "only the first one is not held"
+        );
         let begun = Instant::now();
         assert_eq!(client.send("\n83,<c>").await, second, "{compatible}");
         assert!(begun.elapsed() >= Duration::from_millis(700));

@@ -76,7 +76,8 @@ async fn channel_that_is_forbidden_or_unknown_is_denied() {
     let joe = server.user_with("joe", &["ROLE_EVENT_READ"]).await;
     let client = RowClient::start(&joe, REALTIME, None).await;
 
-    for channel in ["/alarms/*", &format!("/alarms/{device}"), "/alarms/x", "/alarm/1", "alarms", "/**", "/1"] {
+    for channel in ["/alarms/*", &format!("/alarms/{device}"), "/alarms/x", "/alarm/1", "alarms", "/**", "/1"]
+    {
         let answer = client.send(&format!("81,<c>,{channel}")).await;
         assert_eq!(answer, "40,/meta/subscribe,403::subscribe_denied\n", "{channel}");
     }
@@ -111,7 +112,8 @@ async fn further_arguments_of_80_and_83_are_ignored() {
     register(&admin, "types", TYPES).await;
     let handshake = rows_to(&admin, REALTIME, Some("types"), "80,a,\"b\",,c");
     let client = text_of(handshake.send().await).trim_end().to_owned();
-    let client = RowClient { caller: admin.clone(), path: REALTIME.into(), x_id: Some("types".into()), client };
+    let client =
+        RowClient { caller: admin.clone(), path: REALTIME.into(), x_id: Some("types".into()), client };
     client.subscribe("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
