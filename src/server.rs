@@ -21,7 +21,7 @@ use crate::administration::{self, FirstStart};
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
-use crate::csv::TemplateSets;
+use crate::csv::{ActingDevices, TemplateSets};
 use crate::http::cors::Cors;
 use crate::{connection, telemetry};
 
@@ -35,6 +35,8 @@ pub struct Edge {
     pub cors: Cors,
     /// Template sets of the CSV protocol.
     pub csv_templates: TemplateSets,
+    /// Devices that act by rows of it.
+    pub csv_devices: ActingDevices,
     /// Hashes generated secrets and seals options.
     pub secret_key: Arc<SecretKey>,
     /// How often devices may ask for their credentials.
@@ -122,6 +124,7 @@ impl Server {
             authenticator,
             cors: Cors::default(),
             csv_templates: TemplateSets::default(),
+            csv_devices: ActingDevices::default(),
             secret_key,
             credential_polls: RateLimit::per_minute(
                 "polls for credentials from this address",

@@ -268,7 +268,9 @@ impl Platform {
                     on_change(Changed::Options(&tenant));
                 }
                 Seen::AvailabilityChanged(tenant, object) => self.forget_rhythm(Some((tenant, object))),
+                Seen::NamesChanged(tenant) => self.database.names_changed(&tenant),
                 Seen::Gap => {
+                    self.database.any_names_changed();
                     self.tenants.read().values().for_each(|tenant| tenant.forget_options());
                     self.forget_rhythm(None);
                     on_change(Changed::Anything);

@@ -9,12 +9,11 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::agent_session::{Language, Session};
 use crate::audience::{Event, Mishaps, all_open};
-use crate::bayeux;
 use crate::error::Error;
-use crate::long_polling::LongPolling;
 use crate::operation_ledger::{OperationLedger, Sight};
-use crate::operations::{self, Operation, Status};
+use crate::operations::{Operation, Status};
 use crate::random;
 use crate::run::Run;
 use crate::target::Target;
@@ -86,6 +85,8 @@ pub(crate) struct Agent {
     pub(crate) id: String,
     /// The server, spoken to by its device user.
     pub(crate) target: Target,
+    /// How it speaks.
+    pub(crate) language: Language,
 }
 
 /// How the agents of a run behave.
@@ -168,7 +169,7 @@ async fn attend(stage: Arc<Stage>, agent: Agent) {
 }
 
 /// Serves, drops the connection and comes back, again and again; gives why it could not go on.
-async fn live(stage: &Stage, agent: &Agent, mut session: LongPolling) -> Error {
+async fn live(stage: &Stage, agent: &Agent, mut session: Session) -> Error {
     loop {
         if let Err(error) = serve(stage, agent, &mut session).await {
             return error;
@@ -185,24 +186,22 @@ async fn live(stage: &Stage, agent: &Agent, mut session: LongPolling) -> Error {
 }
 
 /// Shakes hands, subscribes, carries out what is PENDING by now, and polls.
-async fn come_back(stage: &Stage, agent: &Agent) -> Result<LongPolling, Error> {
-    let channel = format!("/{}", agent.id);
-    let mut session = LongPolling::subscribe(&agent.target, bayeux::OPERATIONS, &channel).await?;
-    let query = format!("agentId={}&status=PENDING", agent.id);
-    let pending = operations::list(&agent.target, session.between_polls(), &query).await?;
+async fn come_back(stage: &Stage, agent: &Agent) -> Result<Session, Error> {
+    let mut session = Session::subscribe(agent).await?;
+    let pending = session.pending(agent).await?;
     carry_out(stage, agent, &mut session, &pending, Sight::Found).await?;
     session.poll_again().await?;
     Ok(session)
 }
 
 /// Carries out what notifications bring, until it is time to drop the connection.
-async fn serve(stage: &Stage, agent: &Agent, session: &mut LongPolling) -> Result<(), Error> {
+async fn serve(stage: &Stage, agent: &Agent, session: &mut Session) -> Result<(), Error> {
     let stays = stage.manner.stays.map_or(NEVER, |mean| up_to(2 * mean));
     let leaves = tokio::time::sleep_until(Instant::now() + stays);
     tokio::pin!(leaves);
     loop {
         let told = tokio::select! {
-            batch = session.batch() => bayeux::notifications::<Operation>(batch?)?,
+            told = session.told() => told?,
             () = &mut leaves => match stage.is_calm.load(Ordering::Relaxed) {
                 true => {
                     leaves.as_mut().reset(Instant::now() + NEVER);
@@ -222,7 +221,7 @@ async fn serve(stage: &Stage, agent: &Agent, session: &mut LongPolling) -> Resul
 async fn carry_out(
     stage: &Stage,
     agent: &Agent,
-    session: &mut LongPolling,
+    session: &mut Session,
     operations: &[Operation],
     sight: Sight,
 ) -> Result<(), Error> {
@@ -230,14 +229,8 @@ async fn carry_out(
     let new: Vec<&Operation> =
         operations.iter().filter(|operation| stage.notes.seen(agent.number, operation, sight)).collect();
     for operation in new {
-        for (status, word) in [(Status::Executing, "EXECUTING"), (Status::Successful, "SUCCESSFUL")] {
-            let step = "setting the status";
-            let path = format!("{}/{}", operations::PATH, operation.id);
-            let request = agent.target.put_quietly(&path, &format!(r#"{{"status":"{word}"}}"#));
-            let response = session.between_polls().call(step, &request).await?;
-            if response.status != 200 {
-                return Err(Error::status(step, response.status, response.body));
-            }
+        for status in [Status::Executing, Status::Successful] {
+            session.advance(agent, operation, status).await?;
             stage.notes.advanced(operation, status);
         }
     }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use crate::csv::{self, rows};
 use crate::mark::{FRAGMENT, Mark};
 use crate::operations;
 
@@ -26,23 +27,46 @@ pub(crate) enum Kind {
     Operation,
     /// A measurementCollection of so many of them, stored as a whole or not at all.
     Measurements(u32),
+    /// One measurement with one reading, as short as it can be said.
+    Reading,
+    /// So many of the same as rows of the static set, stored each for itself.
+    StaticRows(u32),
+    /// One event, as a row of the template set.
+    CustomRow,
 }
 
 impl Kind {
-    /// Where it is posted and read.
+    /// Where it is posted.
     pub(crate) fn path(self) -> &'static str {
+        if self.is_csv() { csv::PATH } else { self.read_path() }
+    }
+
+    /// Where it is read.
+    pub(crate) fn read_path(self) -> &'static str {
         match self {
             Self::Alarm => "/alarm/alarms",
-            Self::Event => "/event/events",
-            Self::Measurement | Self::Measurements(_) => "/measurement/measurements",
+            Self::Event | Self::CustomRow => "/event/events",
+            Self::Measurement | Self::Measurements(_) | Self::Reading | Self::StaticRows(_) => {
+                "/measurement/measurements"
+            }
             Self::Operation => operations::PATH,
         }
+    }
+
+    /// Whether it is made of rows.
+    pub(crate) fn is_csv(self) -> bool {
+        matches!(self, Self::StaticRows(_) | Self::CustomRow)
+    }
+
+    /// Whether it is sent with no more headers than it must have.
+    pub(crate) fn is_bare(self) -> bool {
+        self.is_csv() || self == Self::Reading
     }
 
     /// Rows in one post.
     pub(crate) fn rows(self) -> u32 {
         match self {
-            Self::Measurements(rows) => rows,
+            Self::Measurements(rows) | Self::StaticRows(rows) => rows,
             _ => 1,
         }
     }
@@ -50,12 +74,15 @@ impl Kind {
     /// The body of one post; `first` marks its first row, the sequences of the others follow.
     pub(crate) fn body(self, source: &str, first: Mark) -> String {
         let now = OffsetDateTime::now_utc();
-        let mut body = String::with_capacity(400 * self.rows() as usize);
+        let mut body = String::with_capacity(if self.is_csv() { 40 } else { 400 } * self.rows() as usize);
         match self {
             Self::Alarm => alarm(&mut body, source, first, &text(now)),
             Self::Event => event(&mut body, source, first, &text(now)),
             Self::Measurement => measurement(&mut body, source, first, &text(now)),
             Self::Operation => operation(&mut body, source, first),
+            Self::Reading => rows::reading(&mut body, source, first, &text(now)),
+            Self::StaticRows(rows) => rows::static_rows(&mut body, first, rows),
+            Self::CustomRow => rows::custom_row(&mut body, source, first),
             Self::Measurements(rows) => {
                 body.push_str(r#"{"measurements":["#);
                 for row in 0..rows {

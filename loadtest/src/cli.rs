@@ -1,5 +1,6 @@
 //! What can be asked for on the command line.
 
+mod csv;
 mod device_control;
 mod faults;
 mod notifications;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+pub(crate) use self::csv::{Csv, CsvRows, SentBy};
 pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
 pub(crate) use self::faults::{Availability, Durability, Stop};
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
@@ -83,6 +85,10 @@ pub(crate) enum Scenario {
     Alarms(Alarms),
     /// Measurements, one or many per post, as fast as the server takes them or on a fixed schedule
     Measurements(Measurements),
+    /// Measurements as rows of the compact CSV protocol, one or many per request, against the same as JSON
+    CsvRows(CsvRows),
+    /// Devices send rows in CSV, hold polls in CSV, and carry out operations that are queued at a fixed rate
+    Csv(Csv),
     /// One device's year of measurements, sent in collections
     SeriesFill(SeriesFill),
     /// Reads of that year: series by day, by hour and raw, a page of a day

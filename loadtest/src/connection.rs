@@ -26,6 +26,29 @@ thread_local! {
 pub(crate) struct Connection {
     stream: TcpStream,
     parser: ResponseParser,
+    traffic: Traffic,
+}
+
+/// Bytes of HTTP, heads and bodies, as they went through a socket.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    /// Bytes of requests.
+    pub(crate) sent: u64,
+    /// Bytes of answers.
+    pub(crate) received: u64,
+}
+
+impl Traffic {
+    /// Adds the bytes of other requests and answers.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+    }
+
+    /// What went through after an earlier look.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self { sent: self.sent - earlier.sent, received: self.received - earlier.received }
+    }
 }
 
 /// A complete answer; valid until the next request on the connection.
@@ -51,7 +74,12 @@ pub(crate) enum Beginning {
 impl Connection {
     /// Wraps a connected socket.
     pub(crate) fn new(stream: TcpStream) -> Self {
-        Self { stream, parser: ResponseParser::new() }
+        Self { stream, parser: ResponseParser::new(), traffic: Traffic::default() }
+    }
+
+    /// All that went through so far.
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// Sends a complete request (head and body).
@@ -60,7 +88,9 @@ impl Connection {
     /// The socket is closed.
     pub(crate) async fn send(&mut self, request: &[u8]) -> Result<(), Error> {
         self.parser.reset();
-        Ok(self.stream.write_all(request).await?)
+        self.stream.write_all(request).await?;
+        self.traffic.sent += request.len() as u64;
+        Ok(())
     }
 
     /// Waits for the complete answer, however long it is held.
@@ -125,8 +155,42 @@ impl Connection {
                 Poll::Ready(Ok(())) if buffer.filled().is_empty() => {
                     Poll::Ready(Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()))
                 }
-                Poll::Ready(Ok(())) => Poll::Ready(self.parser.feed(buffer.filled()).map_err(Error::from)),
+                Poll::Ready(Ok(())) => {
+                    self.traffic.received += buffer.filled().len() as u64;
+                    Poll::Ready(self.parser.feed(buffer.filled()).map_err(Error::from))
+                }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn bytes_of_requests_and_answers_are_counted_heads_and_bodies() {
+        let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            for _ in 0..2 {
+                stream.read_exact(&mut [0; 7]).await.unwrap();
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let mut connection = Connection::new(stream);
+        connection.call("asking", b"request").await.unwrap();
+        let first = connection.traffic();
+        connection.call("asking", b"request").await.unwrap();
+        let length = answer.len() as u64;
+        assert_eq!(first, Traffic { sent: 7, received: length });
+        assert_eq!(connection.traffic(), Traffic { sent: 14, received: 2 * length });
+        assert_eq!(connection.traffic().since(first), first);
+        server.await.unwrap();
     }
 }

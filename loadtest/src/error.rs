@@ -37,6 +37,14 @@ pub(crate) enum Error {
         /// The `error` member, or what was wrong with the reply.
         reason: String,
     },
+    /// A row of the compact CSV protocol was answered by something else than it must be.
+    #[error("{row}: {reason}")]
+    Csv {
+        /// What was sent.
+        row: &'static str,
+        /// What came.
+        reason: String,
+    },
     /// The WebSocket failed.
     #[error("WebSocket: {0}")]
     WebSocket(#[from] Box<tokio_tungstenite::tungstenite::Error>),

@@ -159,6 +159,11 @@ impl Fleet {
         file
     }
 
+    /// Told by no other run; serials begin with it.
+    pub(crate) fn name(&self) -> &str {
+        &self.type_
+    }
+
     /// External id of a device, and its name.
     pub(crate) fn serial(&self, device: usize) -> String {
         format!("{}-{device}", self.type_)

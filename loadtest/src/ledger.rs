@@ -139,12 +139,18 @@ impl Ledger {
 
     /// The sequence of the first of so many rows that are posted together.
     pub(crate) fn post_rows(&mut self, device: u32, rows: u32) -> u32 {
+        let first = self.post_apart(device, rows);
+        if rows > 1 {
+            self.collections.push((device, first, rows));
+        }
+        first
+    }
+
+    /// The sequence of the first of so many rows that are sent together and stored each for itself.
+    pub(crate) fn post_apart(&mut self, device: u32, rows: u32) -> u32 {
         let first = self.post(device);
         for _ in 1..rows {
             self.post(device);
-        }
-        if rows > 1 {
-            self.collections.push((device, first, rows));
         }
         first
     }

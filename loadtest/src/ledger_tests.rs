@@ -163,3 +163,19 @@ fn collection_of_unknown_outcome_may_be_whole_or_absent() {
     (0..3).for_each(|row| ledger.deliver(0, 1, row));
     assert!(ledger.audit().is_clean());
 }
+
+#[test]
+fn rows_that_are_stored_each_for_itself_are_not_torn() {
+    let mut ledger = Ledger::new(1);
+    let receiver = ledger.add_receiver(Watch::All);
+    assert_eq!(ledger.post_apart(0, 2), 0);
+    assert_eq!(ledger.post_apart(0, 1), 2);
+    ledger.settle(0, 0, Outcome::Acknowledged);
+    ledger.settle(0, 1, Outcome::Refused);
+    ledger.settle(0, 2, Outcome::Acknowledged);
+    ledger.deliver(receiver, 0, 0);
+    ledger.deliver(receiver, 0, 2);
+    let audit = ledger.audit();
+    assert!(audit.is_clean(), "{audit:?}");
+    assert_eq!((audit.acknowledged, audit.delivered), (2, 2));
+}

@@ -2,18 +2,20 @@
 //! keeps a ledger of everything it posted, and of every notification that came back or every row that is found again.
 //!
 //! Reading order: [`cli`] (what can be asked), [`scenario`] (what each subcommand does), [`body`] and [`poster`] (what
-//! is posted, and how), [`audience`] (the clients that hold polls), [`agents`] (those that carry out operations), [`run`],
-//! [`ledger`] and [`operation_ledger`] (what is counted), [`read_back`] (what is found again), [`report`] (what is
-//! printed).
+//! is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls), [`agents`] (those that
+//! carry out operations), [`run`], [`ledger`] and [`operation_ledger`] (what is counted), [`read_back`] (what is found
+//! again), [`report`] (what is printed).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
+mod agent_session;
 mod agents;
 mod audience;
 mod bayeux;
 mod body;
 mod cli;
 mod connection;
+mod csv;
 mod data;
 mod devices;
 mod error;

@@ -42,6 +42,17 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
+    /// One that an agent is told of, as far as a line tells it.
+    pub(crate) fn told(id: &str, device_id: &str, mark: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            device_id: device_id.to_owned(),
+            creation_time: String::new(),
+            status: Status::Pending,
+            mark: Some(mark.to_owned()),
+        }
+    }
+
     /// Which post of which run it is; `None` for what a bulk operation made.
     pub(crate) fn mark(&self) -> Option<Mark> {
         Mark::parse(self.mark.as_deref()?)

@@ -7,11 +7,15 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use crate::body::Kind;
-use crate::connection::Connection;
+use crate::connection::{Connection, Traffic};
+use crate::csv::verdict::{CLEAN, Verdict};
 use crate::error::Error;
 use crate::ledger::Outcome;
 use crate::run::{Run, latency_histogram};
 use crate::target::Target;
+
+/// Lines of answers that are shown.
+const EXAMPLES: usize = 5;
 
 /// What became of the posts of one or more posters.
 #[derive(Debug)]
@@ -20,12 +24,21 @@ pub(crate) struct Answers {
     pub(crate) by_status: BTreeMap<String, u64>,
     /// Microseconds from the due time to the answer, of 201 answers to measured posts.
     pub(crate) latency: Histogram<u64>,
+    /// What those took on the wire, questions and answers.
+    pub(crate) traffic: Traffic,
+    /// The first answers to rows that held lines nobody asked for.
+    pub(crate) lines: Vec<String>,
 }
 
 impl Answers {
     /// Nothing posted yet.
     pub(crate) fn new() -> Self {
-        Self { by_status: BTreeMap::new(), latency: latency_histogram() }
+        Self {
+            by_status: BTreeMap::new(),
+            latency: latency_histogram(),
+            traffic: Traffic::default(),
+            lines: Vec::new(),
+        }
     }
 
     /// Adds the answers of another poster.
@@ -34,17 +47,29 @@ impl Answers {
             *self.by_status.entry(status.clone()).or_default() += count;
         }
         self.latency.add(&other.latency).expect("all latency histograms have the same bounds");
+        self.traffic.add(other.traffic);
+        self.lines.extend(other.lines.iter().take(EXAMPLES - self.lines.len()).cloned());
     }
 
-    /// Posts that were not answered 201.
+    /// Posts that were not answered 201, nor by nothing when they were rows.
     pub(crate) fn failures(&self) -> u64 {
-        self.by_status.iter().filter(|(status, _)| *status != "201").map(|(_, count)| count).sum()
+        let failed = self.by_status.iter().filter(|(status, _)| !["201", CLEAN].contains(&status.as_str()));
+        failed.map(|(_, count)| count).sum()
     }
 
     /// Posts that were answered 4xx.
     pub(crate) fn refused(&self) -> u64 {
         self.by_status.iter().filter(|(status, _)| status.starts_with('4')).map(|(_, count)| count).sum()
     }
+}
+
+/// Who posts for a device, where that is not one user for all.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    /// The server, spoken to by that user.
+    pub(crate) target: Arc<Target>,
+    /// Complete header lines that name the device beside rows.
+    pub(crate) headers: String,
 }
 
 /// One connection that posts, one at a time: rows of a device that go through the same poster are ordered.
@@ -54,6 +79,7 @@ pub(crate) struct Poster {
     run: Arc<Run>,
     kind: Kind,
     headers: Arc<str>,
+    senders: Option<Arc<Vec<Sender>>>,
     connection: Option<Connection>,
     measured_from: u64,
     /// What was answered so far.
@@ -68,6 +94,7 @@ impl Poster {
             run: Arc::clone(run),
             kind: Kind::Alarm,
             headers: target.post_headers().into(),
+            senders: None,
             connection: None,
             measured_from,
             answers: Answers::new(),
@@ -77,6 +104,11 @@ impl Poster {
     /// Posts this instead of alarms, with these complete header lines.
     pub(crate) fn with(self, kind: Kind, headers: &Arc<str>) -> Self {
         Self { kind, headers: Arc::clone(headers), ..self }
+    }
+
+    /// Lets each device be spoken for by its own sender.
+    pub(crate) fn from(self, senders: &Arc<Vec<Sender>>) -> Self {
+        Self { senders: Some(Arc::clone(senders)), ..self }
     }
 
     /// Counts what is due from here on (microseconds of the run) in the latencies, and starts the figures anew.
@@ -92,27 +124,42 @@ impl Poster {
 
     /// As [`Self::post`], of any kind.
     pub(crate) async fn post_one(&mut self, kind: Kind, device: u32, id: &str, due: u64) -> Outcome {
-        let mark = self.run.post(device, kind.rows(), due);
-        let request = self.target.post_with(&self.headers, kind.path(), &kind.body(id, mark));
-        let status = self.exchange(&request).await;
-        let outcome = match status {
-            Ok(200..=299) => Outcome::Acknowledged,
-            Ok(400..=499) => Outcome::Refused,
-            _ => Outcome::Unknown,
+        let mark = match kind.is_csv() {
+            true => self.run.post_apart(device, kind.rows(), due),
+            false => self.run.post(device, kind.rows(), due),
         };
-        self.run.settle(mark, kind.rows(), outcome);
-        let counted_as = match status {
-            Ok(status) => status.to_string(),
+        let request = self.request(kind, device, &kind.body(id, mark));
+        let (verdict, traffic) = match self.exchange(kind, &request).await {
+            Ok(exchanged) => exchanged,
             Err(_) => {
                 self.connection = None;
-                "no answer".to_owned()
+                (Verdict::none(), Traffic::default())
             }
         };
-        *self.answers.by_status.entry(counted_as).or_default() += 1;
-        if outcome == Outcome::Acknowledged && due >= self.measured_from {
-            self.answers.latency.saturating_record(self.run.now().saturating_sub(due));
+        match &verdict.rows {
+            Some(rows) => self.run.settle_each(mark, rows),
+            None => self.run.settle(mark, kind.rows(), verdict.outcome),
         }
-        outcome
+        *self.answers.by_status.entry(verdict.counted_as).or_default() += 1;
+        if self.answers.lines.len() < EXAMPLES {
+            self.answers.lines.extend(verdict.line);
+        }
+        if verdict.outcome == Outcome::Acknowledged && due >= self.measured_from {
+            self.answers.latency.saturating_record(self.run.now().saturating_sub(due));
+            self.answers.traffic.add(traffic);
+        }
+        verdict.outcome
+    }
+
+    fn request(&self, kind: Kind, device: u32, body: &str) -> Vec<u8> {
+        let sender = self.senders.as_ref().map(|senders| &senders[device as usize]);
+        let target = sender.map_or(&self.target, |sender| &sender.target);
+        let own = sender.filter(|_| kind.is_csv()).map_or("", |sender| &sender.headers);
+        match (kind.is_bare(), own) {
+            (false, _) => target.post_with(&self.headers, kind.path(), body),
+            (true, "") => target.post_bare(&self.headers, kind.path(), body),
+            (true, own) => target.post_bare(&format!("{}{own}", self.headers), kind.path(), body),
+        }
     }
 
     /// How long ago a post was due.
@@ -120,11 +167,21 @@ impl Poster {
         Duration::from_micros(self.run.now().saturating_sub(due))
     }
 
-    async fn exchange(&mut self, request: &[u8]) -> Result<u16, Error> {
+    async fn exchange(&mut self, kind: Kind, request: &[u8]) -> Result<(Verdict, Traffic), Error> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             None => self.connection.insert(self.target.connect().await?),
         };
-        Ok(connection.call("posting", request).await?.status)
+        let before = connection.traffic();
+        let response = connection.call("posting", request).await?;
+        let verdict = match kind.is_csv() {
+            true => Verdict::of_rows(response.status, response.body, kind.rows()),
+            false => Verdict::of_status(response.status),
+        };
+        Ok((verdict, connection.traffic().since(before)))
     }
 }
+
+#[cfg(test)]
+#[path = "poster_tests.rs"]
+mod tests;

@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::body::{Kind, Marked};
 use crate::connection::Connection;
+use crate::csv::rows::FromRow;
 use crate::error::Error;
 use crate::ledger::ReceiverId;
 use crate::mark::Mark;
@@ -27,6 +28,13 @@ pub(crate) struct Page {
     pub(crate) next: Option<String>,
     #[serde(default)]
     measurements: Vec<Marked>,
+}
+
+/// The same of a page of measurements that came from rows.
+#[derive(Debug, Deserialize)]
+struct PageOfRows {
+    #[serde(default)]
+    measurements: Vec<FromRow>,
 }
 
 impl Page {
@@ -50,8 +58,9 @@ pub(crate) async fn read_back(
     kinds: &[Kind],
     ids: &Arc<Vec<String>>,
 ) -> Result<(), Error> {
-    let mut paths: Vec<&'static str> = kinds.iter().map(|kind| kind.path()).collect();
+    let mut paths: Vec<&'static str> = kinds.iter().map(|kind| kind.read_path()).collect();
     paths.dedup();
+    let of_rows = kinds.iter().any(|kind| matches!(kind, Kind::Reading | Kind::StaticRows(_)));
     let progress = Arc::new(Progress::count("reading back", ids.len()));
     let cursor = Arc::new(AtomicUsize::new(0));
     let mut readers = JoinSet::new();
@@ -65,7 +74,16 @@ pub(crate) async fn read_back(
                 let Some(id) = ids.get(device) else { return Ok::<(), Error>(()) };
                 let mut marks = Vec::new();
                 for path in &paths {
-                    read_all(&target, &mut connection, path, id, &mut marks).await?;
+                    let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
+                    each_page(&target, &mut connection, first, |body| {
+                        marks.extend(Mark::scan(body));
+                        match of_rows {
+                            true => marks.extend(sequences(body)?.map(|n| run.mark_of(device as u32, n))),
+                            false => marks.extend(readings(body)?),
+                        }
+                        Ok(())
+                    })
+                    .await?;
                 }
                 run.found(receiver, device as u32, marks);
                 progress.advance();
@@ -78,21 +96,15 @@ pub(crate) async fn read_back(
     Ok(())
 }
 
-/// All rows of a device, by the links `next`.
-async fn read_all(
-    target: &Target,
-    connection: &mut Connection,
-    path: &str,
-    id: &str,
-    marks: &mut Vec<Mark>,
-) -> Result<(), Error> {
-    let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
-    each_page(target, connection, first, |body| {
-        marks.extend(Mark::scan(body));
-        marks.extend(Page::read(body)?.measurements.iter().filter_map(Marked::mark));
-        Ok(())
-    })
-    .await
+/// The marks of the measurements of a page.
+fn readings(body: &[u8]) -> Result<impl Iterator<Item = Mark>, Error> {
+    Ok(Page::read(body)?.measurements.into_iter().filter_map(|measurement| measurement.mark()))
+}
+
+/// The sequences of the measurements of a page that came from rows.
+fn sequences(body: &[u8]) -> Result<impl Iterator<Item = u32>, Error> {
+    let page: PageOfRows = serde_json::from_slice(body).map_err(std::io::Error::from)?;
+    Ok(page.measurements.into_iter().filter_map(|measurement| measurement.sequence()))
 }
 
 /// Reads a collection from its first page on by the links `next`, and hands over the body of each page.
@@ -179,6 +191,36 @@ mod tests {
         read_back(&target, &run, receiver, &[Kind::Measurement], &ids).await.unwrap();
         let audit = run.audit();
         assert_eq!((audit.expected, audit.delivered, audit.lost, audit.torn), (5, 4, 1, 0));
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn measurements_that_came_from_rows_are_told_by_their_values() {
+        let run = Arc::new(Run::new(1));
+        let receiver = run.add_receiver(Watch::All);
+        let first = run.post_apart(0, 3, 0);
+        run.settle(first, 3, Outcome::Acknowledged);
+        let event = run.post(0, 1, 0);
+        run.settle(event, 1, Outcome::Acknowledged);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let row = |value| format!(r#"{{"lt_Temperature":{{"T":{{"value":{value},"unit":"C"}}}}}}"#);
+        let pages = vec![
+            (
+                "/measurement/measurements?source=a&pageSize=2000".to_owned(),
+                format!(r#"{{"measurements":[{},{},{}]}}"#, row(2), row(0), row(0)),
+            ),
+            (
+                "/event/events?source=a&pageSize=2000".to_owned(),
+                format!(r#"{{"events":[{{"loadtest_Sequence":"{event}"}}]}}"#),
+            ),
+        ];
+        let server = tokio::spawn(serve(listener, pages));
+        let target = Arc::new(Target::resolve(&url, Reach::Loopback, "a", "b").unwrap());
+        let (kinds, ids) = ([Kind::StaticRows(1), Kind::CustomRow], Arc::new(vec!["a".to_owned()]));
+        read_back(&target, &run, receiver, &kinds, &ids).await.unwrap();
+        let audit = run.audit();
+        assert_eq!((audit.expected, audit.delivered, audit.lost, audit.doubled), (4, 3, 1, 1));
         server.abort();
     }
 }

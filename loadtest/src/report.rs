@@ -3,6 +3,7 @@
 mod figures;
 mod process;
 mod verdict;
+mod ways;
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +13,7 @@ use serde::Serialize;
 pub(crate) use self::figures::{Delay, Deliveries, Latency, Posts, Reads, Step};
 pub(crate) use self::process::{Cpu, Memory};
 pub(crate) use self::verdict::{Fact, Round};
+pub(crate) use self::ways::{Ratio, Way};
 use crate::audience::Mishaps;
 use crate::error::Error;
 use crate::ledger::Audit;
@@ -32,6 +34,12 @@ pub(crate) struct Report {
     /// What was posted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
+    /// The same rows sent in several ways.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ways: Vec<Way>,
+    /// How these compare.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ratios: Vec<Ratio>,
     /// Notifications received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) deliveries: Option<Deliveries>,
@@ -96,6 +104,8 @@ impl Report {
         let mut rows = vec![("scenario", format!("{} against {}", self.scenario, self.target))];
         rows.push(("measured seconds", format!("{:.1}", self.seconds)));
         rows.extend(self.posts.iter().flat_map(Posts::rows));
+        rows.extend(self.ways.iter().flat_map(Way::rows));
+        rows.extend(self.ratios.iter().map(Ratio::row));
         rows.extend(self.deliveries.iter().flat_map(Deliveries::rows));
         rows.extend(self.steps.iter().map(|step| ("at a rate of", step.row())));
         for round in &self.rounds {

@@ -26,6 +26,8 @@ fn report() -> Report {
         seconds: 2.0,
         clean: ledger.is_clean(),
         posts: Some(Posts::of(&answers, 2.0)),
+        ways: Vec::new(),
+        ratios: Vec::new(),
         deliveries: None,
         memory: Memory::of(10, Some(1_048_576), Some(3_145_728), Some(3_355_443)),
         cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0)),

@@ -91,6 +91,25 @@ impl Run {
         Mark { run: self.id, device, sequence, due }
     }
 
+    /// As [`Self::post`], of rows that are stored each for itself.
+    pub(crate) fn post_apart(&self, device: u32, rows: u32, due: u64) -> Mark {
+        let sequence = self.observed().ledger.post_apart(device, rows);
+        Mark { run: self.id, device, sequence, due }
+    }
+
+    /// The mark of a row that was found of a device, and tells no more than its sequence.
+    pub(crate) fn mark_of(&self, device: u32, sequence: u32) -> Mark {
+        Mark { run: self.id, device, sequence, due: 0 }
+    }
+
+    /// Notes the answer to rows that fared differently, given the mark of the first.
+    pub(crate) fn settle_each(&self, first: Mark, outcomes: &[Outcome]) {
+        let mut observed = self.observed();
+        for (row, outcome) in (0..).zip(outcomes) {
+            observed.ledger.settle(first.device, first.sequence + row, *outcome);
+        }
+    }
+
     /// Whether a mark was made in this run.
     pub(crate) fn is_own(&self, mark: Mark) -> bool {
         mark.run == self.id

@@ -5,6 +5,8 @@ mod alarms;
 mod availability;
 mod bulk;
 mod closed_loop;
+mod csv;
+mod csv_rows;
 mod data;
 mod data_fill;
 mod durability;
@@ -51,6 +53,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
         cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
+        cli::Scenario::CsvRows(settings) => Box::pin(csv_rows::run(&bench, settings)).await,
+        cli::Scenario::Csv(settings) => Box::pin(csv::run(&bench, settings)).await,
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
@@ -152,6 +156,8 @@ impl Bench {
             seconds: 0.0,
             clean: false,
             posts: None,
+            ways: Vec::new(),
+            ratios: Vec::new(),
             deliveries: None,
             memory: None,
             cpu: None,

@@ -180,6 +180,17 @@ impl Target {
         self.request("POST", headers, path, JSON, body)
     }
 
+    /// A complete POST request with no more headers than it must have and these complete header lines.
+    pub(crate) fn post_bare(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            self.authority,
+            self.authorization,
+            body.len()
+        )
+        .into_bytes()
+    }
+
     /// A complete POST request with a file as the only part of a form; asks for JSON back.
     pub(crate) fn post_file(&self, path: &str, part: &str, file: &str) -> Vec<u8> {
         let body = format!(

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev};
-use futures_util::future::{Either, LocalBoxFuture};
+use futures_util::FutureExt;
+use futures_util::future::{Either, LocalBoxFuture, Map};
 use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::{Origin, ProcessingMode};
@@ -141,43 +142,45 @@ impl Caller {
     }
 }
 
+/// Who a request comes from, in most cases known at once.
+type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
+
+fn identify(request: &HttpRequest) -> Identified {
+    let Some(header) = request.headers().get(header::AUTHORIZATION) else {
+        return Either::Left(ready(Err(ApiError::Unauthorized)));
+    };
+    let host = authority(request).unwrap_or_default();
+    if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
+        return Either::Left(ready(Ok(caller)));
+    }
+    let (request, header) = (request.clone(), header.clone());
+    Either::Right(Box::pin(async move {
+        let host = authority(&request).unwrap_or_default();
+        let source = Source::of(client_address(&request));
+        edge(&request).authenticator.identify(header.as_bytes(), host, source).await
+    }))
+}
+
 /// Authentication comes before everything else a request could be refused for (E-04).
 impl FromRequest for Caller {
     type Error = ApiError;
-    type Future = Either<Ready<Result<Self>>, LocalBoxFuture<'static, Result<Self>>>;
+    type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        let Some(header) = request.headers().get(header::AUTHORIZATION) else {
-            return Either::Left(ready(Err(ApiError::Unauthorized)));
-        };
-        let host = authority(request).unwrap_or_default();
-        if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
-            return Either::Left(ready(caller.beyond_bootstrap()));
-        }
-        let (request, header) = (request.clone(), header.clone());
-        Either::Right(Box::pin(async move {
-            let host = authority(&request).unwrap_or_default();
-            let source = Source::of(client_address(&request));
-            edge(&request).authenticator.authenticate(header.as_bytes(), host, source).await
-        }))
+        identify(request).map(|caller| caller?.beyond_bootstrap())
     }
 }
 
-/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02), or to that one (N-09).
+/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02), or to that one (N-09), and where
+/// each row asks for rights of its own (S-45).
 #[derive(Debug, Clone)]
 pub struct AnyCaller(pub Caller);
 
 impl FromRequest for AnyCaller {
     type Error = ApiError;
-    type Future = LocalBoxFuture<'static, Result<Self>>;
+    type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        let request = request.clone();
-        Box::pin(async move {
-            let header = request.headers().get(header::AUTHORIZATION).ok_or(ApiError::Unauthorized)?;
-            let host = authority(&request).unwrap_or_default();
-            let source = Source::of(client_address(&request));
-            edge(&request).authenticator.identify(header.as_bytes(), host, source).await.map(Self)
-        })
+        identify(request).map(|caller| caller.map(Self))
     }
 }

@@ -24,6 +24,7 @@ mod template_sets;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 
+pub(crate) use static_templates::ActingDevices;
 pub(crate) use template_sets::TemplateSets;
 
 use crate::auth::AnyCaller;

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use actix_http::Request;
 use actix_service::{IntoServiceFactory, Service, ServiceFactory, boxed};
@@ -125,15 +126,9 @@ impl RestCaller {
     /// Calls with what identifies the caller in a request: credentials, address, application key, processing mode, units.
     pub(crate) fn of(request: &HttpRequest) -> Self {
         let routes = request.app_data::<RestRoutes>().expect("every app has its routes").clone();
-        let own = ["Application-Key", "Processing-Mode", "System-Of-Units"].map(|name| {
-            HeaderName::from_bytes(naming().header(name).as_bytes())
-                .expect("header names are checked at start")
-        });
-        let forwarded =
-            ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"].map(HeaderName::from_static);
-        let mut headers = HeaderMap::new();
-        for name in [header::AUTHORIZATION, header::HOST].into_iter().chain(own).chain(forwarded) {
-            for value in request.headers().get_all(&name) {
+        let mut headers = HeaderMap::with_capacity(4);
+        for name in carried() {
+            for value in request.headers().get_all(name) {
                 headers.append(name.clone(), value.clone());
             }
         }
@@ -174,6 +169,20 @@ impl RestCaller {
             _ => Err(Refusal::Rest(status)),
         }
     }
+}
+
+/// The headers that say who calls, from where and how.
+fn carried() -> &'static [HeaderName] {
+    static CARRIED: OnceLock<Vec<HeaderName>> = OnceLock::new();
+    CARRIED.get_or_init(|| {
+        let own = ["Application-Key", "Processing-Mode", "System-Of-Units"].map(|name| {
+            let name = naming().header(name);
+            HeaderName::from_bytes(name.as_bytes()).expect("header names are checked at start")
+        });
+        let forwarded =
+            ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"].map(HeaderName::from_static);
+        [header::AUTHORIZATION, header::HOST].into_iter().chain(own).chain(forwarded).collect()
+    })
 }
 
 impl Answer {

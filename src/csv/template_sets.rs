@@ -4,11 +4,18 @@ use std::sync::Arc;
 
 use platform_actors::model::id::{ManagedObjectId, TenantId};
 use platform_actors::store::Database;
-use platform_actors::store::template_sets::find_template_set;
+use platform_actors::store::template_sets::{Revision, find_template_set};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
 
 use super::groups::is_x_id;
 use super::template_set::TemplateSet;
 use crate::http::error::Result;
+
+/// Sets that are expected to be in use at once; what bounds them is their size.
+const EXPECTED: usize = 1000;
+/// Bytes of stored sets whose compiled forms are remembered.
+const REMEMBERED: u64 = 64 << 20;
 
 /// A registered set.
 #[derive(Debug)]
@@ -17,11 +24,36 @@ pub(crate) struct Known {
     pub(crate) object: ManagedObjectId,
     /// What it holds.
     pub(crate) set: TemplateSet,
+    revision: Revision,
+    bytes: u64,
 }
 
-/// See the module.
-#[derive(Debug, Default)]
-pub struct TemplateSets {}
+/// See the module. A set stays remembered until a name of its tenant changes; then it is looked up again, and compiled again
+/// when it has changed itself. So a change is in force with the next row, whoever made it and however.
+#[derive(Debug)]
+pub struct TemplateSets(Cache<(TenantId, Box<str>), Remembered, BySize>);
+
+#[derive(Debug, Clone)]
+struct Remembered {
+    known: Arc<Known>,
+    /// See [`Database::names_generation`].
+    generation: u64,
+}
+
+#[derive(Debug, Clone)]
+struct BySize;
+
+impl Weighter<(TenantId, Box<str>), Remembered> for BySize {
+    fn weight(&self, (_, x_id): &(TenantId, Box<str>), remembered: &Remembered) -> u64 {
+        x_id.len() as u64 + remembered.known.bytes
+    }
+}
+
+impl Default for TemplateSets {
+    fn default() -> Self {
+        Self(Cache::with_weighter(EXPECTED, REMEMBERED, BySize))
+    }
+}
 
 impl TemplateSets {
     /// The set of an X-Id: by its name, else by the id of its object (S-12).
@@ -37,10 +69,34 @@ impl TemplateSets {
         if !is_x_id(x_id) {
             return Ok(None);
         }
-        let stored = find_template_set(database, tenant, x_id).await?;
-        Ok(stored.map(|stored| {
-            let set = TemplateSet::compile(&stored.fragment);
-            Arc::new(Known { object: stored.object, set })
-        }))
+        let key = (tenant.clone(), Box::from(x_id));
+        let generation = database.names_generation(tenant);
+        let remembered = self.0.get(&key);
+        if let Some(remembered) = remembered.as_ref().filter(|known| known.generation == generation) {
+            return Ok(Some(remembered.known.clone()));
+        }
+        let before = remembered.map(|remembered| remembered.known);
+        let stored =
+            find_template_set(database, tenant, x_id, before.as_ref().map(|known| &known.revision)).await?;
+        let Some(stored) = stored else {
+            self.0.remove(&key);
+            return Ok(None);
+        };
+        let known = match (stored.fragment, before) {
+            (None, Some(before)) => before,
+            (fragment, _) => Arc::new(Known::compile(stored.revision, &fragment.unwrap_or_default())),
+        };
+        self.0.insert(key, Remembered { known: known.clone(), generation });
+        Ok(Some(known))
+    }
+}
+
+impl Known {
+    /// What a compiled set holds beside the text of its templates, at least.
+    const OVERHEAD: u64 = 512;
+
+    fn compile(revision: Revision, fragment: &str) -> Self {
+        let set = TemplateSet::compile(&serde_json::from_str(fragment).unwrap_or_default());
+        Self { object: revision.object, set, revision, bytes: Self::OVERHEAD + fragment.len() as u64 }
     }
 }

@@ -129,10 +129,14 @@ impl Device {
             return Ok(object);
         }
         let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now() };
+        let sets_templates = update.sets_templates();
 
-        let written = self.context.writer.write(change(self.context.tenant.clone(), update));
+        let written = self.context.writer.write(change(self.context.tenant.clone(), update)).await?;
 
-        match written.await? {
+        if sets_templates {
+            self.context.database.names_changed(&self.context.tenant);
+        }
+        match written {
             Written::ManagedObject(object) => {
                 let mut object = [*object];
                 let (database, tenant) = (&self.context.database, &self.context.tenant);

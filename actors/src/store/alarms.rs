@@ -177,7 +177,7 @@ pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> R
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(crate) async fn find_open_alarm(
+pub async fn find_open_alarm(
     database: &Database,
     tenant: &TenantId,
     source: ManagedObjectId,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use deadpool_postgres::GenericClient;
 
-use super::Database;
+use super::{Database, names, template_sets};
 use crate::error::{Error, Noun, Result};
 use crate::model::external_id::{ExternalId, ExternalIds, NewExternalId};
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -82,7 +82,11 @@ pub async fn insert_external_id(
     pair: NewExternalId,
 ) -> Result<ExternalId> {
     let client = database.loader().await?;
-    match insert_external_ids(&client, tenant, [(&pair, object)]).await {
+    let inserted = insert_external_ids(&client, tenant, [(&pair, object)]).await;
+    if pair.type_ == template_sets::x_id_type() {
+        database.names_changed(tenant);
+    }
+    match inserted {
         Ok(()) => Ok(ExternalId { pair, object: Some(object) }),
         Err(error) if error.is_unique_violation() => {
             Err(Error::Duplicate { noun: Noun::ExternalId, key: pair.shown() })
@@ -109,6 +113,10 @@ pub(super) async fn insert_external_ids<'a>(
     }
     let statement = client.prepare_cached(INSERT).await?;
     client.execute(&statement, &[&tenant.as_str(), &types, &values, &objects]).await?;
+    // Another set may have been found by this X-Id so far: the one whose object has it as its id (S-12).
+    if types.contains(&&*template_sets::x_id_type()) {
+        names::announce(client, tenant).await?;
+    }
     Ok(())
 }
 
@@ -124,9 +132,9 @@ pub async fn delete_external_id(
 ) -> Result<()> {
     let client = database.loader().await?;
     let statement = client.prepare_cached(DELETE).await?;
-    let deleted =
-        client.execute(&statement, &[&tenant.as_str(), &pair.type_, &pair.value, &object.0]).await?;
-    if deleted == 0 { Err(not_found(pair)) } else { Ok(()) }
+    let deleted = client.query(&statement, &[&tenant.as_str(), &pair.type_, &pair.value, &object.0]).await?;
+    database.names_changed(tenant);
+    if deleted.is_empty() { Err(not_found(pair)) } else { Ok(()) }
 }
 
 fn not_found(pair: &NewExternalId) -> Error {

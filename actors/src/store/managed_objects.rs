@@ -6,7 +6,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::{Database, events, links, measurements, server_fragments, until_uncontended};
+use super::{
+    Database, events, links, measurements, names, server_fragments, template_sets, until_uncontended,
+};
 use crate::error::{Error, Noun, Result};
 use crate::model::availability::{ResponseInterval, ServerFragments};
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -33,6 +35,14 @@ pub(crate) struct ManagedObjectUpdate {
     pub(crate) id: ManagedObjectId,
     pub(crate) patch: std::sync::Arc<ManagedObjectPatch>,
     pub(crate) time: Timestamp,
+}
+
+impl ManagedObjectUpdate {
+    /// Whether the object is made, or was made, a template set of the CSV protocol by this (S-15).
+    pub(crate) fn sets_templates(&self) -> bool {
+        let fragment = template_sets::fragment();
+        self.patch.fragments.names().any(|name| name == fragment)
+    }
 }
 
 /// Inserts managed objects.
@@ -91,7 +101,8 @@ pub(crate) async fn update_managed_objects(
     let sets_interval: Vec<bool> = intervals.iter().map(Option::is_some).collect();
     let intervals: Vec<Option<i16>> =
         intervals.into_iter().map(|interval| interval.flatten().map(|interval| interval.0)).collect();
-    let parameters: [&(dyn ToSql + Sync); 12] = [
+    let sets_templates: Vec<bool> = rows.iter().map(|(_, change)| change.sets_templates()).collect();
+    let parameters: [&(dyn ToSql + Sync); 13] = [
         &tenants,
         &ids,
         &sets_type,
@@ -104,6 +115,7 @@ pub(crate) async fn update_managed_objects(
         &times,
         &sets_interval,
         &intervals,
+        &sets_templates,
     ];
     let rows = client.query(statement, &parameters).await?;
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
@@ -167,7 +179,9 @@ async fn delete_chunk(database: &Database, tenant: &TenantId, ids: &[i64]) -> Re
     measurements::delete_rest(&transaction, tenant, ids).await?;
     let statement = transaction.prepare_cached(DELETE).await?;
     let rows = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    names::announce(&transaction, tenant).await?;
     transaction.commit().await?;
+    database.names_changed(tenant);
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 

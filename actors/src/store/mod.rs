@@ -40,6 +40,7 @@ pub mod measurement_series;
 pub(crate) mod measurement_shapes;
 pub(crate) mod measurements;
 mod migrations;
+mod names;
 pub mod new_device_requests;
 pub mod operation_collection;
 pub(crate) mod operation_diagnosis;
@@ -91,6 +92,7 @@ pub struct Database {
     shapes: Arc<Shapes>,
     rollups: Arc<Rollups>,
     recent_sources: Arc<RecentSources>,
+    names: Arc<names::Generations>,
 }
 
 /// How long a request waits for a connection before it is answered 503.
@@ -134,6 +136,7 @@ impl Database {
             shapes: Arc::default(),
             rollups: Arc::new(Rollups::new(limits)),
             recent_sources: Arc::default(),
+            names: Arc::default(),
         })
     }
 

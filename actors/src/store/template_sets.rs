@@ -1,7 +1,5 @@
 //! Template sets of the CSV protocol in PostgreSQL: managed objects with a fragment and an external id (S-15).
 
-use serde_json::Value;
-
 use super::Database;
 use crate::error::Result;
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -9,13 +7,21 @@ use crate::naming::naming;
 
 const FIND: &str = include_str!("../../../sql/queries/template_sets/find.sql");
 
+/// Which state of which object a template set is: another one after each change of the object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The managed object that holds it.
+    pub object: ManagedObjectId,
+    transaction: String,
+}
+
 /// A template set as it is stored.
 #[derive(Debug)]
 pub struct StoredTemplateSet {
-    /// The managed object that holds it.
-    pub object: ManagedObjectId,
-    /// Its fragment.
-    pub fragment: Value,
+    /// Its state.
+    pub revision: Revision,
+    /// Its fragment, JSON; `None` when the state is the known one.
+    pub fragment: Option<String>,
 }
 
 /// The fragment that makes a managed object a template set.
@@ -28,7 +34,7 @@ pub fn x_id_type() -> String {
     naming().fragment("SmartRestDeviceIdentifier")
 }
 
-/// The set that is called so, else the one whose object has this id (S-12).
+/// The set that is called so, else the one whose object has this id (S-12). One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -36,11 +42,20 @@ pub async fn find_template_set(
     database: &Database,
     tenant: &TenantId,
     x_id: &str,
+    known: Option<&Revision>,
 ) -> Result<Option<StoredTemplateSet>> {
     let client = database.loader().await?;
     let statement = client.prepare_cached(FIND).await?;
-    let object = ManagedObjectId::parse(x_id).ok().map(|id| id.0);
-    let row =
-        client.query_opt(&statement, &[&tenant.as_str(), &x_id, &x_id_type(), &fragment(), &object]).await?;
-    Ok(row.map(|row| StoredTemplateSet { object: ManagedObjectId(row.get(0)), fragment: row.get(1) }))
+    let by_id = ManagedObjectId::parse(x_id).ok().map(|id| id.0);
+    let (object, transaction) = known.map(|known| (known.object.0, &*known.transaction)).unzip();
+    let row = client
+        .query_opt(
+            &statement,
+            &[&tenant.as_str(), &x_id, &x_id_type(), &fragment(), &by_id, &object, &transaction],
+        )
+        .await?;
+    Ok(row.map(|row| {
+        let revision = Revision { object: ManagedObjectId(row.get(0)), transaction: row.get(1) };
+        StoredTemplateSet { revision, fragment: row.get(2) }
+    }))
 }

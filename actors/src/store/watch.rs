@@ -51,6 +51,10 @@ pub(crate) async fn announce_options(transaction: &impl GenericClient, tenant: &
 /// Stands in the place of a user for the availability of a managed object, its id follows (`managed_objects/update.sql`).
 const AVAILABILITY: &str = "+availability/";
 
+/// Stands in the place of a user for the names of a tenant: external ids and template sets (`managed_objects/update.sql`,
+/// `external_ids/delete.sql`).
+pub(super) const NAMES: &str = "+names";
+
 /// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
 const PING: Duration = Duration::from_millis(500);
 /// A PostgreSQL that needs longer than this for nothing counts as away.
@@ -72,6 +76,8 @@ pub(crate) enum Seen {
     OptionsChanged(TenantId),
     /// A managed object asks for another availability than before.
     AvailabilityChanged(TenantId, ManagedObjectId),
+    /// External ids or template sets changed that servers remember.
+    NamesChanged(TenantId),
     /// Changes may have been missed while the connection was away.
     Gap,
 }
@@ -135,6 +141,7 @@ fn parse(payload: &str) -> Option<Seen> {
     Some(match user {
         "" => Seen::TenantChanged(tenant),
         OPTIONS => Seen::OptionsChanged(tenant),
+        NAMES => Seen::NamesChanged(tenant),
         user => Seen::UserChanged { tenant, user: user.to_owned() },
     })
 }

@@ -80,6 +80,12 @@ impl Cpu {
             generator_percent: percent(generator_seconds),
         }
     }
+
+    /// Of several windows, so many seconds together.
+    pub(crate) fn sum(parts: &[Self], seconds: f64) -> Self {
+        let server = parts.iter().map(|part| part.server_seconds).sum::<Option<f64>>();
+        Self::of(server, parts.iter().map(|part| part.generator_seconds).sum(), seconds)
+    }
 }
 
 impl Cpu {

@@ -2,7 +2,6 @@
 //! operations on a fixed schedule; each must reach its agent, be carried out once, and stand SUCCESSFUL in the end, however
 //! often agents lose their connections.
 
-use std::iter::repeat_with;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::Bench;
 use super::ordered::{self, Load};
+use crate::agent_session::Language;
 use crate::agents::{Agent, Manner, Notes};
 use crate::body::Kind;
 use crate::cli::Agents;
@@ -21,12 +21,11 @@ use crate::mark;
 use crate::operation_ledger::OperationLedger;
 use crate::operations;
 use crate::poster::{Answers, Poster};
-use crate::random;
 use crate::report::{Fact, Memory, Posts, Report};
 use crate::run::Run;
 
 /// By how much the clock of the server may be behind.
-const CLOCK_MARGIN: time::Duration = time::Duration::minutes(5);
+pub(super) const CLOCK_MARGIN: time::Duration = time::Duration::minutes(5);
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Agents) -> Result<Report, Error> {
@@ -76,7 +75,7 @@ pub(super) async fn run(bench: &Bench, settings: &Agents) -> Result<Report, Erro
 }
 
 /// Whether all that were acknowledged were carried out once, and fast enough where that was asked for.
-fn facts(notes: &Notes, run: &Run, acknowledged: usize, limit: Option<u32>) -> Vec<Fact> {
+pub(super) fn facts(notes: &Notes, run: &Run, acknowledged: usize, limit: Option<u32>) -> Vec<Fact> {
     let ledger = notes.ledger();
     let mut facts = ledger.facts(acknowledged);
     let round_trip = ledger.round_trip(run.measured_from());
@@ -90,7 +89,7 @@ fn facts(notes: &Notes, run: &Run, acknowledged: usize, limit: Option<u32>) -> V
 }
 
 /// Agent `n` is receiver `n`, and the agent of itself alone.
-fn notes(run: &Arc<Run>, ids: &[String]) -> Notes {
+pub(super) fn notes(run: &Arc<Run>, ids: &[String]) -> Notes {
     let agents = (0..).zip(ids).map(|(agent, id)| {
         run.add_receiver(Watch::Device(agent));
         (id.clone(), agent)
@@ -98,11 +97,12 @@ fn notes(run: &Arc<Run>, ids: &[String]) -> Notes {
     Notes::new(run, OperationLedger::new(agents.collect()))
 }
 
-fn seats(bench: &Bench, fleet: &Fleet, ids: &[String]) -> Vec<Agent> {
+pub(super) fn seats(bench: &Bench, fleet: &Fleet, ids: &[String]) -> Vec<Agent> {
     let agent = |(number, id): (usize, &String)| Agent {
         number: number as u32,
         id: id.clone(),
         target: fleet.target(&bench.target, number),
+        language: Language::Json,
     };
     ids.iter().enumerate().map(agent).collect()
 }
@@ -120,16 +120,12 @@ async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, setting
     let headers: Arc<str> = bench.target.post_headers().into();
     let poster =
         |measured_from| Poster::new(&bench.target, run, measured_from).with(Kind::Operation, &headers);
-    let (agents, step) = (ids.len(), posters as usize);
-    let turns = |number: u32| {
-        let own: Vec<usize> = (number as usize..agents).step_by(step).collect();
-        repeat_with(move || own[random::below(own.len() as u64) as usize])
-    };
+    let turns = |number: u32| ordered::random_turns(number, posters, ids.len());
     ordered::post_all(run, ids, load, poster, turns).await
 }
 
 /// Enters what the server lists of this run.
-async fn read_back(bench: &Bench, notes: &Notes, since: OffsetDateTime) -> Result<(), Error> {
+pub(super) async fn read_back(bench: &Bench, notes: &Notes, since: OffsetDateTime) -> Result<(), Error> {
     let since = since.replace_nanosecond(0).unwrap_or(since).format(&Rfc3339).unwrap_or_default();
     let query = format!("fragmentType={}&dateFrom={since}", mark::FRAGMENT);
     let mut connection = bench.target.connect().await?;

@@ -116,8 +116,8 @@ impl Templates {
 fn table(kind: Kind) -> &'static str {
     match kind {
         Kind::Alarm => "alarms",
-        Kind::Event => "events",
-        Kind::Measurement | Kind::Measurements(_) => "measurements",
+        Kind::Event | Kind::CustomRow => "events",
+        Kind::Measurement | Kind::Measurements(_) | Kind::Reading | Kind::StaticRows(_) => "measurements",
         Kind::Operation => "operations",
     }
 }

@@ -1,6 +1,7 @@
 //! Posts on a fixed schedule, whatever the server does; all posts for a device go through one connection, so that their
 //! order is defined.
 
+use std::iter::repeat_with;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::poster::{Answers, Poster};
 use crate::progress::Progress;
+use crate::random;
 use crate::run::Run;
 use crate::schedule::Schedule;
 
@@ -28,6 +30,16 @@ pub(super) struct Load {
     pub(super) seconds: u64,
     /// Connections that post.
     pub(super) posters: u32,
+}
+
+/// Random devices without end, of those that belong to a connection.
+pub(super) fn random_turns(
+    number: u32,
+    posters: u32,
+    devices: usize,
+) -> impl Iterator<Item = usize> + Send + use<> {
+    let own: Vec<usize> = (number as usize..devices).step_by(posters as usize).collect();
+    repeat_with(move || own[random::below(own.len() as u64) as usize])
 }
 
 /// Posts the whole schedule. `poster` makes a connection that counts from a time on; `turns` gives the devices of each

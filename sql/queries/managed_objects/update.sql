@@ -3,10 +3,11 @@ WITH change AS (
     SELECT *
     FROM unnest(
         $1::text[], $2::bigint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[], $7::text[],
-        $8::text[], $9::text[], $10::timestamptz[], $11::boolean[], $12::smallint[])
+        $8::text[], $9::text[], $10::timestamptz[], $11::boolean[], $12::smallint[],
+        $13::boolean[])
         AS change (
             tenant, id, sets_type, type, sets_name, name, owner, fragments, removed, updated_at,
-            sets_interval, response_interval)
+            sets_interval, response_interval, sets_templates)
 ), updated AS (
     UPDATE managed_objects o
     SET
@@ -21,7 +22,7 @@ WITH change AS (
         AND o.id = change.id
     RETURNING
         o.tenant, o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments,
-        change.sets_interval, change.response_interval
+        change.sets_interval, change.response_interval, change.sets_templates
 ), unwatched AS (
     DELETE FROM availability v
     USING updated
@@ -45,5 +46,8 @@ WITH change AS (
     -- Servers write a last message now and then, by the interval they know.
     RETURNING pg_notify('platform_users', v.tenant || '/+availability/' || v.device)
 )
-SELECT id, type, name, owner, created_at, updated_at, fragments
+SELECT
+    id, type, name, owner, created_at, updated_at, fragments,
+    -- Servers remember template sets of the CSV protocol.
+    CASE WHEN sets_templates THEN pg_notify('platform_users', tenant || '/+names') END
 FROM updated

@@ -1,5 +1,5 @@
--- By its name first, then by the id of its object.
-SELECT o.id, o.fragments -> $4
+-- By its name first, then by the id of its object. One that is known is not given again.
+SELECT o.id, o.xmin::text, CASE WHEN o.id = $6 AND o.xmin::text = $7 THEN NULL ELSE (o.fragments -> $4)::text END
 FROM (
     SELECT e.object AS id, 0 AS rank
     FROM external_ids e

@@ -1,30 +1,170 @@
 //! The device that acts: whose object static rows are about (H-02).
 
 use actix_web::http::StatusCode;
+use actix_web::rt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use platform_actors::model::id::ManagedObjectId;
+use platform_actors::Error;
+use platform_actors::model::external_id::NewExternalId;
+use platform_actors::model::id::{ManagedObjectId, TenantId};
 use platform_actors::naming::naming;
+use platform_actors::store;
+use quick_cache::sync::Cache;
 
+use super::json_object::JsonObject;
 use crate::csv::engine::Engine;
 use crate::csv::refusal::Refusal;
-use crate::csv::rest_caller::Call;
+use crate::csv::rest_caller::{Call, RestCaller};
+
+pub(super) const OBJECTS: &str = "/inventory/managedObjects";
+/// What a device's user name starts with.
+const DEVICE_USER: &str = "device_";
+/// How many devices are remembered: a fleet that sends all the time finds its own.
+const REMEMBERED_DEVICES: usize = 100_000;
+
+/// The objects of devices by their serials, so that a row of a device that is known needs no look-up. An entry counts until a
+/// name of its tenant changes, on whatever server.
+#[derive(Debug)]
+pub struct ActingDevices(Cache<(TenantId, Box<str>), Remembered>);
+
+#[derive(Debug, Clone, Copy)]
+struct Remembered {
+    object: ManagedObjectId,
+    /// See [`Database::names_generation`](store::Database::names_generation); read before the look-up.
+    generation: u64,
+}
+
+impl Default for ActingDevices {
+    fn default() -> Self {
+        Self(Cache::new(REMEMBERED_DEVICES))
+    }
+}
+
+/// What became of the creation of a device.
+pub(super) enum Named {
+    /// The object is the one that was created.
+    Created(ManagedObjectId),
+    /// Somebody else was faster: theirs is the device, ours is gone.
+    Found(ManagedObjectId),
+}
 
 impl Engine<'_> {
-    /// The object of the acting device.
+    /// The object of the acting device; of an unknown one it is created as by row 100 with defaults (H-02).
     ///
     /// # Errors
-    /// 422 for a caller that is no device and names none.
+    /// 422 for a caller that is no device and names none; what the platform refused.
     pub(crate) async fn own_device(&self) -> Result<ManagedObjectId, Refusal> {
-        self.own_device.get_or_try_init(|| self.find_own_device()).await.copied()
+        let find = || async {
+            let serial = self.serial()?;
+            match self.device_of(serial).await? {
+                Some(object) => Ok(object),
+                None => self.create_own(serial, None, None).await,
+            }
+        };
+        self.own_device.get_or_try_init(find).await.copied()
     }
 
-    async fn find_own_device(&self) -> Result<ManagedObjectId, Refusal> {
-        let own = self.caller.user.strip_prefix("device_");
-        let serial = self.wanted_device.as_deref().or(own);
-        let serial = serial.ok_or(Refusal::Rest(StatusCode::UNPROCESSABLE_ENTITY))?;
-        let (type_, value) = (naming().fragment("Serial"), utf8_percent_encode(serial, NON_ALPHANUMERIC));
-        let found = self.rest.call(Call::get(format!("/identity/externalIds/{type_}/{value}"))).await?;
-        let found = found.json().await?.unwrap_or_default();
-        Ok(ManagedObjectId::parse(found["managedObject"]["id"].as_str().unwrap_or_default())?)
+    /// Creates the object of the acting device, if there is none.
+    ///
+    /// # Errors
+    /// As [`Engine::own_device`]; 403 for a device the caller may not see.
+    pub(super) async fn introduce(&self, name: Option<&str>, type_: Option<&str>) -> Result<(), Refusal> {
+        let serial = self.serial()?;
+        if self.device_of(serial).await?.is_some() {
+            // Found by the store, which asks for no rights.
+            let (of, value) = (serial_type(), utf8_percent_encode(serial, NON_ALPHANUMERIC));
+            self.rest.call(Call::get(format!("/identity/externalIds/{of}/{value}"))).await?;
+            return Ok(());
+        }
+        self.own_device.get_or_try_init(|| self.create_own(serial, name, type_)).await?;
+        Ok(())
+    }
+
+    /// The object that a serial names, if any. Asks for no rights: that is for the call that follows.
+    ///
+    /// # Errors
+    /// 422 for what can be no serial; 503.
+    pub(super) async fn device_of(&self, serial: &str) -> Result<Option<ManagedObjectId>, Refusal> {
+        let (database, tenant) = (self.edge.platform.database(), &self.caller.tenant);
+        let (known, key) = (&self.edge.csv_devices.0, (tenant.clone(), Box::from(serial)));
+        let generation = database.names_generation(tenant);
+        if let Some(remembered) = known.get(&key).filter(|known| known.generation == generation) {
+            return Ok(Some(remembered.object));
+        }
+        let pair = NewExternalId::new(serial_type(), serial.to_owned())?;
+        match store::external_ids::get_external_id(database, tenant, pair).await {
+            Ok((object, _)) => {
+                known.insert(key, Remembered { object, generation });
+                Ok(Some(object))
+            }
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Creates an object by a call and names it by a serial, whatever the processing mode: other rows rest on it. Of several
+    /// that do so at once the object of one stays, and all get that one.
+    ///
+    /// # Errors
+    /// What the platform refused; nothing is left then.
+    pub(super) async fn create_named(&self, creation: Call, serial: &str) -> Result<Named, Refusal> {
+        // A client that goes away leaves no object without a name.
+        let created = rt::spawn(create_and_name(self.rest.persistent(), creation, serial.to_owned()));
+        match created.await.map_err(|_| Refusal::Rest(StatusCode::SERVICE_UNAVAILABLE))?? {
+            Some(object) => Ok(Named::Created(object)),
+            None => {
+                let found = self.device_of(serial).await?;
+                Ok(Named::Found(found.ok_or(Refusal::Rest(StatusCode::CONFLICT))?))
+            }
+        }
+    }
+
+    /// The serial of the acting device: the one that is named, else that of the user.
+    fn serial(&self) -> Result<&str, Refusal> {
+        let named = self.wanted_device.as_deref();
+        let serial = named.or_else(|| self.caller.user.strip_prefix(DEVICE_USER));
+        serial.ok_or(Refusal::Rest(StatusCode::UNPROCESSABLE_ENTITY))
+    }
+
+    async fn create_own(
+        &self,
+        serial: &str,
+        name: Option<&str>,
+        type_: Option<&str>,
+    ) -> Result<ManagedObjectId, Refusal> {
+        let object = JsonObject::default()
+            .text("name", Some(name.unwrap_or(&format!("Device {serial}"))))
+            .text("type", Some(type_.unwrap_or(&naming().fragment("Device"))))
+            .object(&naming().fragment("IsDevice"), JsonObject::default())
+            .object(&naming().model("Agent"), JsonObject::default());
+        match self.create_named(Call::post(OBJECTS, object.into_json()), serial).await? {
+            Named::Created(object) | Named::Found(object) => Ok(object),
+        }
+    }
+}
+
+/// The type of the external ids that serials are.
+pub(super) fn serial_type() -> String {
+    naming().fragment("Serial")
+}
+
+/// Gives the object, or `None` when somebody else took its name meanwhile.
+async fn create_and_name(
+    rest: RestCaller,
+    creation: Call,
+    serial: String,
+) -> Result<Option<ManagedObjectId>, Refusal> {
+    let created = rest.call(creation.accepting_json()).await?.json().await?.unwrap_or_default();
+    // A child comes as a reference to it.
+    let id = created["managedObject"]["id"].as_str().or(created["id"].as_str());
+    let object = ManagedObjectId::parse(id.unwrap_or_default())?;
+    let pair = JsonObject::default().text("type", Some(&serial_type())).text("externalId", Some(&serial));
+    let naming = Call::post(format!("/identity/globalIds/{object}/externalIds"), pair.into_json());
+    let Err(refusal) = rest.call(naming).await else { return Ok(Some(object)) };
+    if let Err(kept) = rest.call(Call::delete(format!("{OBJECTS}/{object}"))).await {
+        tracing::warn!(%object, %serial, "a device that could not be named stays: {kept}");
+    }
+    match refusal {
+        Refusal::Rest(StatusCode::CONFLICT) => Ok(None),
+        refusal => Err(refusal),
     }
 }

@@ -1,10 +1,91 @@
-//! Static rows about alarms.
+//! Static rows about alarms (23.1). A device says the type; which of its alarms is meant is found here, for devices may not
+//! read alarms (U-10).
+
+use actix_web::http::StatusCode;
+use platform_actors::model::access::{Api, Ownership, Permission};
+use platform_actors::model::id::{AlarmId, ManagedObjectId};
+use platform_actors::model::role;
+use platform_actors::model::timestamp::Timestamp;
+use platform_actors::store::alarms::find_open_alarm;
 
 use super::Row;
+use super::json_object::{JsonObject, removing};
+use crate::csv::engine::Engine;
 use crate::csv::refusal::Refusal;
+use crate::csv::rest_caller::Call;
+
+const ALARMS: &str = "/alarm/alarms";
 
 /// Carries out a row.
-pub(super) async fn perform(_id: u32, row: &Row<'_>) -> Result<(), Refusal> {
-    row.engine.own_device().await?;
-    Err(Refusal::InvalidMessageId)
+pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
+    let arguments = row.arguments;
+    match id {
+        301 => raise(row, "CRITICAL").await,
+        302 => raise(row, "MAJOR").await,
+        303 => raise(row, "MINOR").await,
+        304 => raise(row, "WARNING").await,
+        305 => {
+            arguments.at_most(2)?;
+            let (type_, severity) = (arguments.mandatory(0)?, arguments.mandatory(1)?);
+            change(row, type_, JsonObject::default().text("severity", Some(severity)).into_json()).await
+        }
+        306 => {
+            arguments.at_most(1)?;
+            let cleared = JsonObject::default().text("status", Some("CLEARED")).into_json();
+            change(row, arguments.mandatory(0)?, cleared).await
+        }
+        307 => {
+            let type_ = arguments.mandatory(0)?;
+            arguments.mandatory(1)?;
+            change(row, type_, removing(arguments.from(1))).await
+        }
+        _ => Err(Refusal::InvalidMessageId),
+    }
+}
+
+/// 301 to 304: raises an alarm, or counts a repetition.
+async fn raise(row: &Row<'_>, severity: &str) -> Result<(), Refusal> {
+    let (engine, arguments) = (row.engine, row.arguments);
+    arguments.at_most(3)?;
+    let (type_, time) = (arguments.mandatory(0)?, arguments.date(2)?);
+    let text = arguments.text(1).map_or_else(|| format!("Alarm of type {type_} raised"), ToOwned::to_owned);
+    let time = time.map_or_else(|| Timestamp::now().to_string(), ToOwned::to_owned);
+    let source = engine.own_device().await?;
+    let body = JsonObject::default()
+        .object("source", JsonObject::default().text("id", Some(&source.to_string())))
+        .text("type", Some(type_))
+        .text("text", Some(&text))
+        .text("severity", Some(severity))
+        .text("time", Some(&time));
+    engine.rest.call(Call::post(ALARMS, body.into_json())).await?;
+    Ok(())
+}
+
+/// 305 to 307: changes the open alarm of a type. A type has at most one, ACTIVE or ACKNOWLEDGED.
+async fn change(row: &Row<'_>, type_: &str, body: String) -> Result<(), Refusal> {
+    let source = row.engine.own_device().await?;
+    let alarm = open_alarm(row.engine, source, type_).await?;
+    row.engine.rest.call(Call::put(format!("{ALARMS}/{alarm}"), body)).await?;
+    Ok(())
+}
+
+/// # Errors
+/// 404 when there is none; 403 instead for who could not change it.
+async fn open_alarm(
+    engine: &Engine<'_>,
+    source: ManagedObjectId,
+    type_: &str,
+) -> Result<AlarmId, Refusal> {
+    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    // The database knows no NUL, and so no such type.
+    if !type_.contains('\0')
+        && let Some(alarm) = find_open_alarm(database, tenant, source, type_).await?
+        && let Some(id) = alarm.id
+    {
+        return Ok(id);
+    }
+    let authority = engine.caller.authority(role::ALARM_ADMIN, Api::Alarm, Permission::Admin);
+    let by = (&authority, Ownership::Counts);
+    engine.caller.reaches_data_of(engine.edge, source, by, |_| true).await?;
+    Err(Refusal::Rest(StatusCode::NOT_FOUND))
 }

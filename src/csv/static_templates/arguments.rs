@@ -46,7 +46,23 @@ impl<'r> Arguments<'r> {
     /// # Errors
     /// `Kind` when it is none.
     pub(crate) fn number(self, at: usize) -> Result<Option<Box<RawValue>>, Refusal> {
-        Ok(self.of_kind(at, Kind::Number)?.map(json_number))
+        Ok(self.of_kind(at, Kind::Number)?.map(|text| JsonNumber::of(text).to_raw()))
+    }
+
+    /// As [`Arguments::number`], of a whole number.
+    ///
+    /// # Errors
+    /// `Kind` when it is none.
+    pub(crate) fn integer(self, at: usize) -> Result<Option<Box<RawValue>>, Refusal> {
+        Ok(self.of_kind(at, Kind::Integer)?.map(|text| JsonNumber::of(text).to_raw()))
+    }
+
+    /// As [`Arguments::number`], to be written into a body.
+    ///
+    /// # Errors
+    /// `WrongNumber` when it is absent, `Kind` when it is none.
+    pub(crate) fn mandatory_number(self, at: usize) -> Result<JsonNumber<'r>, Refusal> {
+        self.of_kind(at, Kind::Number)?.map(JsonNumber::of).ok_or(Refusal::WrongNumber)
     }
 
     /// A date or date-time as it came, when it is given.
@@ -79,10 +95,13 @@ impl<'r> Arguments<'r> {
     }
 }
 
-/// `+1`, `.5`, `1.` and `007` are numbers in a row but not in JSON.
-fn json_number(text: &str) -> Box<RawValue> {
-    let verbatim = RawValue::from_string(text.to_owned());
-    verbatim.unwrap_or_else(|_| {
+/// A number as JSON knows it: `+1`, `.5`, `1.` and `007` are numbers in a row but not in JSON. All other digits stay.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JsonNumber<'r>([&'r str; 5]);
+
+impl<'r> JsonNumber<'r> {
+    /// `text` is one of [`Kind::Number`].
+    fn of(text: &'r str) -> Self {
         let (sign, digits) = match text.strip_prefix('-') {
             Some(digits) => ("-", digits),
             None => ("", text.strip_prefix('+').unwrap_or(text)),
@@ -93,9 +112,17 @@ fn json_number(text: &str) -> Box<RawValue> {
         let whole = whole.trim_start_matches('0');
         let whole = if whole.is_empty() { "0" } else { whole };
         let point = if fraction.is_empty() { "" } else { "." };
-        RawValue::from_string(format!("{sign}{whole}{point}{fraction}{exponent}"))
-            .expect("what is left of a number is one")
-    })
+        Self([sign, whole, point, fraction, exponent])
+    }
+
+    /// Adds its text to a body.
+    pub(crate) fn write(self, json: &mut Vec<u8>) {
+        self.0.into_iter().for_each(|part| json.extend_from_slice(part.as_bytes()));
+    }
+
+    fn to_raw(self) -> Box<RawValue> {
+        RawValue::from_string(self.0.concat()).expect("what is left of a number is one")
+    }
 }
 
 #[cfg(test)]
@@ -116,7 +143,7 @@ mod tests {
             ("00.0", "0.0"),
         ] {
             assert!(Kind::Number.accepts(text), "{text}");
-            assert_eq!(json_number(text).get(), json, "{text}");
+            assert_eq!(JsonNumber::of(text).to_raw().get(), json, "{text}");
         }
     }
 
@@ -136,7 +163,7 @@ mod tests {
         #[test]
         fn every_number_of_a_row_is_one_of_json(text in "[+-]?[0-9]{0,4}(\\.[0-9]{0,4})?([eE][+-]?[0-9]{1,2})?") {
             if Kind::Number.accepts(&text) {
-                let json = json_number(&text);
+                let json = JsonNumber::of(&text).to_raw();
                 proptest::prop_assert!(serde_json::from_str::<f64>(json.get()).is_ok(), "{}", json);
             }
         }

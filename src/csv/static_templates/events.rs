@@ -1,10 +1,107 @@
-//! Static rows about events.
+//! Static rows about events (23.1).
 
-use super::Row;
+use actix_web::http::StatusCode;
+use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::event::EventFilter;
+use platform_actors::model::id::{EventId, ManagedObjectId};
+use platform_actors::model::page::{PageRequest, TimeOrder, TotalPages};
+use platform_actors::model::role;
+use platform_actors::model::timestamp::Timestamp;
+use platform_actors::naming::naming;
+use platform_actors::store::event_collection::list_events;
+
+use super::json_object::{JsonObject, removing};
+use super::{Row, device};
+use crate::csv::engine::Engine;
 use crate::csv::refusal::Refusal;
+use crate::csv::rest_caller::Call;
+
+const EVENTS: &str = "/event/events";
+/// The text of rows 401 and 402, which carry none.
+const MOVED: &str = "Location updated";
 
 /// Carries out a row.
-pub(super) async fn perform(_id: u32, row: &Row<'_>) -> Result<(), Refusal> {
-    row.engine.own_device().await?;
-    Err(Refusal::InvalidMessageId)
+pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
+    match id {
+        400 => create(row).await,
+        401 => move_to(row).await,
+        402 => {
+            move_to(row).await?;
+            device::put_fragment(row.engine, "Position", device::position(row.arguments)?).await
+        }
+        407 => remove_fragments(row).await,
+        _ => Err(Refusal::InvalidMessageId),
+    }
+}
+
+/// 400: an event.
+async fn create(row: &Row<'_>) -> Result<(), Refusal> {
+    let arguments = row.arguments;
+    arguments.at_most(3)?;
+    let (type_, text) = (arguments.mandatory(0)?, arguments.mandatory(1)?);
+    post(row.engine, (type_, text, arguments.date(2)?), JsonObject::default()).await
+}
+
+/// 401: an event that says where the device is.
+async fn move_to(row: &Row<'_>) -> Result<(), Refusal> {
+    row.arguments.at_most(5)?;
+    let (position, time) = (device::position(row.arguments)?, row.arguments.date(4)?);
+    let fragments = JsonObject::default().object(&naming().fragment("Position"), position);
+    post(row.engine, (&naming().fragment("LocationUpdate"), MOVED, time), fragments).await
+}
+
+async fn post(
+    engine: &Engine<'_>,
+    (type_, text, time): (&str, &str, Option<&str>),
+    fragments: JsonObject,
+) -> Result<(), Refusal> {
+    let time = time.map_or_else(|| Timestamp::now().to_string(), ToOwned::to_owned);
+    let source = engine.own_device().await?;
+    let body = fragments
+        .object("source", JsonObject::default().text("id", Some(&source.to_string())))
+        .text("type", Some(type_))
+        .text("text", Some(text))
+        .text("time", Some(&time));
+    engine.rest.call(Call::post(EVENTS, body.into_json())).await?;
+    Ok(())
+}
+
+/// 407: removes fragments of the newest event of a type.
+async fn remove_fragments(row: &Row<'_>) -> Result<(), Refusal> {
+    let type_ = row.arguments.mandatory(0)?;
+    let source = row.engine.own_device().await?;
+    let event = newest_event(row.engine, source, type_).await?;
+    let body = removing(row.arguments.from(1));
+    row.engine.rest.call(Call::put(format!("{EVENTS}/{event}"), body)).await?;
+    Ok(())
+}
+
+/// Found whoever asks: devices may not read events (U-10).
+///
+/// # Errors
+/// 404 when there is none; 403 instead for who could not change it.
+async fn newest_event(
+    engine: &Engine<'_>,
+    source: ManagedObjectId,
+    type_: &str,
+) -> Result<EventId, Refusal> {
+    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    let filter = EventFilter {
+        type_: Some(type_.to_owned()),
+        source: Some(source),
+        order: TimeOrder::NewestFirst,
+        ..EventFilter::default()
+    };
+    let first = PageRequest { size: 1, current: 1, after: None, total: TotalPages::Omitted };
+    // The database knows no NUL, and so no such type.
+    if !type_.contains('\0') {
+        let newest = list_events(database, tenant, &filter, &Authority::Role, &first).await?;
+        if let Some(id) = newest.members.first().and_then(|event| event.id) {
+            return Ok(id);
+        }
+    }
+    let authority = engine.caller.authority(role::EVENT_ADMIN, Api::Event, Permission::Admin);
+    let by = (&authority, Ownership::Counts);
+    engine.caller.reaches_data_of(engine.edge, source, by, |_| true).await?;
+    Err(Refusal::Rest(StatusCode::NOT_FOUND))
 }

@@ -3,12 +3,15 @@
 mod acting_device;
 mod alarms;
 mod arguments;
+mod children;
 mod device;
 mod events;
+mod json_object;
 mod measurements;
 mod operations;
 pub(crate) mod responses;
 
+pub(crate) use acting_device::ActingDevices;
 pub(crate) use arguments::Arguments;
 
 use platform_actors::naming::naming;

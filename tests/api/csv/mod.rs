@@ -1,6 +1,7 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
 mod bootstrap;
+mod hostile;
 mod lines;
 mod realtime;
 mod realtime_errors;

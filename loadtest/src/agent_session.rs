@@ -1,0 +1,106 @@
+//! The session of one agent, in JSON or in CSV: the same steps, in other words (document 3, steps 6 and 7).
+
+use crate::agents::Agent;
+use crate::bayeux;
+use crate::csv::session::{CsvAgent, CsvSession};
+use crate::error::Error;
+use crate::long_polling::LongPolling;
+use crate::operations::{self, Operation, Status};
+
+/// What an agent speaks.
+#[derive(Debug, Clone)]
+pub(crate) enum Language {
+    /// Bayeux messages and REST.
+    Json,
+    /// Rows.
+    Csv(CsvAgent),
+}
+
+/// A subscribed session.
+#[derive(Debug)]
+pub(crate) enum Session {
+    /// See [`Language::Json`].
+    Json(LongPolling),
+    /// See [`Language::Csv`].
+    Csv(CsvSession, CsvAgent),
+}
+
+impl Session {
+    /// Shakes hands and subscribes; no poll is sent yet.
+    ///
+    /// # Errors
+    /// The server refuses a step or goes away.
+    pub(crate) async fn subscribe(agent: &Agent) -> Result<Self, Error> {
+        match &agent.language {
+            Language::Json => {
+                let channel = format!("/{}", agent.id);
+                LongPolling::subscribe(&agent.target, bayeux::OPERATIONS, &channel).await.map(Self::Json)
+            }
+            Language::Csv(csv) => {
+                let session = CsvSession::subscribe(&agent.target, csv, &agent.id).await?;
+                Ok(Self::Csv(session, csv.clone()))
+            }
+        }
+    }
+
+    /// The operations that are PENDING; while no poll is held.
+    ///
+    /// # Errors
+    /// The server refuses or goes away.
+    pub(crate) async fn pending(&mut self, agent: &Agent) -> Result<Vec<Operation>, Error> {
+        match self {
+            Self::Json(session) => {
+                let query = format!("agentId={}&status=PENDING", agent.id);
+                operations::list(&agent.target, session.between_polls(), &query).await
+            }
+            Self::Csv(session, csv) => session.pending(&agent.target, csv, &agent.id).await,
+        }
+    }
+
+    /// Waits until the held poll is answered; gives the operations it brought.
+    ///
+    /// # Errors
+    /// The connection broke, or something else came.
+    pub(crate) async fn told(&mut self) -> Result<Vec<Operation>, Error> {
+        match self {
+            Self::Json(session) => bayeux::notifications(session.batch().await?),
+            Self::Csv(session, csv) => session.told(csv).await,
+        }
+    }
+
+    /// Tells how far an operation has come; while no poll is held.
+    ///
+    /// # Errors
+    /// The server refuses or goes away.
+    pub(crate) async fn advance(
+        &mut self,
+        agent: &Agent,
+        operation: &Operation,
+        status: Status,
+    ) -> Result<(), Error> {
+        let session = match self {
+            Self::Json(session) => session,
+            Self::Csv(session, csv) => return session.advance(&agent.target, csv, operation, status).await,
+        };
+        let word = if status == Status::Executing { "EXECUTING" } else { "SUCCESSFUL" };
+        let step = "setting the status";
+        let path = format!("{}/{}", operations::PATH, operation.id);
+        let request = agent.target.put_quietly(&path, &format!(r#"{{"status":"{word}"}}"#));
+        let response = session.between_polls().call(step, &request).await?;
+        match response.status {
+            200 => Ok(()),
+            status => Err(Error::status(step, status, response.body)),
+        }
+    }
+
+    /// Sends the next poll.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(crate) async fn poll_again(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Json(session) => session.poll_again().await,
+            Self::Csv(session, _) => session.poll_again().await,
+        }
+    }
+}

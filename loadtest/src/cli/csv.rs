@@ -1,0 +1,104 @@
+//! Scenarios in which devices speak the compact CSV protocol.
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+/// Settings of `csv-rows`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct CsvRows {
+    /// Connections; each sends again when the answer is there
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) connections: u32,
+    /// Devices the rows are about
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Rows in each request; several numbers, such as 1,100, take turns
+    #[arg(long, value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) rows: Vec<u32>,
+    /// Let measurements as JSON, of the same content, take turns with them
+    #[arg(long)]
+    pub(crate) against_rest: bool,
+    /// Turns of each
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) turns: u32,
+    /// Seconds of measured sending in each turn
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of sending before, not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+    /// Who sends
+    #[arg(long, value_enum, default_value_t = SentBy::Device)]
+    pub(crate) sent_by: SentBy,
+    /// Send no header Accept: for a server that answers with lines all the same
+    #[arg(long)]
+    pub(crate) no_accept: bool,
+    /// Read everything back at the end and compare it with the ledger
+    #[arg(long)]
+    pub(crate) verify: bool,
+}
+
+/// Who sends rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SentBy {
+    /// Each device, with credentials of its own
+    Device,
+    /// The user of --user, who names the device in X-Device-Id
+    User,
+}
+
+/// Settings of `csv`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Csv {
+    /// Devices; each holds a long poll in CSV with credentials of its own
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) devices: u32,
+    /// Rows sent per second, half of the static set and half of a template, on a fixed schedule whatever the server does
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(crate) rows_per_second: u32,
+    /// Operations queued per second, on a fixed schedule too
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) operations_per_second: u32,
+    /// Seconds of measured sending
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// Seconds of sending before, in the ledger but not in the figures
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
+    pub(crate) warmup: u64,
+    /// Connections that send, of each kind
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) posters: u32,
+    /// How devices tell how far they are with an operation
+    #[arg(long, value_enum, default_value_t = CarriedOut::Alternate)]
+    pub(crate) carried_out: CarriedOut,
+    /// Devices per second that drop their connection, at random, and come back with a new session
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) churn: Option<u32>,
+    /// Milliseconds that 99 of 100 round trips must not exceed [default: no matter]
+    #[arg(long)]
+    pub(crate) limit: Option<u32>,
+}
+
+/// How devices tell how far they are with an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CarriedOut {
+    /// The oldest with the fragment: rows 501 and 503
+    Oldest,
+    /// By its id: rows 504 and 506
+    Id,
+    /// One device so, the next so
+    Alternate,
+}
+
+impl CarriedOut {
+    /// Whether a device names ids.
+    pub(crate) fn is_by_id(self, device: usize) -> bool {
+        match self {
+            Self::Oldest => false,
+            Self::Id => true,
+            Self::Alternate => device % 2 == 1,
+        }
+    }
+}

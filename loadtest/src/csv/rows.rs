@@ -1,0 +1,105 @@
+//! Rows that are posted, and the same content as JSON.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+use super::template_set::CREATE_EVENT;
+use crate::mark::Mark;
+
+/// Type and fragment of a measurement that a static row makes (23.1, row 200).
+const FRAGMENT: &str = "lt_Temperature";
+/// Its series.
+const SERIES: &str = "T";
+
+/// So many static rows of one device; the value of each is its sequence, as short as a reading would be. The device is
+/// told by the credentials, the run by the device.
+pub(crate) fn static_rows(body: &mut String, first: Mark, rows: u32) {
+    for row in 0..rows {
+        writeln!(body, "200,{FRAGMENT},{SERIES},{},C", first.sequence + row).ok();
+    }
+}
+
+/// The same content as a REST client posts it, who must tell the time.
+pub(crate) fn reading(body: &mut String, source: &str, mark: Mark, time: &str) {
+    write!(
+        body,
+        r#"{{"type":"{FRAGMENT}","time":"{time}","source":{{"id":"{source}"}},"{FRAGMENT}":{{"{SERIES}":{{"value":{},"unit":"C"}}}}}}"#,
+        mark.sequence
+    )
+    .ok();
+}
+
+/// A row of the template set: an event that carries its mark.
+pub(crate) fn custom_row(body: &mut String, source: &str, mark: Mark) {
+    writeln!(body, "{CREATE_EVENT},{source},{mark}").ok();
+}
+
+/// A measurement that was read, as far as it came from a static row.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FromRow {
+    #[serde(rename = "lt_Temperature")]
+    fragment: Option<Readings>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Readings {
+    #[serde(rename = "T")]
+    series: Reading,
+}
+
+#[derive(Debug, Deserialize)]
+struct Reading {
+    value: f64,
+}
+
+impl FromRow {
+    /// Its sequence, if it has one; a value that no row held is one that was never posted.
+    pub(crate) fn sequence(&self) -> Option<u32> {
+        let value = self.fragment.as_ref()?.series.value;
+        let is_whole = value.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&value);
+        Some(if is_whole { value as u32 } else { u32::MAX })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Mark = Mark { run: 1, device: 2, sequence: 8, due: 40 };
+
+    fn sequence(measurement: &str) -> Option<u32> {
+        serde_json::from_str::<FromRow>(measurement).unwrap().sequence()
+    }
+
+    #[test]
+    fn static_rows_leave_the_time_out_and_say_the_same_as_the_reading() {
+        let mut rows = String::new();
+        static_rows(&mut rows, FIRST, 3);
+        assert_eq!(rows, "200,lt_Temperature,T,8,C\n200,lt_Temperature,T,9,C\n200,lt_Temperature,T,10,C\n");
+        let mut json = String::new();
+        reading(&mut json, "208", FIRST, "2026-01-02T03:04:05.678Z");
+        assert_eq!(
+            json,
+            r#"{"type":"lt_Temperature","time":"2026-01-02T03:04:05.678Z","source":{"id":"208"},"lt_Temperature":{"T":{"value":8,"unit":"C"}}}"#
+        );
+        assert_eq!(sequence(&json), Some(8));
+    }
+
+    #[test]
+    fn custom_row_names_its_device_and_its_mark() {
+        let mut row = String::new();
+        custom_row(&mut row, "208", FIRST);
+        assert_eq!(row, "600,208,1-2-8-40\n");
+    }
+
+    #[test]
+    fn value_that_no_row_held_is_none_that_was_posted() {
+        let measurement = |value| format!(r#"{{"lt_Temperature":{{"T":{{"value":{value},"unit":"C"}}}}}}"#);
+        assert_eq!(sequence(&measurement("7.0")), Some(7));
+        for value in ["7.5", "-1", "1e12"] {
+            assert_eq!(sequence(&measurement(value)), Some(u32::MAX), "{value}");
+        }
+        assert_eq!(sequence(r#"{"lt_Air":{}}"#), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! A session of an agent in CSV: one connection that holds one poll (22.8), and carries rows in between.
+
+use super::lines::lines;
+use super::template_set::ASK_PENDING;
+use super::told::{listed, told};
+use super::{ACCEPT, PATH, STATIC, x_id};
+use crate::bayeux::OPERATIONS;
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::operations::{Operation, Status};
+use crate::target::Target;
+
+/// How an agent speaks.
+#[derive(Debug, Clone)]
+pub(crate) struct CsvAgent {
+    /// The template set it uses.
+    pub(crate) x_id: String,
+    /// By which the lines of the static set name it (H-13).
+    pub(crate) serial: String,
+    /// It moves operations on by their ids (504, 506), not as the oldest with the fragment (501, 503).
+    pub(crate) by_id: bool,
+}
+
+/// A subscribed session. The poll's bytes are made once and sent again after every answer.
+#[derive(Debug)]
+pub(crate) struct CsvSession {
+    connection: Connection,
+    poll: Box<[u8]>,
+}
+
+impl CsvSession {
+    /// Shakes hands and subscribes to what an agent is told, by its set and the static one; no poll is sent yet.
+    ///
+    /// # Errors
+    /// The server refuses a step or goes away.
+    pub(crate) async fn subscribe(target: &Target, agent: &CsvAgent, id: &str) -> Result<Self, Error> {
+        let headers = x_id(&agent.x_id) + ACCEPT;
+        let row = |row: &str| target.post_bare(&headers, OPERATIONS, row);
+        let mut connection = target.connect().await?;
+        let answer = call(&mut connection, "row 80", &row("80\n")).await?;
+        let client_id = match lines(answer).as_deref() {
+            Ok([line]) if line.len() == 1 && !line[0].is_empty() => line[0].clone(),
+            _ => return Err(fault("row 80", answer)),
+        };
+        let request = row(&format!("81,{client_id},/{id},{STATIC}\n"));
+        expect_nothing("row 81", call(&mut connection, "row 81", &request).await?)?;
+        let poll = row(&format!("83,{client_id}\n")).into_boxed_slice();
+        Ok(Self { connection, poll })
+    }
+
+    /// Asks for the operations that are PENDING, by a row of the set.
+    ///
+    /// # Errors
+    /// The answer is something else.
+    pub(crate) async fn pending(
+        &mut self,
+        target: &Target,
+        agent: &CsvAgent,
+        id: &str,
+    ) -> Result<Vec<Operation>, Error> {
+        let headers = x_id(&agent.x_id) + ACCEPT;
+        let request = target.post_bare(&headers, PATH, &format!("{ASK_PENDING},{id}\n"));
+        let row = "row for what is PENDING";
+        let answer = call(&mut self.connection, row, &request).await?;
+        listed(answer).map_err(|reason| Error::Csv { row, reason })
+    }
+
+    /// Waits until the held poll is answered; gives what it brought.
+    ///
+    /// # Errors
+    /// The connection broke, or the answer is not what the templates make of operations.
+    pub(crate) async fn told(&mut self, agent: &CsvAgent) -> Result<Vec<Operation>, Error> {
+        let response = self.connection.receive().await?;
+        match response.status {
+            200 => told(response.body, &agent.x_id, &agent.serial)
+                .map_err(|reason| Error::Csv { row: "row 83", reason }),
+            status => Err(Error::status("row 83", status, response.body)),
+        }
+    }
+
+    /// Tells that an operation, which is the oldest of its status, has come so far.
+    ///
+    /// # Errors
+    /// The answer is not empty, or the connection broke.
+    pub(crate) async fn advance(
+        &mut self,
+        target: &Target,
+        agent: &CsvAgent,
+        operation: &Operation,
+        status: Status,
+    ) -> Result<(), Error> {
+        let row = match (agent.by_id, status) {
+            (true, Status::Executing) => "row 504",
+            (true, _) => "row 506",
+            (false, Status::Executing) => "row 501",
+            (false, _) => "row 503",
+        };
+        let message = row.trim_start_matches("row ");
+        let what = if agent.by_id { &operation.id } else { "plat_Restart" };
+        let request = target.post_bare(ACCEPT, PATH, &format!("{message},{what}\n"));
+        expect_nothing(row, call(&mut self.connection, row, &request).await?)
+    }
+
+    /// Sends the next poll.
+    ///
+    /// # Errors
+    /// The connection broke.
+    pub(crate) async fn poll_again(&mut self) -> Result<(), Error> {
+        self.connection.send(&self.poll).await
+    }
+}
+
+async fn call<'a>(
+    connection: &'a mut Connection,
+    row: &'static str,
+    request: &[u8],
+) -> Result<&'a [u8], Error> {
+    let response = connection.call(row, request).await?;
+    match response.status {
+        200 => Ok(response.body),
+        status => Err(Error::status(row, status, response.body)),
+    }
+}
+
+fn expect_nothing(row: &'static str, answer: &[u8]) -> Result<(), Error> {
+    if answer.is_empty() { Ok(()) } else { Err(fault(row, answer)) }
+}
+
+fn fault(row: &'static str, answer: &[u8]) -> Error {
+    let answer = String::from_utf8_lossy(&answer[..answer.len().min(200)]);
+    Error::Csv { row, reason: format!("answered {:?}", answer.trim_end()) }
+}

@@ -1,0 +1,211 @@
+//! `csv-rows`: how many measurements the server makes durable per second when they come as rows of the static set, one or
+//! many in each request, and what each costs on the wire; against the same content as JSON.
+
+use std::sync::Arc;
+
+use super::Bench;
+use super::closed_loop::{self, Load};
+use crate::body::Kind;
+use crate::cli::{CsvRows, SentBy};
+use crate::csv::ACCEPT;
+use crate::error::Error;
+use crate::fleet_registration::{Fleet, Rows};
+use crate::ledger::{Audit, Watch};
+use crate::poster::{Answers, Poster, Sender};
+use crate::read_back::read_back;
+use crate::report::{Cpu, Fact, Ratio, Report, Way};
+use crate::run::Run;
+use crate::target::header_line;
+
+/// What was answered to one way of sending, turn by turn.
+#[derive(Debug)]
+struct Turns {
+    kind: Kind,
+    headers: Arc<str>,
+    answers: Answers,
+    seconds: f64,
+    rows_per_second: Vec<f64>,
+    cpu: Vec<Cpu>,
+}
+
+/// Runs the scenario.
+pub(super) async fn run(bench: &Bench, settings: &CsvRows) -> Result<Report, Error> {
+    let devices = settings.devices as usize;
+    let fleet = Fleet::register(&bench.target, Rows { devices, agents: 0, group: None }).await?;
+    let ids = Arc::new(fleet.ids(&bench.target).await?);
+    let run = Arc::new(Run::new(devices));
+    let receiver = settings.verify.then(|| run.add_receiver(Watch::All));
+    let senders = Arc::new(senders(bench, &fleet, settings.sent_by));
+    let mut ways = ways(bench, settings);
+    let window = bench.open_window();
+    for turn in 0..settings.turns {
+        // Forth and back, so that none always comes after the same other.
+        ways.reverse();
+        for way in &mut ways {
+            let poster = |measured_from| {
+                Poster::new(&bench.target, &run, measured_from).with(way.kind, &way.headers).from(&senders)
+            };
+            let &CsvRows { connections, warmup, seconds, .. } = settings;
+            let load = Load { connections, warmup, seconds };
+            let (answers, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
+            eprintln!("turn {}: {} {:.0} rows/s", turn + 1, way.name(), way.take(&answers, seconds, cpu));
+        }
+    }
+    let (seconds, cpu) = bench.close_window(&window);
+    if settings.turns % 2 == 1 {
+        ways.reverse();
+    }
+    let facts = facts(&ways);
+    let mut report = Report {
+        seconds,
+        clean: facts.iter().all(|fact| fact.holds),
+        facts,
+        cpu: Some(cpu),
+        ..bench.report("csv-rows", settings)
+    };
+    (report.ways, report.ratios) = compared(&ways);
+    if let Some(receiver) = receiver {
+        let kinds: Vec<Kind> = ways.iter().map(|way| way.kind).collect();
+        read_back(&bench.target, &run, receiver, &kinds, &ids).await?;
+        let ledger = run.audit();
+        report.clean &= Audit::is_clean(&ledger);
+        report.ledger = Some(ledger);
+    }
+    report.devices_left = bench.remove_fleet(&fleet, &ids).await;
+    Ok(report)
+}
+
+/// Those who send for each device.
+pub(super) fn senders(bench: &Bench, fleet: &Fleet, sent_by: SentBy) -> Vec<Sender> {
+    let sender = |device| match sent_by {
+        SentBy::Device => {
+            Sender { target: Arc::new(fleet.target(&bench.target, device)), headers: String::new() }
+        }
+        SentBy::User => Sender {
+            target: Arc::clone(&bench.target),
+            headers: header_line(&format!("X-Device-Id: {}", fleet.serial(device))),
+        },
+    };
+    (0..fleet.len()).map(sender).collect()
+}
+
+/// The ways to send, each with no more headers than it needs.
+fn ways(bench: &Bench, settings: &CsvRows) -> Vec<Turns> {
+    let headers = bench.target.quiet_post_headers();
+    let accept = if settings.no_accept { "" } else { ACCEPT };
+    let rows = settings.rows.iter().map(|rows| (Kind::StaticRows(*rows), format!("{accept}{headers}")));
+    let json = settings.against_rest.then(|| (Kind::Reading, headers.to_owned()));
+    rows.chain(json).map(|(kind, headers)| Turns::new(kind, headers.into())).collect()
+}
+
+impl Turns {
+    fn new(kind: Kind, headers: Arc<str>) -> Self {
+        let answers = Answers::new();
+        Self { kind, headers, answers, seconds: 0.0, rows_per_second: Vec::new(), cpu: Vec::new() }
+    }
+
+    fn name(&self) -> String {
+        match self.kind {
+            Kind::StaticRows(1) => "one row".to_owned(),
+            Kind::StaticRows(rows) => format!("{rows} rows"),
+            _ => "JSON".to_owned(),
+        }
+    }
+
+    /// Adds a turn; gives its rows per second.
+    fn take(&mut self, answers: &Answers, seconds: f64, cpu: Cpu) -> f64 {
+        let rows_per_second = (answers.latency.len() * u64::from(self.kind.rows())) as f64 / seconds;
+        self.answers.add(answers);
+        self.seconds += seconds;
+        self.rows_per_second.push(rows_per_second);
+        self.cpu.push(cpu);
+        rows_per_second
+    }
+
+    fn way(&self) -> Way {
+        Way {
+            turns: self.rows_per_second.clone(),
+            cpu: Some(Cpu::sum(&self.cpu, self.seconds)),
+            ..Way::of(self.name(), &self.answers, self.seconds, self.kind.rows())
+        }
+    }
+}
+
+/// The ways, and how rows compare with JSON, and many of them in a request with fewer.
+fn compared(turns: &[Turns]) -> (Vec<Way>, Vec<Ratio>) {
+    let ways: Vec<Way> = turns.iter().map(Turns::way).collect();
+    let (mut rows, json): (Vec<_>, Vec<_>) =
+        turns.iter().zip(&ways).partition(|(turns, _)| turns.kind.is_csv());
+    rows.sort_by_key(|(turns, _)| turns.kind.rows());
+    let to_json = json.iter().flat_map(|(_, json)| rows.iter().map(|(_, way)| Ratio::of(way, json)));
+    let to_fewer = rows.windows(2).map(|pair| Ratio::of(pair[1].1, pair[0].1));
+    let ratios = to_json.chain(to_fewer).collect();
+    (ways, ratios)
+}
+
+/// Whether everything was acknowledged; an answer line is an error, for no row that is sent has an answer.
+fn facts(turns: &[Turns]) -> Vec<Fact> {
+    let failures = turns.iter().map(|turns| turns.answers.failures()).sum::<u64>();
+    let silent = turns.iter().filter(|turns| turns.answers.latency.is_empty()).count();
+    let mut facts = vec![
+        Fact::number("requests not acknowledged", failures as usize, 0),
+        Fact::number("ways nothing went", silent, 0),
+    ];
+    let lines = turns.iter().flat_map(|turns| &turns.answers.lines);
+    facts.extend(lines.map(|line| Fact::told("line answered", line.clone())));
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::verdict::CLEAN;
+
+    /// A way that so many posts went in each of two turns, which took two seconds each.
+    fn turns(kind: Kind, posts: [u64; 2], answered: &str) -> Turns {
+        let mut turns = Turns::new(kind, "".into());
+        for posts in posts {
+            let mut answers = Answers::new();
+            answers.latency.record_n(1000, posts).unwrap();
+            answers.by_status.insert(answered.to_owned(), posts);
+            answers.traffic.sent = posts * 100;
+            turns.take(&answers, 2.0, Cpu::of(Some(1.0), 0.5, 2.0));
+        }
+        turns
+    }
+
+    #[test]
+    fn rows_are_compared_with_json_and_many_with_one() {
+        let turns = [
+            turns(Kind::StaticRows(100), [40, 60], CLEAN),
+            turns(Kind::StaticRows(1), [600, 400], CLEAN),
+            turns(Kind::Reading, [500, 500], "201"),
+        ];
+        let (ways, ratios) = compared(&turns);
+        assert_eq!(ways.iter().map(|way| way.rows_per_second).collect::<Vec<_>>(), [2500.0, 250.0, 250.0]);
+        let ratios: Vec<_> =
+            ratios.iter().map(|ratio| (ratio.of.as_str(), ratio.rows_per_second, ratio.bytes)).collect();
+        assert_eq!(
+            ratios,
+            [
+                ("one row to JSON", 1.0, 1.0),
+                ("100 rows to JSON", 10.0, 0.01),
+                ("100 rows to one row", 10.0, 0.01)
+            ]
+        );
+        assert!(facts(&turns).iter().all(|fact| fact.holds));
+    }
+
+    #[test]
+    fn answers_with_lines_and_ways_that_nothing_went_are_told() {
+        let wrong = |turns: &[Turns]| -> Vec<&'static str> {
+            facts(turns).iter().filter(|fact| !fact.holds).map(|fact| fact.what).collect()
+        };
+        let mut refused = turns(Kind::StaticRows(1), [1, 0], CLEAN);
+        refused.answers.by_status.insert("200 50,*,422".to_owned(), 3);
+        refused.answers.lines.push("50,1,422".to_owned());
+        assert_eq!(facts(std::slice::from_ref(&refused))[2].found, "50,1,422");
+        assert_eq!(wrong(&[refused]), ["requests not acknowledged"]);
+        assert_eq!(wrong(&[turns(Kind::Reading, [0, 0], "201")]), ["ways nothing went"]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Static rows about the child devices of a gateway (H-13, 23.1).
+
+use platform_actors::model::id::ManagedObjectId;
+use platform_actors::naming::naming;
+use platform_actors::store::external_ids::list_names_of_type;
+use serde_json::Value;
+
+use super::Row;
+use super::acting_device::{Named, OBJECTS, serial_type};
+use super::json_object::JsonObject;
+use crate::csv::engine::Engine;
+use crate::csv::line::Lines;
+use crate::csv::refusal::Refusal;
+use crate::csv::rest_caller::Call;
+
+/// 101: creates a child device under its serial, if there is none, and links it. Whatever the processing mode, for other rows
+/// rest on it.
+pub(super) async fn add(row: &Row<'_>) -> Result<(), Refusal> {
+    let (engine, arguments) = (row.engine, row.arguments);
+    arguments.at_most(3)?;
+    let serial = arguments.mandatory(0)?;
+    let parent = engine.own_device().await?;
+    let child = match engine.device_of(serial).await? {
+        Some(child) => child,
+        None => {
+            let name = arguments.text(1).map_or_else(|| format!("Device {serial}"), ToOwned::to_owned);
+            let type_ = arguments.text(2).map_or_else(|| naming().fragment("ChildDevice"), ToOwned::to_owned);
+            let child = JsonObject::default()
+                .text("name", Some(&name))
+                .text("type", Some(&type_))
+                .object(&naming().fragment("IsDevice"), JsonObject::default());
+            match engine.create_named(Call::post(children_of(parent), child.into_json()), serial).await? {
+                // It was created as a child of this device.
+                Named::Created(_) => return Ok(()),
+                Named::Found(child) => child,
+            }
+        }
+    };
+    link(engine, parent, child).await
+}
+
+/// One that is linked already stays so (I-04).
+async fn link(engine: &Engine<'_>, parent: ManagedObjectId, child: ManagedObjectId) -> Result<(), Refusal> {
+    let object = JsonObject::default().text("id", Some(&child.to_string()));
+    let reference = JsonObject::default().object("managedObject", object);
+    engine.rest.persistent().call(Call::post(children_of(parent), reference.into_json())).await?;
+    Ok(())
+}
+
+fn children_of(parent: ManagedObjectId) -> String {
+    format!("{OBJECTS}/{parent}/childDevices")
+}
+
+/// 105: answers `106` with the serials of all child devices, in the order they were added; of a child without one its id. The
+/// line is there too when there are no children.
+pub(super) async fn list(row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
+    row.arguments.none()?;
+    let engine = row.engine;
+    let device = engine.own_device().await?;
+    let answer = engine.rest.call(Call::get(format!("{OBJECTS}/{device}"))).await?;
+    let object = answer.json().await?.unwrap_or_default();
+    let references = object["childDevices"]["references"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let id = |reference: &Value| ManagedObjectId::parse(reference["managedObject"]["id"].as_str()?).ok();
+    let children: Vec<ManagedObjectId> = references.iter().filter_map(id).collect();
+    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    let mut serials = list_names_of_type(database, tenant, &children, &serial_type()).await?;
+    let known_as = children.iter().map(|id| serials.remove(id).unwrap_or_else(|| id.to_string()));
+    lines.push(std::iter::once("106".to_owned()).chain(known_as));
+    Ok(())
+}
