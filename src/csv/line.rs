@@ -167,6 +167,11 @@ impl Lines {
         self.count
     }
 
+    /// How long the answer is so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0

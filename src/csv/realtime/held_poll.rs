@@ -12,10 +12,11 @@ use actix_web::web;
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use platform_actors::model::id::TenantId;
-use platform_actors::session::Answer;
+use platform_actors::session::{Answer, Delivery};
 use tokio::time::Instant;
 
-use super::{replies, results};
+use super::replies;
+use super::results::{self, Evaluated};
 use crate::csv::line::Lines;
 use crate::http::error::Result;
 use crate::realtime::Held;
@@ -50,7 +51,7 @@ enum State {
 pub(super) struct Evaluation {
     held: Option<Held>,
     answer: Answer,
-    text: LocalBoxFuture<'static, Result<String>>,
+    evaluated: LocalBoxFuture<'static, Result<Evaluated>>,
 }
 
 impl HeldPoll {
@@ -68,24 +69,28 @@ impl HeldPoll {
     }
 
     /// The next state after an evaluation, or the end of the body.
-    fn evaluated(&mut self, evaluation: Box<Evaluation>, text: Result<String>) -> Result<State, String> {
-        match text {
+    fn evaluated(
+        &mut self,
+        evaluation: Box<Evaluation>,
+        evaluated: Result<Evaluated>,
+    ) -> Result<State, String> {
+        match evaluated {
             // The next connect finds them again.
             Err(error) => {
                 tracing::warn!(%error, "templates cannot be looked up, notifications wait");
                 Err(String::new())
             }
-            Ok(text) if text.is_empty() => self.go_on(*evaluation),
+            Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
             Ok(_) if self.pause.peer_is_gone() => Err(String::new()),
-            Ok(text) => {
-                evaluation.taken();
+            Ok(Evaluated { text, count }) => {
+                evaluation.taken(count);
                 Err(text)
             }
         }
     }
 
     /// What no template matches is dropped and does not end the connect (S-53).
-    fn go_on(&mut self, mut evaluation: Evaluation) -> Result<State, String> {
+    fn go_on(&mut self, mut evaluation: Evaluation, count: usize) -> Result<State, String> {
         let (begun, answer) = (self.begun, &evaluation.answer);
         let hold = answer.advice.and_then(|advice| advice.timeout).unwrap_or_default();
         let rest = self.until.get_or_insert(begun + hold).saturating_duration_since(Instant::now());
@@ -95,7 +100,7 @@ impl HeldPoll {
                 held.go_on(connect, rest);
                 Ok(State::Waiting(held))
             }
-            _ => Err(self.end(&evaluation.taken())),
+            _ => Err(self.end(&evaluation.taken(count))),
         }
     }
 
@@ -146,22 +151,27 @@ impl Evaluation {
     pub(super) fn new(held: Held, answer: Answer, edge: web::Data<Edge>, tenant: TenantId) -> Self {
         let notifications = answer.delivery.notifications.iter().map(|n| n.json().clone()).collect();
         let templates = answer.templates.as_ref().map(Arc::clone).unwrap_or_default();
-        let text = Box::pin(results::evaluate(edge, tenant, templates, notifications));
-        Self { held: Some(held), answer, text }
+        let evaluated = Box::pin(results::evaluate(edge, tenant, templates, notifications));
+        Self { held: Some(held), answer, evaluated }
     }
 
-    /// The notifications reached the client, or were none for it.
-    pub(super) fn taken(mut self) -> Answer {
-        self.held = None;
-        std::mem::take(&mut self.answer)
+    /// So many of the notifications reached the client, or were none for it. The others go back.
+    pub(super) fn taken(mut self, count: usize) -> Answer {
+        let mut answer = std::mem::take(&mut self.answer);
+        let notifications = answer.delivery.notifications.split_off(count);
+        if let Some(held) = self.held.take().filter(|_| !notifications.is_empty()) {
+            let delivery = Delivery { notifications, batch: None };
+            held.give_back(Answer { delivery, ..Answer::default() });
+        }
+        answer
     }
 }
 
 impl Future for Evaluation {
-    type Output = Result<String>;
+    type Output = Result<Evaluated>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<String>> {
-        Poll::Ready(ready!(self.text.as_mut().poll(cx)))
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Evaluated>> {
+        Poll::Ready(ready!(self.evaluated.as_mut().poll(cx)))
     }
 }
 

@@ -27,6 +27,7 @@ use crate::realtime::long_polling::hold;
 use crate::realtime::{Exchange, Held, Outcome, Transport};
 use crate::server::Edge;
 use held_poll::{Asked, Evaluation, HeldPoll};
+use results::Evaluated;
 use rows::{Message, Row};
 
 /// Whether a Bayeux request is one of rows (S-50).
@@ -182,11 +183,11 @@ impl Client<'_> {
             return replies::write_connected(&answer, line, self.edge, lines);
         }
         let mut evaluation = Evaluation::new(held, answer, self.edge.clone(), self.tenant.clone());
-        let Ok(text) = (&mut evaluation).await else { return };
-        let answer = evaluation.taken();
-        match text.is_empty() {
-            true => replies::write_connected(&answer, line, self.edge, lines),
-            false => lines.push_text(text.trim_end_matches('\n')),
+        let Ok(Evaluated { text, count }) = (&mut evaluation).await else { return };
+        let answer = evaluation.taken(count);
+        match text.strip_suffix('\n') {
+            Some(text) => lines.push_text(text),
+            None => replies::write_connected(&answer, line, self.edge, lines),
         }
     }
 }

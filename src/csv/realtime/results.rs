@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use actix_web::http::StatusCode;
 use actix_web::web;
 use bytes::Bytes;
 use platform_actors::model::id::{ManagedObjectId, TenantId};
@@ -15,13 +17,16 @@ use serde_json::{Value, json};
 
 use crate::csv::groups::GroupedLines;
 use crate::csv::line::Lines;
+use crate::csv::refusal::Refusal;
 use crate::csv::static_templates;
 use crate::csv::template_sets::Known;
 use crate::http::error::Result;
 use crate::server::Edge;
 
-/// Notifications after which other requests of this thread get their turn.
-const TURN: usize = 64;
+/// After this time other requests of this thread get their turn.
+const TURN: Duration = Duration::from_millis(5);
+/// Bytes of an answer after which further notifications wait for the next connect.
+const ANSWER_BYTES: usize = 16 << 20;
 /// Line of the request that results name: a notification answers no other (S-53).
 const LINE: usize = 1;
 
@@ -29,6 +34,15 @@ const LINE: usize = 1;
 enum Set {
     Static,
     Registered(Arc<Known>),
+}
+
+/// What became of notifications.
+#[derive(Debug, Default)]
+pub(super) struct Evaluated {
+    /// The answer; empty when no set had a line for any of them.
+    pub(super) text: String,
+    /// How many of them it is about. The others wait.
+    pub(super) count: usize,
 }
 
 /// What a delivery is evaluated with.
@@ -40,7 +54,7 @@ struct Evaluator<'e> {
     serials: HashMap<ManagedObjectId, String>,
 }
 
-/// The lines that the sets of a session make of notifications; no text when none of them matches.
+/// The lines that the sets of a session make of notifications.
 ///
 /// # Errors
 /// `Unavailable` or `Database` when sets or serials cannot be looked up.
@@ -49,23 +63,29 @@ pub(super) async fn evaluate(
     tenant: TenantId,
     templates: Arc<SessionTemplates>,
     notifications: Vec<Bytes>,
-) -> Result<String> {
+) -> Result<Evaluated> {
     let sets = sets_of(&edge, &tenant, &templates).await?;
     if sets.is_empty() {
-        return Ok(String::new());
+        return Ok(Evaluated { text: String::new(), count: notifications.len() });
     }
     let grouped = !templates.extra.is_empty();
     let mut evaluator = Evaluator { edge: &edge, tenant: &tenant, sets, serials: HashMap::new() };
-    let mut answer = GroupedLines::default();
-    for (at, notification) in notifications.iter().enumerate() {
-        if at % TURN == TURN - 1 {
+    let (mut answer, mut bytes, mut count) = (GroupedLines::default(), 0, 0);
+    let mut turn = Instant::now();
+    for notification in notifications {
+        if turn.elapsed() > TURN {
             tokio::task::yield_now().await;
+            turn = Instant::now();
         }
-        if let Some(object) = object_of(notification) {
-            evaluator.evaluate(&object, grouped, &mut answer).await?;
+        if let Some(object) = object_of(&notification) {
+            bytes += evaluator.evaluate(&object, grouped, &mut answer).await?;
+        }
+        count += 1;
+        if bytes > ANSWER_BYTES {
+            break;
         }
     }
-    Ok(answer.finish())
+    Ok(Evaluated { text: answer.finish(), count })
 }
 
 /// The sets that can give lines, those of the header first. One that was deleted meanwhile gives none.
@@ -90,19 +110,25 @@ async fn sets_of<'e>(
 }
 
 impl Evaluator<'_> {
-    async fn evaluate(&mut self, object: &Value, grouped: bool, answer: &mut GroupedLines) -> Result<()> {
+    /// Adds what each set makes of an object; gives the bytes of that.
+    async fn evaluate(&mut self, object: &Value, grouped: bool, answer: &mut GroupedLines) -> Result<usize> {
+        let mut bytes = 0;
         for at in 0..self.sets.len() {
             let mut lines = Lines::default();
             match &self.sets[at].1 {
+                _ if bytes > ANSWER_BYTES => {
+                    Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE).write(LINE, &mut lines);
+                }
                 Set::Registered(known) => known.set.evaluate(object, LINE, &mut lines),
                 Set::Static => self.write_static(object, &mut lines).await?,
             }
             if !lines.is_empty() {
                 answer.begin(grouped.then_some(self.sets[at].0));
                 answer.lines().append(&lines);
+                bytes += lines.bytes();
             }
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Static responses are about operations that wait for their device (23.2).

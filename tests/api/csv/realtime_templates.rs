@@ -208,3 +208,44 @@ async fn static_responses_are_for_operations_that_wait_on_any_channel() {
     admin.raise_alarm(&child, "hot").await;
     assert_eq!(held.answer().await, "87,1,types\n200,1,hot\n", "one under way is not told again");
 }
+
+#[tokio::test]
+async fn notifications_wait_while_nothing_can_be_looked_up() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (_, child) = gateway_with_child(&admin, "s-1").await;
+    let client = RowClient::start(&admin, REALTIME, None).await;
+    client.subscribe(&format!("/operations/{child}")).await;
+    crate::operations::queue(&admin, &child).await;
+
+    server.database().execute("ALTER TABLE external_ids RENAME TO away", &[]).await;
+    assert_eq!(client.connect().await, "");
+    assert_eq!(client.send("83,<c>\n82,<c>,/alarms/*").await, "");
+    server.database().execute("ALTER TABLE away RENAME TO external_ids", &[]).await;
+
+    assert_eq!(client.connect().await, "510,s-1\n");
+}
+
+#[tokio::test]
+async fn more_lines_than_one_answer_holds_come_with_the_next_ones() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let templates: String = (200..210).map(|id| format!("11,{id},,,$.type,$.blob\n")).collect();
+    register(&admin, "large", &templates).await;
+    let client = RowClient::listen(&admin, "large", "/alarms/*").await;
+    for n in 0..5 {
+        raise(&admin, &device, &format!("type {n}"), json!({"blob": "x".repeat(600_000)})).await;
+    }
+
+    let (mut told, mut longest) = (Vec::new(), 0);
+    while told.len() < 50 {
+        let answer = client.connect().await;
+        longest = longest.max(answer.len());
+        told.extend(answer.lines().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",")));
+    }
+
+    let expected = (0..5).flat_map(|n| (200..210).map(move |id| format!("{id},1,type {n}")));
+    assert_eq!(told, expected.collect::<Vec<_>>());
+    assert!(longest < 24 << 20, "{longest}");
+}
