@@ -48,7 +48,14 @@ impl Answers {
         }
         self.latency.add(&other.latency).expect("all latency histograms have the same bounds");
         self.traffic.add(other.traffic);
-        self.lines.extend(other.lines.iter().take(EXAMPLES - self.lines.len()).cloned());
+        other.lines.iter().cloned().for_each(|line| self.show(line));
+    }
+
+    /// Keeps the first answers that differ.
+    fn show(&mut self, line: String) {
+        if self.lines.len() < EXAMPLES && !self.lines.contains(&line) {
+            self.lines.push(line);
+        }
     }
 
     /// Posts that were not answered 201, nor by nothing when they were rows.
@@ -141,8 +148,8 @@ impl Poster {
             None => self.run.settle(mark, kind.rows(), verdict.outcome),
         }
         *self.answers.by_status.entry(verdict.counted_as).or_default() += 1;
-        if self.answers.lines.len() < EXAMPLES {
-            self.answers.lines.extend(verdict.line);
+        if let Some(line) = verdict.line {
+            self.answers.show(line);
         }
         if verdict.outcome == Outcome::Acknowledged && due >= self.measured_from {
             self.answers.latency.saturating_record(self.run.now().saturating_sub(due));

@@ -29,30 +29,32 @@ async fn server(bodies: &'static [&'static str]) -> (Arc<Target>, tokio::task::J
 
 #[tokio::test]
 async fn rows_without_a_line_are_acknowledged_and_those_with_one_are_not() {
-    let (target, server) = server(&["", "50,2,422\n"]).await;
+    let (target, server) = server(&["", "50,2,422\n", "50,2,422\n"]).await;
     let run = Arc::new(Run::new(1));
     let receiver = run.add_receiver(Watch::All);
     let headers: Arc<str> = "Accept: */*\r\n".into();
     let mut poster = Poster::new(&target, &run, 0).with(Kind::StaticRows(2), &headers);
-    let outcomes = [poster.post(0, "208", 0).await, poster.post(0, "208", 0).await];
-    assert_eq!(outcomes, [Outcome::Acknowledged, Outcome::Refused]);
+    for outcome in [Outcome::Acknowledged, Outcome::Refused, Outcome::Refused] {
+        assert_eq!(poster.post(0, "208", 0).await, outcome);
+    }
 
     let requests = server.await.unwrap();
     assert!(requests[0].ends_with("\r\n\r\n200,lt_Temperature,T,0,C\n200,lt_Temperature,T,1,C\n"));
     assert!(!requests[0].contains("Content-Type"), "{}", requests[0]);
     let answers = poster.answers;
-    assert_eq!((answers.by_status[CLEAN], answers.by_status["200 50,*,422"]), (1, 1));
-    assert_eq!((answers.failures(), answers.lines), (1, vec!["50,2,422".to_owned()]));
+    assert_eq!((answers.by_status[CLEAN], answers.by_status["200 50,*,422"]), (1, 2));
+    // One of each kind is shown.
+    assert_eq!((answers.failures(), answers.lines), (2, vec!["50,2,422".to_owned()]));
     // Only what was acknowledged is measured.
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".len() as u64;
     assert_eq!(answers.traffic, Traffic { sent: requests[0].len() as u64, received: head });
     assert_eq!(answers.latency.len(), 1);
 
-    // Row 3 was refused; it must not be there, the others must.
-    run.found(receiver, 0, [0, 1, 2].map(|n| run.mark_of(0, n)).into());
+    // Rows 3 and 5 were refused; they must not be there, the others must.
+    run.found(receiver, 0, [0, 1, 2, 4].map(|n| run.mark_of(0, n)).into());
     let audit = run.audit();
     assert!(audit.is_clean(), "{audit:?}");
-    assert_eq!((audit.acknowledged, audit.delivered), (3, 3));
+    assert_eq!((audit.acknowledged, audit.delivered), (4, 4));
 }
 
 #[tokio::test]

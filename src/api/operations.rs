@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use platform_actors::device::{QueueOperation, UpdateOperation};
 use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::id::{BulkOperationId, ManagedObjectId, OperationId};
@@ -18,6 +18,11 @@ use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
+
+/// The status an operation must be in to be changed. An extension of requests that are made in the process: what comes over a
+/// socket cannot carry one (H-07).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OnlyFrom(pub(crate) OperationStatus);
 
 /// `POST /devicecontrol/operations`: queues an operation for a device; always PENDING (O-04).
 ///
@@ -82,11 +87,12 @@ pub async fn get(
 /// `PUT /devicecontrol/operations/<id>`: changes status, reason of failure and fragments; ignores the rest (O-05).
 ///
 /// # Errors
-/// 403 without role, ownership or permission, 404 for an unknown id, 409 when others change it all the time, 422 for a wrong
-/// body.
+/// 403 without role, ownership or permission, 404 for an unknown id, 409 when others change it all the time or it is not in
+/// the status of [`OnlyFrom`], 422 for a wrong body.
 pub async fn update(
     caller: Caller,
     wire: Wire,
+    request: HttpRequest,
     path: web::Path<String>,
     body: Unread,
     edge: web::Data<Edge>,
@@ -96,12 +102,13 @@ pub async fn update(
     wire.check_content_type(&["operation"])?;
     let patch = Arc::new(OperationPatch::parse(body.json(edge.limits().body_bytes).await?)?);
     let id = OperationId::parse(&path)?;
+    let only_from = request.extensions().get::<OnlyFrom>().map(|OnlyFrom(status)| *status);
     let links = origin.links.clone();
 
     let database = edge.platform.database();
     let operation = Arc::new(store::operations::get_operation(database, &caller.tenant, id).await?);
     let device = operation.device;
-    let message = UpdateOperation { operation, patch, origin: Arc::new(origin) };
+    let message = UpdateOperation { operation, patch, only_from, origin: Arc::new(origin) };
     let operation = edge
         .platform
         .tenant(&caller.tenant)

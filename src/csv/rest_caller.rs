@@ -12,13 +12,16 @@ use actix_web::body::{BoxBody, to_bytes_limited};
 use actix_web::dev::{AppConfig, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode, Uri};
-use actix_web::{App, HttpRequest, web};
+use actix_web::{App, HttpMessage, HttpRequest, web};
 use bytes::Bytes;
+use platform_actors::model::operation::OperationStatus;
 use platform_actors::naming::naming;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use super::refusal::Refusal;
+use crate::api::operations::OnlyFrom;
 use crate::http::middleware;
 use crate::routes;
 use crate::server::Edge;
@@ -147,6 +150,24 @@ impl RestCaller {
     /// # Errors
     /// [`Refusal::Rest`] with the status of an answer of 400 and above; with 400 for what is no URI.
     pub(crate) async fn call(&self, call: Call) -> Result<Answer, Refusal> {
+        self.make(self.request(call)?).await
+    }
+
+    /// Makes a call that changes an operation if it is in this status, and nothing else (H-07).
+    ///
+    /// # Errors
+    /// As [`RestCaller::call`]; with 409 when the operation is in another status.
+    pub(crate) async fn call_only_from(
+        &self,
+        call: Call,
+        status: OperationStatus,
+    ) -> Result<Answer, Refusal> {
+        let request = self.request(call)?;
+        request.extensions_mut().insert(OnlyFrom(status));
+        self.make(request).await
+    }
+
+    fn request(&self, call: Call) -> Result<Request, Refusal> {
         let uri: Uri = call.uri.parse().map_err(|_| Refusal::Rest(StatusCode::BAD_REQUEST))?;
         let mut request = Request::with_payload(call.body.into());
         let head = request.head_mut();
@@ -159,6 +180,10 @@ impl RestCaller {
                 head.headers.insert(name, value);
             }
         }
+        Ok(request)
+    }
+
+    async fn make(&self, request: Request) -> Result<Answer, Refusal> {
         let response = match self.routes.get().await.call(request).await {
             Ok(response) => response,
             Err(error) => return Err(Refusal::Rest(error.as_response_error().status_code())),
@@ -191,6 +216,14 @@ impl Answer {
     /// # Errors
     /// [`Refusal::Rest`] with 413 for a body that is too long.
     pub(crate) async fn json(self) -> Result<Option<Value>, Refusal> {
+        self.parsed().await
+    }
+
+    /// The body as JSON of a shape; `None` for none, and for what is of another.
+    ///
+    /// # Errors
+    /// [`Refusal::Rest`] with 413 for a body that is too long.
+    pub(crate) async fn parsed<T: DeserializeOwned>(self) -> Result<Option<T>, Refusal> {
         let too_long = |_| Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE);
         let body = to_bytes_limited(self.response.into_body(), ANSWER_BYTES).await.map_err(too_long)?;
         let body = body.map_err(|_| Refusal::Rest(StatusCode::INTERNAL_SERVER_ERROR))?;

@@ -16,7 +16,9 @@ use crate::model::access::Authority;
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::id::{ManagedObjectId, OperationId};
 use crate::model::links::Links;
-use crate::model::operation::{NewOperation, Operation, OperationFilter, OperationPatch, unknown_device};
+use crate::model::operation::{
+    NewOperation, Operation, OperationFilter, OperationPatch, OperationStatus, unknown_device,
+};
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store;
@@ -48,7 +50,8 @@ pub struct QueueOperation {
 /// nothing writes nothing and publishes nothing. Publishes UPDATE, which in mode TRANSIENT is all that happens (M-02).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time, `Unavailable` or `Database`.
+/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time and when it is not in the status it must be in,
+/// `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Operation>>")]
 pub struct UpdateOperation {
@@ -56,6 +59,8 @@ pub struct UpdateOperation {
     pub operation: Arc<Operation>,
     /// Body of the request.
     pub patch: Arc<OperationPatch>,
+    /// The status it must be in, so that of several who take the same operation one gets it (H-07). Any without.
+    pub only_from: Option<OperationStatus>,
     /// Who asks.
     pub origin: Arc<Origin>,
 }
@@ -160,10 +165,14 @@ impl Device {
     }
 
     async fn update_operation(&mut self, message: UpdateOperation) -> Result<Arc<Operation>> {
-        let UpdateOperation { operation: mut current, patch, origin } = message;
+        let UpdateOperation { operation: mut current, patch, only_from, origin } = message;
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Operation, "null"))?;
         self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;
         for _ in 0..DECISIONS {
+            // What was read may be old; then the revision stops the write, and what stands is looked at.
+            if only_from.is_some_and(|status| status != current.status) {
+                return Err(moved_on(id, current.status));
+            }
             let mut operation = Operation::clone(&current);
             let changes = patch.apply(&mut operation);
             if changes.is_empty() {
@@ -210,6 +219,12 @@ fn audit_record(id: OperationId, changes: Vec<AttributeChange>, origin: &Origin)
 
 fn contended(id: OperationId) -> Error {
     let message = format!("operation '{id}' is being changed by somebody else, try again");
+    Error::Conflict { noun: Noun::Operation, message }
+}
+
+/// Somebody else was first (H-07).
+fn moved_on(id: OperationId, status: OperationStatus) -> Error {
+    let message = format!("operation '{id}' is {} already", status.as_str());
     Error::Conflict { noun: Noun::Operation, message }
 }
 

@@ -33,9 +33,35 @@ pub(crate) struct CsvRows {
     /// Send no header Accept: for a server that answers with lines all the same
     #[arg(long)]
     pub(crate) no_accept: bool,
+    /// Send Content-Type with the JSON, as most clients do; the server does without
+    #[arg(long)]
+    pub(crate) content_type: bool,
     /// Read everything back at the end and compare it with the ledger
     #[arg(long)]
     pub(crate) verify: bool,
+    /// What must hold besides
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) limits: RowLimits,
+}
+
+/// What must hold of `csv-rows` [default: nothing].
+#[derive(Debug, Default, Clone, Copy, Args, Serialize)]
+pub(crate) struct RowLimits {
+    /// Rows per second, the fewest rows per request against JSON, that there must be at least, such as 0.8
+    #[arg(long, value_name = "RATIO", requires = "against_rest", value_parser = ratio)]
+    pub(crate) least_to_json: Option<f64>,
+    /// Rows per second, many rows per request against the next fewer, that there must be at least, such as 5
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    pub(crate) least_to_fewer: Option<f64>,
+    /// Bytes on the wire, the fewest rows per request against JSON, that there may be at most, such as 0.5
+    #[arg(long, value_name = "RATIO", requires = "against_rest", value_parser = ratio)]
+    pub(crate) most_bytes: Option<f64>,
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let ratio = text.parse().ok().filter(|ratio: &f64| (0.001..=1000.0).contains(ratio));
+    ratio.ok_or_else(|| "a ratio from 0.001 to 1000".to_owned())
 }
 
 /// Who sends rows.
@@ -99,6 +125,27 @@ impl CarriedOut {
             Self::Oldest => false,
             Self::Id => true,
             Self::Alternate => device % 2 == 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_take_turns_in_naming_ids() {
+        let named = |carried_out: CarriedOut| [0, 1, 2].map(|device| carried_out.is_by_id(device));
+        assert_eq!(named(CarriedOut::Oldest), [false; 3]);
+        assert_eq!(named(CarriedOut::Id), [true; 3]);
+        assert_eq!(named(CarriedOut::Alternate), [false, true, false]);
+    }
+
+    #[test]
+    fn ratio_is_a_positive_number() {
+        assert_eq!(ratio("0.8"), Ok(0.8));
+        for text in ["", "0", "-1", "1001", "x", "inf", "NaN"] {
+            assert!(ratio(text).is_err(), "{text}");
         }
     }
 }

@@ -155,7 +155,7 @@ impl Posted {
         let failures = self.all().iter().map(|(_, answers)| answers.failures()).sum::<u64>();
         let silent = self.all().iter().filter(|(_, answers)| answers.latency.is_empty()).count();
         let mut facts = vec![
-            Fact::number("requests not acknowledged", failures as usize, 0),
+            Fact::number("posts not acknowledged", failures as usize, 0),
             Fact::number("kinds never acknowledged", silent, 0),
         ];
         let lines = self.all().into_iter().flat_map(|(_, answers)| &answers.lines);
@@ -200,7 +200,7 @@ mod tests {
             operations,
         };
         assert!(wrong(&clean(answers("201")).facts()).is_empty());
-        assert_eq!(wrong(&clean(answers("200 40")).facts()), ["requests not acknowledged"]);
+        assert_eq!(wrong(&clean(answers("200 40")).facts()), ["posts not acknowledged"]);
         assert_eq!(wrong(&clean(Answers::new()).facts()), ["kinds never acknowledged"]);
     }
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::Bench;
 use super::closed_loop::{self, Load};
 use crate::body::Kind;
-use crate::cli::{CsvRows, SentBy};
-use crate::csv::ACCEPT;
+use crate::cli::{CsvRows, RowLimits, SentBy};
+use crate::csv::{ACCEPT, PATH};
+use crate::devices;
 use crate::error::Error;
 use crate::fleet_registration::{Fleet, Rows};
 use crate::ledger::{Audit, Watch};
@@ -16,6 +17,11 @@ use crate::read_back::read_back;
 use crate::report::{Cpu, Fact, Ratio, Report, Way};
 use crate::run::Run;
 use crate::target::header_line;
+
+/// A row that changes nothing (23.1, row 105).
+const CHILDREN: &str = "105\n";
+/// As most clients send it with JSON.
+const CONTENT_TYPE: &str = "Content-Type: application/json\r\n";
 
 /// What was answered to one way of sending, turn by turn.
 #[derive(Debug)]
@@ -36,6 +42,7 @@ pub(super) async fn run(bench: &Bench, settings: &CsvRows) -> Result<Report, Err
     let run = Arc::new(Run::new(devices));
     let receiver = settings.verify.then(|| run.add_receiver(Watch::All));
     let senders = Arc::new(senders(bench, &fleet, settings.sent_by));
+    sign_in(bench, &senders).await?;
     let mut ways = ways(bench, settings);
     let window = bench.open_window();
     for turn in 0..settings.turns {
@@ -55,15 +62,18 @@ pub(super) async fn run(bench: &Bench, settings: &CsvRows) -> Result<Report, Err
     if settings.turns % 2 == 1 {
         ways.reverse();
     }
-    let facts = facts(&ways);
+    let mut facts = facts(&ways);
+    let (ways_sent, ratios) = compared(&ways);
+    facts.extend(ratios.facts(settings.limits));
     let mut report = Report {
         seconds,
         clean: facts.iter().all(|fact| fact.holds),
         facts,
+        ways: ways_sent,
+        ratios: [ratios.to_json, ratios.to_fewer].concat(),
         cpu: Some(cpu),
         ..bench.report("csv-rows", settings)
     };
-    (report.ways, report.ratios) = compared(&ways);
     if let Some(receiver) = receiver {
         let kinds: Vec<Kind> = ways.iter().map(|way| way.kind).collect();
         read_back(&bench.target, &run, receiver, &kinds, &ids).await?;
@@ -89,12 +99,22 @@ pub(super) fn senders(bench: &Bench, fleet: &Fleet, sent_by: SentBy) -> Vec<Send
     (0..fleet.len()).map(sender).collect()
 }
 
+/// Lets every sender be known to the server, for it takes long over a password that it sees for the first time.
+async fn sign_in(bench: &Bench, senders: &[Sender]) -> Result<(), Error> {
+    let requests = senders.iter().map(|sender| sender.target.post_bare(&sender.headers, PATH, CHILDREN));
+    match devices::send_all(&bench.target, "signing in", requests.collect(), 200).await {
+        0 => Ok(()),
+        left => Err(Error::Refused(format!("{left} devices could not sign in"))),
+    }
+}
+
 /// The ways to send, each with no more headers than it needs.
 fn ways(bench: &Bench, settings: &CsvRows) -> Vec<Turns> {
     let headers = bench.target.quiet_post_headers();
     let accept = if settings.no_accept { "" } else { ACCEPT };
     let rows = settings.rows.iter().map(|rows| (Kind::StaticRows(*rows), format!("{accept}{headers}")));
-    let json = settings.against_rest.then(|| (Kind::Reading, headers.to_owned()));
+    let content_type = if settings.content_type { CONTENT_TYPE } else { "" };
+    let json = settings.against_rest.then(|| (Kind::Reading, format!("{content_type}{headers}")));
     rows.chain(json).map(|(kind, headers)| Turns::new(kind, headers.into())).collect()
 }
 
@@ -131,15 +151,47 @@ impl Turns {
     }
 }
 
+/// How ways compare, from the fewest rows per request on.
+#[derive(Debug)]
+struct Ratios {
+    /// Rows with JSON.
+    to_json: Vec<Ratio>,
+    /// Many rows with the next fewer.
+    to_fewer: Vec<Ratio>,
+}
+
+impl Ratios {
+    /// Whether what was asked for holds.
+    fn facts(&self, limits: RowLimits) -> Vec<Fact> {
+        let to_json = self.to_json.first();
+        let rate = |ratio: &Ratio| ratio.rows_per_second;
+        let slowest = self.to_fewer.iter().map(rate).reduce(f64::min);
+        let fact = |what, found: Option<f64>, limit: Option<f64>, is_least: bool| {
+            let (found, limit) = (found.unwrap_or(f64::NAN), limit?);
+            let word = if is_least { "least" } else { "most" };
+            let holds = if is_least { found >= limit } else { found <= limit };
+            Some(Fact { what, found: format!("{found:.3}"), expected: format!("at {word} {limit}"), holds })
+        };
+        [
+            fact("rows/s to JSON", to_json.map(rate), limits.least_to_json, true),
+            fact("rows/s to fewer rows", slowest, limits.least_to_fewer, true),
+            fact("bytes to JSON", to_json.map(|ratio| ratio.bytes), limits.most_bytes, false),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
 /// The ways, and how rows compare with JSON, and many of them in a request with fewer.
-fn compared(turns: &[Turns]) -> (Vec<Way>, Vec<Ratio>) {
+fn compared(turns: &[Turns]) -> (Vec<Way>, Ratios) {
     let ways: Vec<Way> = turns.iter().map(Turns::way).collect();
     let (mut rows, json): (Vec<_>, Vec<_>) =
         turns.iter().zip(&ways).partition(|(turns, _)| turns.kind.is_csv());
     rows.sort_by_key(|(turns, _)| turns.kind.rows());
     let to_json = json.iter().flat_map(|(_, json)| rows.iter().map(|(_, way)| Ratio::of(way, json)));
     let to_fewer = rows.windows(2).map(|pair| Ratio::of(pair[1].1, pair[0].1));
-    let ratios = to_json.chain(to_fewer).collect();
+    let ratios = Ratios { to_json: to_json.collect(), to_fewer: to_fewer.collect() };
     (ways, ratios)
 }
 
@@ -148,7 +200,7 @@ fn facts(turns: &[Turns]) -> Vec<Fact> {
     let failures = turns.iter().map(|turns| turns.answers.failures()).sum::<u64>();
     let silent = turns.iter().filter(|turns| turns.answers.latency.is_empty()).count();
     let mut facts = vec![
-        Fact::number("requests not acknowledged", failures as usize, 0),
+        Fact::number("posts not acknowledged", failures as usize, 0),
         Fact::number("ways nothing went", silent, 0),
     ];
     let lines = turns.iter().flat_map(|turns| &turns.answers.lines);
@@ -183,16 +235,15 @@ mod tests {
         ];
         let (ways, ratios) = compared(&turns);
         assert_eq!(ways.iter().map(|way| way.rows_per_second).collect::<Vec<_>>(), [2500.0, 250.0, 250.0]);
-        let ratios: Vec<_> =
-            ratios.iter().map(|ratio| (ratio.of.as_str(), ratio.rows_per_second, ratio.bytes)).collect();
+        let figures = |ratios: &[Ratio]| -> Vec<(String, f64, f64)> {
+            let figures = ratios.iter().map(|ratio| (ratio.of.clone(), ratio.rows_per_second, ratio.bytes));
+            figures.collect()
+        };
         assert_eq!(
-            ratios,
-            [
-                ("one row to JSON", 1.0, 1.0),
-                ("100 rows to JSON", 10.0, 0.01),
-                ("100 rows to one row", 10.0, 0.01)
-            ]
+            figures(&ratios.to_json),
+            [("one row to JSON".to_owned(), 1.0, 1.0), ("100 rows to JSON".to_owned(), 10.0, 0.01)]
         );
+        assert_eq!(figures(&ratios.to_fewer), [("100 rows to one row".to_owned(), 10.0, 0.01)]);
         assert!(facts(&turns).iter().all(|fact| fact.holds));
     }
 
@@ -205,7 +256,31 @@ mod tests {
         refused.answers.by_status.insert("200 50,*,422".to_owned(), 3);
         refused.answers.lines.push("50,1,422".to_owned());
         assert_eq!(facts(std::slice::from_ref(&refused))[2].found, "50,1,422");
-        assert_eq!(wrong(&[refused]), ["requests not acknowledged"]);
+        assert_eq!(wrong(&[refused]), ["posts not acknowledged"]);
         assert_eq!(wrong(&[turns(Kind::Reading, [0, 0], "201")]), ["ways nothing went"]);
+    }
+
+    #[test]
+    fn limits_are_kept_or_told() {
+        let ways = [
+            turns(Kind::StaticRows(100), [30, 30], CLEAN),
+            turns(Kind::StaticRows(1), [500, 500], CLEAN),
+            turns(Kind::Reading, [500, 500], "201"),
+        ];
+        let (_, ratios) = compared(&ways);
+        let wrong = |least_to_json, least_to_fewer, most_bytes| -> Vec<&'static str> {
+            let limits = RowLimits { least_to_json, least_to_fewer, most_bytes };
+            ratios.facts(limits).iter().filter(|fact| !fact.holds).map(|fact| fact.what).collect()
+        };
+        assert!(wrong(None, None, None).is_empty());
+        assert!(wrong(Some(1.0), Some(6.0), Some(1.0)).is_empty());
+        assert_eq!(
+            wrong(Some(1.1), Some(6.1), Some(0.9)),
+            ["rows/s to JSON", "rows/s to fewer rows", "bytes to JSON"]
+        );
+        // What was not measured does not hold.
+        let (_, none) = compared(&ways[2..]);
+        let limits = RowLimits { least_to_fewer: Some(5.0), ..RowLimits::default() };
+        assert!(!none.facts(limits)[0].holds);
     }
 }

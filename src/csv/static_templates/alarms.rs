@@ -71,11 +71,7 @@ async fn change(row: &Row<'_>, type_: &str, body: String) -> Result<(), Refusal>
 
 /// # Errors
 /// 404 when there is none; 403 instead for who could not change it.
-async fn open_alarm(
-    engine: &Engine<'_>,
-    source: ManagedObjectId,
-    type_: &str,
-) -> Result<AlarmId, Refusal> {
+async fn open_alarm(engine: &Engine<'_>, source: ManagedObjectId, type_: &str) -> Result<AlarmId, Refusal> {
     let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
     // The database knows no NUL, and so no such type.
     if !type_.contains('\0')

@@ -54,9 +54,9 @@ pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result
 /// `plat_Position` out of latitude, longitude, altitude and accuracy, the first four arguments.
 pub(super) fn position(arguments: Arguments<'_>) -> Result<JsonObject, Refusal> {
     let names = ["lat", "lng", "alt", "accuracy"].into_iter().enumerate();
-    names.into_iter().try_fold(JsonObject::default(), |position, (at, name)| {
-        Ok(position.raw(name, arguments.number(at)?))
-    })
+    names
+        .into_iter()
+        .try_fold(JsonObject::default(), |position, (at, name)| Ok(position.raw(name, arguments.number(at)?)))
 }
 
 /// Changes one fragment of the acting device as a whole.
@@ -68,11 +68,7 @@ pub(super) async fn put_fragment(
     put(engine, JsonObject::default().object(&naming().fragment(name), fragment).into_json()).await
 }
 
-async fn put_list(
-    engine: &Engine<'_>,
-    name: &str,
-    items: &[impl serde::Serialize],
-) -> Result<(), Refusal> {
+async fn put_list(engine: &Engine<'_>, name: &str, items: &[impl serde::Serialize]) -> Result<(), Refusal> {
     put(engine, JsonObject::default().list(&naming().fragment(name), items).into_json()).await
 }
 

@@ -18,11 +18,7 @@ impl JsonObject {
     }
 
     /// Adds texts under these names, in this order.
-    pub(super) fn texts<'t>(
-        self,
-        names: &[&str],
-        mut value: impl FnMut(usize) -> Option<&'t str>,
-    ) -> Self {
+    pub(super) fn texts<'t>(self, names: &[&str], mut value: impl FnMut(usize) -> Option<&'t str>) -> Self {
         names.iter().enumerate().fold(self, |object, (at, name)| object.text(name, value(at)))
     }
 
@@ -79,10 +75,7 @@ mod tests {
             .texts(&["x", "y", "z"], |at| values[at])
             .object("inner", inner)
             .list("list", &["a\\n"]);
-        assert_eq!(
-            object.into_json(),
-            r#"{"x":"a\"b","z":"c\n","inner":{"n":1.50},"list":["a\\n"]}"#
-        );
+        assert_eq!(object.into_json(), r#"{"x":"a\"b","z":"c\n","inner":{"n":1.50},"list":["a\\n"]}"#);
     }
 
     #[test]

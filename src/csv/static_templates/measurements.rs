@@ -185,7 +185,20 @@ mod tests {
     #[test]
     fn series_of_one_fragment_stand_in_it_with_their_digits_and_texts_are_escaped() {
         let json = written(&[
-            "t\"", "2024-03-10", "a", "x", "1.50", "°C", "b\n", "y", "+2", "", "a", "z", "-.5e1", "\\",
+            "t\"",
+            "2024-03-10",
+            "a",
+            "x",
+            "1.50",
+            "°C",
+            "b\n",
+            "y",
+            "+2",
+            "",
+            "a",
+            "z",
+            "-.5e1",
+            "\\",
         ]);
         assert_eq!(
             json.as_deref(),

@@ -4,11 +4,14 @@ mod acting_device;
 mod alarms;
 mod arguments;
 mod children;
+mod completion;
 mod device;
 mod events;
 mod json_object;
 mod measurements;
 mod operations;
+mod profile;
+mod queue;
 pub(crate) mod responses;
 
 pub(crate) use acting_device::ActingDevices;
@@ -52,6 +55,7 @@ pub(crate) fn only_creates(id: u32) -> bool {
 /// What is wrong with the arguments, and what the platform refused (H-04).
 pub(crate) async fn perform(id: u32, row: Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     match id {
+        121 => profile::perform(&row).await,
         100..=125 => device::perform(id, &row, lines).await,
         200..=212 => measurements::perform(id, &row).await,
         301..=307 => alarms::perform(id, &row).await,

@@ -1,11 +1,208 @@
-//! Static rows about operations.
+//! Static rows about operations: what there is to do (500), and what became of it, of the oldest of a kind (501 to 503) or by
+//! id (504 to 506).
 
-use super::Row;
+use std::collections::{HashMap, HashSet};
+
+use actix_web::http::StatusCode;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use platform_actors::model::fragments::Fragments;
+use platform_actors::model::id::ManagedObjectId;
+use platform_actors::model::operation::OperationStatus;
+use platform_actors::naming::naming;
+use platform_actors::store::external_ids::list_names_of_type;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use super::completion::Completion;
+use super::queue::{Found, Queue};
+use super::{Row, responses};
+use crate::csv::engine::Engine;
 use crate::csv::line::Lines;
 use crate::csv::refusal::Refusal;
+use crate::csv::rest_caller::Call;
+
+/// How often a row looks for an operation, or at one, that another request got first. Each time somebody else got on, so only
+/// as many requests of one agent at once could use it up.
+const ATTEMPTS: usize = 256;
+
+/// What a row says of the oldest operation of a kind.
+enum Report<'r> {
+    /// 501: begun.
+    Begun,
+    /// 502: failed, maybe for a reason.
+    Failed(Option<&'r str>),
+    /// 503: done, with what came of it.
+    Done(Option<Completion<'r>>),
+}
 
 /// Carries out a row.
-pub(super) async fn perform(_id: u32, row: &Row<'_>, _lines: &mut Lines) -> Result<(), Refusal> {
-    row.arguments.none()?;
-    Err(Refusal::InvalidMessageId)
+pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
+    let Row { engine, arguments } = *row;
+    if id == 500 {
+        arguments.none()?;
+        return list_pending(engine, lines).await;
+    }
+    let subject = arguments.mandatory(0)?;
+    match id {
+        501 | 504 => arguments.at_most(1)?,
+        502 | 505 => arguments.at_most(2)?,
+        _ => {}
+    }
+    match id {
+        501 => report_oldest(engine, subject, &Report::Begun).await,
+        502 => report_oldest(engine, subject, &Report::Failed(arguments.text(1))).await,
+        503 => {
+            let completion = Completion::parse(subject, arguments)?;
+            report_oldest(engine, subject, &Report::Done(completion)).await
+        }
+        504 => put(engine, subject, &status_of(OperationStatus::Executing, None), None).await,
+        505 => put(engine, subject, &status_of(OperationStatus::Failed, arguments.text(1)), None).await,
+        506 => complete(row, subject).await,
+        _ => Err(Refusal::InvalidMessageId),
+    }
+}
+
+/// All operations that wait for the agent, in the order of their creation; each as its lines (H-12).
+async fn list_pending(engine: &Engine<'_>, lines: &mut Lines) -> Result<(), Refusal> {
+    let agent = engine.own_device().await?;
+    let mut pages = Queue::OfAgent(agent).pages(&engine.rest, OperationStatus::Pending);
+    while let Some(page) = pages.next::<Value>().await? {
+        let serials = serials(engine, &page).await?;
+        for operation in &page {
+            let device = operation["deviceId"].as_str().unwrap_or_default();
+            let serial = serials.get(device).map_or(device, String::as_str);
+            responses::write(operation, serial, engine.edge, lines);
+        }
+    }
+    Ok(())
+}
+
+/// What the devices of operations are called by themselves; those without a serial are left out (H-13).
+async fn serials(engine: &Engine<'_>, operations: &[Value]) -> Result<HashMap<String, String>, Refusal> {
+    let device = |operation: &Value| ManagedObjectId::parse(operation["deviceId"].as_str()?).ok();
+    let devices: HashSet<ManagedObjectId> = operations.iter().filter_map(device).collect();
+    let devices: Vec<_> = devices.into_iter().collect();
+    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    let names = list_names_of_type(database, tenant, &devices, &naming().fragment("Serial")).await?;
+    Ok(names.into_iter().map(|(device, name)| (device.to_string(), name)).collect())
+}
+
+/// Reports on the oldest operation in the preceding status that holds a fragment (H-07). What another request got between
+/// the look and the change is left to it, and the next oldest is looked for.
+async fn report_oldest(engine: &Engine<'_>, fragment: &str, report: &Report<'_>) -> Result<(), Refusal> {
+    // No operation holds such a fragment, and no query could ask for it.
+    if fragment.contains('\0') {
+        return Err(Refusal::Rest(StatusCode::NOT_FOUND));
+    }
+    let queue = Queue::OfAgent(engine.own_device().await?);
+    for _ in 0..ATTEMPTS {
+        let found = queue.oldest(&engine.rest, report.preceding(), fragment).await?;
+        let found = found.ok_or(Refusal::Rest(StatusCode::NOT_FOUND))?;
+        match report.carry_out(engine, &found).await {
+            // Taken by another, or deleted.
+            Err(Refusal::Rest(StatusCode::CONFLICT | StatusCode::NOT_FOUND)) => {}
+            done => return done,
+        }
+    }
+    Err(Refusal::Rest(StatusCode::CONFLICT))
+}
+
+impl Report<'_> {
+    fn preceding(&self) -> OperationStatus {
+        match self {
+            Self::Begun => OperationStatus::Pending,
+            Self::Failed(_) | Self::Done(_) => OperationStatus::Executing,
+        }
+    }
+
+    async fn carry_out(&self, engine: &Engine<'_>, operation: &Found) -> Result<(), Refusal> {
+        let change = match self {
+            Self::Begun => status_of(OperationStatus::Executing, None),
+            Self::Failed(reason) => status_of(OperationStatus::Failed, *reason),
+            Self::Done(completion) => done(engine, operation, completion.as_ref()).await?,
+        };
+        put(engine, &operation.id(), &change, Some(self.preceding())).await
+    }
+}
+
+/// 506: an operation is done, with the parameters that its own fragment takes. One that is SUCCESSFUL already stays as it is,
+/// and so does its device, which may have gone on since.
+async fn complete(row: &Row<'_>, id: &str) -> Result<(), Refusal> {
+    let Row { engine, arguments } = *row;
+    for _ in 0..ATTEMPTS {
+        let answer = engine.rest.call(Call::get(path(id))).await?;
+        let operation: Option<Found> = answer.parsed().await?;
+        let operation = operation.ok_or(Refusal::Rest(StatusCode::INTERNAL_SERVER_ERROR))?;
+        let status = operation.text("status").unwrap_or_default();
+        let status = OperationStatus::parse(&status)?;
+        let change = match status {
+            OperationStatus::Successful => status_of(OperationStatus::Successful, None),
+            _ => {
+                let completion = Completion::of_operation(&operation, arguments)?;
+                done(engine, &operation, completion.as_ref()).await?
+            }
+        };
+        match put(engine, id, &change, Some(status)).await {
+            // Changed by another since it was read.
+            Err(Refusal::Rest(StatusCode::CONFLICT)) => {}
+            done => return done,
+        }
+    }
+    Err(Refusal::Rest(StatusCode::CONFLICT))
+}
+
+/// Changes the device as a finished operation wants it, and gives the change of the operation (H-08).
+///
+/// The device first: who sees SUCCESSFUL sees what came of it too, and of what breaks off in between the operation is
+/// still EXECUTING, so that the row, sent again, does the rest and not the next operation.
+async fn done(
+    engine: &Engine<'_>,
+    operation: &Found,
+    completion: Option<&Completion<'_>>,
+) -> Result<Fragments, Refusal> {
+    let mut change = status_of(OperationStatus::Successful, None);
+    let Some(completion) = completion else { return Ok(change) };
+    if let Some((name, value)) = completion.of_device(operation) {
+        let mut fragments = Fragments::default();
+        fragments.set(&name, value);
+        let path = format!("/inventory/managedObjects/{}", operation.device());
+        engine.rest.call(Call::put(path, fragments.to_json())).await?;
+    }
+    if let Some((name, value)) = completion.result(operation) {
+        change.set(&name, value);
+    }
+    Ok(change)
+}
+
+async fn put(
+    engine: &Engine<'_>,
+    id: &str,
+    change: &Fragments,
+    only_from: Option<OperationStatus>,
+) -> Result<(), Refusal> {
+    let call = Call::put(path(id), change.to_json());
+    match only_from {
+        Some(status) => engine.rest.call_only_from(call, status).await?,
+        None => engine.rest.call(call).await?,
+    };
+    Ok(())
+}
+
+fn path(id: &str) -> String {
+    format!("/devicecontrol/operations/{}", utf8_percent_encode(id, NON_ALPHANUMERIC))
+}
+
+/// The body of a change of status.
+fn status_of(status: OperationStatus, reason: Option<&str>) -> Fragments {
+    let mut change = Fragments::default();
+    change.set("status", text(status.as_str()));
+    if let Some(reason) = reason {
+        change.set("failureReason", text(reason));
+    }
+    change
+}
+
+/// A text as JSON.
+pub(super) fn text(text: &str) -> Box<RawValue> {
+    to_raw_value(&json!(text)).expect("a text is JSON")
 }

@@ -1,13 +1,24 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
+mod acting_device;
 mod bootstrap;
 mod hostile;
 mod lines;
+mod operation_parameters;
+mod operation_races;
+mod profiles;
 mod realtime;
 mod realtime_errors;
 mod realtime_sessions;
 mod realtime_templates;
 mod registration;
+mod static_alarms;
+mod static_children;
+mod static_device;
+mod static_events;
+mod static_measurements;
+mod static_operations;
+mod static_responses;
 
 use crate::harness::{Answer, Caller, Request};
 

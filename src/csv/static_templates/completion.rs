@@ -1,0 +1,132 @@
+//! What comes of an operation that is done, by its fragment (H-08).
+
+use std::borrow::Cow;
+
+use platform_actors::model::fragments::Fragments;
+use platform_actors::model::timestamp::Timestamp;
+use platform_actors::naming::naming;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::Arguments;
+use super::operations::text;
+use super::queue::Found;
+use crate::csv::kind::Kind;
+use crate::csv::refusal::Refusal;
+
+/// What a device says of an operation that it has done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Completion<'r> {
+    /// `plat_Command`: what the command wrote.
+    Command(&'r str),
+    /// `plat_RelayArray`: how the relays stand now.
+    RelayArray(&'r [Cow<'r, str>]),
+    /// `plat_CommunicationMode`: the mode is the operation's.
+    CommunicationMode,
+    /// `plat_LogfileRequest`: where the log is.
+    LogfileRequest(&'r str),
+    /// `plat_DownloadConfigFile`: when it was installed, if not now.
+    DownloadConfigFile(Option<&'r str>),
+}
+
+/// The fragments of H-08, in its order.
+const FRAGMENTS: [&str; 5] =
+    ["Command", "RelayArray", "CommunicationMode", "LogfileRequest", "DownloadConfigFile"];
+
+impl<'r> Completion<'r> {
+    /// Reads the parameters behind the first argument as a fragment takes them. `None` for a fragment that takes none, whose
+    /// parameters are ignored, and where nothing was said.
+    ///
+    /// # Errors
+    /// `WrongNumber` for more than the fragment takes, `Kind` for a time that is none.
+    pub(super) fn parse(fragment: &str, arguments: Arguments<'r>) -> Result<Option<Self>, Refusal> {
+        let known = FRAGMENTS.into_iter().find(|known| naming().fragment(known) == fragment);
+        match known {
+            None | Some("RelayArray") => {}
+            Some("CommunicationMode") => arguments.at_most(1)?,
+            Some(_) => arguments.at_most(2)?,
+        }
+        let given = arguments.text(1);
+        Ok(match known {
+            Some("Command") => given.map(Self::Command),
+            Some("RelayArray") => {
+                Some(arguments.from(1)).filter(|states| !states.is_empty()).map(Self::RelayArray)
+            }
+            Some("CommunicationMode") => Some(Self::CommunicationMode),
+            Some("LogfileRequest") => given.map(Self::LogfileRequest),
+            Some("DownloadConfigFile") => Some(Self::DownloadConfigFile(arguments.of_kind(1, Kind::Date)?)),
+            _ => None,
+        })
+    }
+
+    /// The same for an operation that is known by its id; of several fragments the first of H-08 counts.
+    ///
+    /// # Errors
+    /// As [`Completion::parse`].
+    pub(super) fn of_operation(operation: &Found, arguments: Arguments<'r>) -> Result<Option<Self>, Refusal> {
+        let mut fragments = FRAGMENTS.into_iter().map(|known| naming().fragment(known));
+        match fragments.find(|fragment| operation.member(fragment).is_some()) {
+            Some(fragment) => Self::parse(&fragment, arguments),
+            None => Ok(None),
+        }
+    }
+
+    /// The member of the operation that changes: what was asked for, with what came of it beside.
+    pub(super) fn result(&self, operation: &Found) -> Option<(String, Box<RawValue>)> {
+        let (fragment, subject, member, given) = match self {
+            Self::Command(given) => ("Command", "text", "result", given),
+            Self::LogfileRequest(given) => ("LogfileRequest", "logFile", "file", given),
+            _ => return None,
+        };
+        let name = naming().fragment(fragment);
+        let asked = operation.member(&name)?;
+        let mut members = members(asked).unwrap_or_else(|| {
+            // No object, so it is kept as what it must have meant.
+            let mut members = Fragments::default();
+            members.set(subject, asked.to_owned());
+            members
+        });
+        members.set(member, text(given));
+        Some((name, raw(&members)))
+    }
+
+    /// The fragment that the device gets; `None` where the operation does not say what it would hold.
+    pub(super) fn of_device(&self, operation: &Found) -> Option<(String, Box<RawValue>)> {
+        let asked = |fragment: &str| members(operation.member(&naming().fragment(fragment))?);
+        match self {
+            Self::RelayArray(states) => Some((naming().fragment("RelayArray"), raw(states))),
+            Self::CommunicationMode => {
+                let mode = member(&asked("CommunicationMode")?, "mode")?;
+                Some((naming().fragment("CommunicationMode"), object([("mode", mode)])))
+            }
+            Self::DownloadConfigFile(time) => {
+                let dump = naming().fragment("ConfigurationDump");
+                let inside = asked("DownloadConfigFile").and_then(|download| member(&download, &dump));
+                let id = inside.or_else(|| operation.member(&dump).map(ToOwned::to_owned));
+                let id = member(&members(&id?)?, "id")?;
+                let time = time.map_or_else(|| Timestamp::now().to_string(), ToOwned::to_owned);
+                Some((dump, object([("id", id), ("time", text(&time))])))
+            }
+            Self::Command(_) | Self::LogfileRequest(_) => None,
+        }
+    }
+}
+
+/// The members of an object; `None` for what is none.
+fn members(value: &RawValue) -> Option<Fragments> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// A member that is not `null`.
+fn member(members: &Fragments, name: &str) -> Option<Box<RawValue>> {
+    members.get(name).filter(|raw| raw.get() != "null").map(ToOwned::to_owned)
+}
+
+fn object<const N: usize>(members: [(&str, Box<RawValue>); N]) -> Box<RawValue> {
+    let mut object = Fragments::default();
+    members.into_iter().for_each(|(name, value)| object.set(name, value));
+    raw(&object)
+}
+
+fn raw(value: &impl serde::Serialize) -> Box<RawValue> {
+    to_raw_value(value).expect("texts and members are JSON")
+}

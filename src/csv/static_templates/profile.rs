@@ -1,0 +1,72 @@
+//! Static row 121: a device says whether its profile is installed.
+
+use actix_web::http::StatusCode;
+use platform_actors::model::fragments::Fragments;
+use platform_actors::model::operation::OperationStatus;
+use platform_actors::naming::naming;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::Row;
+use super::operations::text;
+use super::queue::{Found, Queue};
+use crate::csv::kind::Kind;
+use crate::csv::refusal::Refusal;
+use crate::csv::rest_caller::Call;
+
+/// `121,<executed>[,<profile id>]`: sets `plat_Profile` of the acting device. Which profile, and its name, the oldest EXECUTING
+/// operation of this very device with `plat_DeviceProfile` tells; one of a child says nothing of its parent's profile. With an
+/// id the name is taken only from an operation of that profile.
+///
+/// `<executed>` is `true` or `false`; no kind of arguments has these words, so another one is answered as no STRING.
+///
+/// # Errors
+/// What is wrong with the arguments; 404 without an id when there is no such operation; what REST refused.
+pub(super) async fn perform(row: &Row<'_>) -> Result<(), Refusal> {
+    let Row { engine, arguments } = *row;
+    let executed = arguments.mandatory(0)?;
+    arguments.at_most(2)?;
+    if !["true", "false"].contains(&executed) {
+        return Err(Refusal::Kind(Kind::String, executed.to_owned()));
+    }
+    let own = engine.own_device().await?;
+    let queue = Queue::OfDevice(own);
+    let fragment = naming().fragment("DeviceProfile");
+    let operation = queue.oldest(&engine.rest, OperationStatus::Executing, &fragment).await?;
+    let (id, name) = match (arguments.text(1), operation) {
+        (Some(id), operation) => {
+            let operation = operation.filter(|operation| profile_text(operation).as_deref() == Some(id));
+            (text(id), operation.and_then(|operation| name(&operation)))
+        }
+        (None, Some(operation)) => (profile_id(&operation), name(&operation)),
+        (None, None) => return Err(Refusal::Rest(StatusCode::NOT_FOUND)),
+    };
+    let mut profile = Fragments::default();
+    profile.set("profileId", id);
+    if let Some(name) = name {
+        profile.set("profileName", name);
+    }
+    profile.set("profileExecuted", raw(&(executed == "true")));
+    let mut change = Fragments::default();
+    change.set(&naming().fragment("Profile"), raw(&profile));
+    engine.rest.call(Call::put(format!("/inventory/managedObjects/{own}"), change.to_json())).await?;
+    Ok(())
+}
+
+/// The profile of an operation; one that names none is a profile by itself.
+fn profile_id(operation: &Found) -> Box<RawValue> {
+    operation.member("profileId").map_or_else(|| text(&operation.id()), ToOwned::to_owned)
+}
+
+/// The same as an argument would give it.
+fn profile_text(operation: &Found) -> Option<String> {
+    let id = profile_id(operation);
+    serde_json::from_str(id.get()).ok().or_else(|| Some(id.get().to_owned()))
+}
+
+fn name(operation: &Found) -> Option<Box<RawValue>> {
+    operation.member("profileName").map(ToOwned::to_owned)
+}
+
+fn raw(value: &impl serde::Serialize) -> Box<RawValue> {
+    to_raw_value(value).expect("members are JSON")
+}
