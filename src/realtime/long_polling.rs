@@ -79,8 +79,7 @@ async fn answer(
         let host = authority(&request).unwrap_or_default();
         let (mut caller, mut attached) = (Some(caller), Vec::new());
         let (caller, attached) = (&mut caller, &mut attached);
-        let source = Source::of(client_address(&request));
-        let templates = None;
+        let (source, templates) = (Source::of(client_address(&request)), None);
         let mut exchange =
             Exchange { edge: &edge, endpoint, transport, host, source, caller, attached, templates };
         exchange.process(&text).await
