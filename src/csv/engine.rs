@@ -104,7 +104,8 @@ impl<'e> Engine<'e> {
     }
 }
 
-fn header(request: &HttpRequest, name: &str) -> Option<String> {
+/// A header's value; `None` for none and for an empty one.
+pub(super) fn header(request: &HttpRequest, name: &str) -> Option<String> {
     let value = String::from_utf8_lossy(request.headers().get(name)?.as_bytes()).trim().to_owned();
     (!value.is_empty()).then_some(value)
 }

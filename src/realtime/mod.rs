@@ -3,15 +3,13 @@
 //! Nothing here knows a transport's types. A long poll gives its connect back as [`Held`]; a socket gets its
 //! notifications from the session directly.
 
+mod held;
 pub mod long_polling;
 mod subscribing;
 pub mod websocket;
 
 use std::borrow::Cow;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix::{Addr, Recipient};
@@ -20,17 +18,17 @@ use platform_actors::bayeux::reply::Acknowledgement;
 use platform_actors::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
 use platform_actors::naming::naming;
 use platform_actors::session::{
-    Abandoned, Answer, AttachSocket, Carries, ClientId, Connect, Disconnect, FirstConnect, SessionActor,
-    SocketMessage,
+    Answer, AttachSocket, Carries, ClientId, Connect, Disconnect, FirstConnect, SessionActor,
+    SessionTemplates, SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{Error, NewSession, Tenant};
-use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};
 use crate::server::Edge;
+pub use held::Held;
 
 /// By what way messages come, as far as the protocol cares.
 #[derive(Debug, Clone)]
@@ -59,6 +57,8 @@ pub struct Exchange<'e> {
     pub caller: &'e mut Option<Caller>,
     /// Sessions this socket is the way to, of whatever user.
     pub attached: &'e mut Vec<(ClientId, Addr<SessionActor>)>,
+    /// What a handshake or subscription of a CSV client adds to its session (S-52).
+    pub templates: Option<SessionTemplates>,
 }
 
 /// What to answer.
@@ -67,16 +67,6 @@ pub enum Outcome {
     Replies(Vec<u8>),
     /// The replies so far, which may be none, and a connect that waits.
     Held(Vec<u8>, Held),
-}
-
-/// A connect that waits for notifications. Dropping it unanswered tells the session that its client went away; what
-/// it had received but not written goes back.
-pub struct Held {
-    answer: oneshot::Receiver<Answer>,
-    session: Addr<SessionActor>,
-    client: ClientId,
-    id: Option<Box<RawValue>>,
-    answered: bool,
 }
 
 impl Exchange<'_> {
@@ -171,6 +161,9 @@ impl Exchange<'_> {
             return Ok(());
         };
         if let Some(session) = tenant.session(client) {
+            if let Some(templates) = self.templates.take() {
+                session.do_send(UseTemplates(templates));
+            }
             self.attach(&session, client, &caller.user).await;
         }
         replies.push(&Reply {
@@ -273,46 +266,6 @@ impl Exchange<'_> {
         answer.advice = answer.advice.filter(|_| answer.error.is_some() || message.advice().is_some());
         replies.connected(&connect, &answer);
         None
-    }
-}
-
-impl Held {
-    /// Waits for the answer; the session may have ended meanwhile.
-    pub async fn answer(&mut self) -> Answer {
-        let answer = (&mut self.answer).await.unwrap_or_else(|_| Answer::unknown_client());
-        self.answered = true;
-        answer
-    }
-
-    /// Polls for the answer, for transports that are polled themselves.
-    pub fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
-        Pin::new(&mut self.answer).poll(cx).map(|answer| {
-            self.answered = true;
-            answer.unwrap_or_else(|_| Answer::unknown_client())
-        })
-    }
-
-    /// Returns an answer that could not be written: its notifications stay for the next connect (B-22).
-    pub fn give_back(self, answer: Answer) {
-        self.session.do_send(Abandoned { unwritten: Some(answer.delivery) });
-    }
-
-    /// The whole answer of a long poll: notifications first, the connect reply last (B-07).
-    pub fn encode(&self, replies: Vec<u8>, answer: &Answer) -> Vec<u8> {
-        let mut replies = Replies(replies);
-        replies.connected(self, answer);
-        replies.finish()
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if self.answered {
-            return;
-        }
-        self.answer.close();
-        let unwritten = self.answer.try_recv().ok().map(|answer| answer.delivery);
-        self.session.do_send(Abandoned { unwritten });
     }
 }
 

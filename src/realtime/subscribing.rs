@@ -40,7 +40,8 @@ impl Exchange<'_> {
                 return Ok(());
             }
         }
-        match session.send(Subscribe { user: caller.user.clone(), patterns }).await {
+        let (user, templates) = (caller.user.clone(), self.templates.take());
+        match session.send(Subscribe { user, patterns, templates }).await {
             Ok(Subscribed::Done) => replies.accept(message, channel),
             Ok(Subscribed::TooMany) => replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None),
             Ok(Subscribed::UnknownClient) | Err(_) => replies.unknown_client(message, channel),

@@ -175,6 +175,7 @@ impl WebSocket {
                 source,
                 caller: &mut caller,
                 attached: &mut attached,
+                templates: None,
             };
             let mut outcome = exchange.process(&text).await;
             // A handshake may have begun before the user changed, and its session after that ended all others.

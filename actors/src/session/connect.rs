@@ -10,7 +10,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Delivery, SessionActor};
+use super::{Delivery, SessionActor, SessionTemplates};
 use crate::bayeux::Advice;
 use crate::bayeux::request::ClientAdvice;
 
@@ -23,6 +23,10 @@ pub struct Answer {
     pub advice: Option<Advice>,
     /// Error string; `None` is success.
     pub error: Option<&'static str>,
+    /// Through which templates the notifications are seen, for a CSV client (S-53).
+    pub templates: Option<Arc<SessionTemplates>>,
+    /// Which connect of the session it answers, for [`GoOn`].
+    pub connect: u64,
 }
 
 /// Whether a connect waits for notifications.
@@ -76,6 +80,21 @@ pub struct Abandoned {
     pub unwritten: Option<Delivery>,
 }
 
+/// Goes on waiting: nothing of what a connect was answered with was for its client, so it does not end (S-53).
+///
+/// Sent by the edge for what is left of the connect's time. A connect that a newer one took over meanwhile is answered empty
+/// (B-13).
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct GoOn {
+    /// Which connect it was.
+    pub connect: u64,
+    /// How long it may still be held.
+    pub hold: Duration,
+    /// Where the answer goes.
+    pub reply_to: oneshot::Sender<Answer>,
+}
+
 /// A connect that waits.
 #[derive(Debug)]
 pub(super) struct Parked {
@@ -105,18 +124,20 @@ impl Handler<Connect> for SessionActor {
         }
         let hold = self.hold_time(&connect);
         let advice = connect.advice.map(|_| Advice::retry(Duration::ZERO, hold));
-        self.parked = Some(Parked {
-            reply_to: connect.reply_to,
-            carries: connect.carries,
-            until: Instant::now() + hold,
-            advice,
-        });
-        crate::metrics::PARKED.increment(1);
-        match hold.is_zero() {
-            true => self.connect_timed_out(),
-            false => self.answer_with_queue(ctx),
+        self.park(connect.reply_to, connect.carries, (hold, advice), ctx);
+    }
+}
+
+impl Handler<GoOn> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, GoOn { connect, hold, reply_to }: GoOn, ctx: &mut Self::Context) {
+        if connect != self.connects || self.parked.is_some() {
+            // The newer one has its place; nobody listens any more when that was closed too.
+            return drop(reply_to.send(Answer::default()));
         }
-        self.arm(ctx);
+        let (carries, advice) = (Carries::Notifications, Advice::retry(Duration::ZERO, hold));
+        self.park(reply_to, carries, (hold, Some(advice)), ctx);
     }
 }
 
@@ -149,6 +170,23 @@ impl SessionActor {
         }
     }
 
+    /// Holds a connect, or answers it at once with what there is.
+    fn park(
+        &mut self,
+        reply_to: oneshot::Sender<Answer>,
+        carries: Carries,
+        (hold, advice): (Duration, Option<Advice>),
+        ctx: &mut Context<Self>,
+    ) {
+        self.parked = Some(Parked { reply_to, carries, until: Instant::now() + hold, advice });
+        crate::metrics::PARKED.increment(1);
+        match hold.is_zero() {
+            true => self.connect_timed_out(),
+            false => self.answer_with_queue(ctx),
+        }
+        self.arm(ctx);
+    }
+
     /// Answers a parked long poll with everything that waits, if there is both.
     pub(super) fn answer_with_queue(&mut self, ctx: &mut Context<Self>) {
         let waits = self.parked.as_ref().is_some_and(|parked| parked.carries != Carries::Heartbeat);
@@ -173,7 +211,8 @@ impl SessionActor {
         let Some(parked) = self.unpark() else { return };
         let delivery = self.queue.take();
         let count = delivery.notifications.len() as u64;
-        let answer = Answer { delivery, advice: parked.advice, error: None };
+        let (templates, connect) = (self.templates.clone(), self.connects);
+        let answer = Answer { delivery, advice: parked.advice, error: None, templates, connect };
         match parked.reply_to.send(answer) {
             Ok(()) => crate::metrics::DELIVERED.increment(count),
             Err(unsent) => self.queue.put_back(unsent.delivery),

@@ -9,6 +9,7 @@ mod presence;
 mod queue;
 mod socket;
 mod subscriptions;
+mod templates;
 #[cfg(test)]
 mod tests;
 
@@ -19,10 +20,11 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect};
+pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, GoOn};
 pub use queue::Delivery;
 pub use socket::{AttachSocket, Frames, SocketClosed, SocketMessage};
 pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
+pub use templates::{SessionTemplates, UseTemplates};
 
 use crate::bayeux::{Advice, Pattern, error};
 use crate::hub::{Leave, Notification, NotificationHub};
@@ -111,6 +113,8 @@ pub struct SessionActor {
     parked: Option<Parked>,
     socket: Option<Socket>,
     connects: u64,
+    /// Through which templates a CSV client sees its notifications; `None` for a client that reads JSON (S-53).
+    templates: Option<Arc<SessionTemplates>>,
     /// Whether it ever held a connection.
     appeared: bool,
     /// How long the session outlives a connect.
@@ -138,6 +142,7 @@ impl SessionActor {
             parked: None,
             socket: None,
             connects: 0,
+            templates: None,
             appeared: false,
             timer: None,
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::SessionActor;
+use super::{SessionActor, SessionTemplates};
 use crate::bayeux::Pattern;
 use crate::hub::{Join, Leave};
 
@@ -18,6 +18,8 @@ pub struct Subscribe {
     pub user: Arc<str>,
     /// The channels; those known already stay as they are.
     pub patterns: Vec<Pattern>,
+    /// Further template sets of a CSV client, in force with the first notification of these channels (S-52).
+    pub templates: Option<SessionTemplates>,
 }
 
 /// Takes channels out; unknown ones are no error (B-16).
@@ -47,7 +49,7 @@ pub enum Subscribed {
     Done,
     /// The session belongs to somebody else.
     UnknownClient,
-    /// The session has as many subscriptions as it may.
+    /// The session has as many subscriptions, or template sets, as it may.
     TooMany,
 }
 
@@ -74,6 +76,9 @@ impl Handler<Subscribe> for SessionActor {
             }
         }
         if self.patterns.len() + new.len() > self.home.limits.subscriptions_per_session {
+            return reply(Subscribed::TooMany);
+        }
+        if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
             return reply(Subscribed::TooMany);
         }
         self.patterns.extend(new.iter().cloned());

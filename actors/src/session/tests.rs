@@ -170,6 +170,48 @@ async fn newer_connect_takes_over_and_the_older_is_answered_plain() {
     assert_eq!(texts(&newer.await.expect("answered")), ["1"]);
 }
 
+impl Bench {
+    fn go_on(&self, connect: u64, hold: Duration) -> oneshot::Receiver<Answer> {
+        let (reply_to, answer) = oneshot::channel();
+        self.session.do_send(GoOn { connect, hold, reply_to });
+        answer
+    }
+}
+
+#[actix::test]
+async fn connect_that_told_its_client_nothing_goes_on_for_the_rest_of_its_time() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+    bench.notify("1");
+    let connect = answer.await.expect("answered").connect;
+
+    let mut again = bench.go_on(connect, Duration::from_secs(60));
+    pass(Duration::from_secs(59)).await;
+    assert!(again.try_recv().is_err() && bench.lives(), "held longer than a session lives without");
+    pass(Duration::from_secs(2)).await;
+
+    let timed_out = again.await.expect("answered");
+    assert!(texts(&timed_out).is_empty() && timed_out.advice.is_some());
+    bench.notify("2");
+    let told = bench.go_on(connect, Duration::from_secs(60)).await.expect("answered");
+    assert_eq!((texts(&told), told.connect), (vec!["2"], connect));
+}
+
+#[actix::test]
+async fn connect_that_goes_on_after_a_newer_one_came_leaves_it_its_place() {
+    let bench = start(Limits::default());
+    let older = bench.connect();
+    bench.notify("1");
+    let connect = older.await.expect("answered").connect;
+    let newer = bench.connect();
+
+    let older = bench.go_on(connect, Duration::from_secs(60)).await.expect("answered");
+    bench.notify("2");
+
+    assert!(texts(&older).is_empty() && older.error.is_none() && older.advice.is_none());
+    assert_eq!(texts(&newer.await.expect("answered")), ["2"]);
+}
+
 #[actix::test]
 async fn dropped_connect_keeps_its_batch() {
     let bench = start(Limits::default());
@@ -326,7 +368,7 @@ async fn open_socket_keeps_the_session_alive_without_a_connect() {
 
 async fn publish_to(pattern: Pattern) -> Answer {
     let bench = start(Limits::default());
-    let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern] };
+    let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
     let (event, links) = (Event::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });

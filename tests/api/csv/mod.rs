@@ -1,11 +1,16 @@
 //! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
 
 mod acting_device;
+mod bootstrap;
 mod hostile;
 mod lines;
 mod operation_parameters;
 mod operation_races;
 mod profiles;
+mod realtime;
+mod realtime_errors;
+mod realtime_sessions;
+mod realtime_templates;
 mod registration;
 mod registration_flaws;
 mod request_templates;

@@ -1,0 +1,184 @@
+//! The body of a held row 83: nothing but a space now and then, until the templates of the session make lines of what came
+//! (S-53, S-57). What came and was not written goes back to the session (B-22).
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use actix_web::body::{BodySize, MessageBody};
+use actix_web::web;
+use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
+use platform_actors::model::id::TenantId;
+use platform_actors::session::{Answer, Delivery};
+use tokio::time::Instant;
+
+use super::replies;
+use super::results::{self, Evaluated};
+use crate::csv::line::Lines;
+use crate::http::error::Result;
+use crate::realtime::Held;
+use crate::realtime::long_polling::Pause;
+use crate::server::Edge;
+
+/// What is left of the request.
+pub(super) struct Asked {
+    /// Whose template sets are looked up.
+    pub(super) tenant: TenantId,
+    /// Line of the row.
+    pub(super) line: usize,
+}
+
+/// See the module.
+pub(super) struct HeldPoll {
+    state: State,
+    pause: Pause,
+    asked: Asked,
+    begun: Instant,
+    /// Until when it is held; known from its first answer on.
+    until: Option<Instant>,
+}
+
+enum State {
+    Waiting(Held),
+    Evaluating(Box<Evaluation>),
+    Over,
+}
+
+/// Notifications on their way through the templates. Dropped before they were taken, they go back to their session.
+pub(super) struct Evaluation {
+    held: Option<Held>,
+    answer: Answer,
+    evaluated: LocalBoxFuture<'static, Result<Evaluated>>,
+}
+
+impl HeldPoll {
+    pub(super) fn new(held: Held, pause: Pause, asked: Asked) -> Self {
+        Self { state: State::Waiting(held), pause, asked, begun: Instant::now(), until: None }
+    }
+
+    /// The next state after an answer of the session, or the end of the body.
+    fn answered(&mut self, held: Held, answer: Answer) -> Result<State, String> {
+        if !answer.delivery.notifications.is_empty() {
+            let (edge, tenant) = (self.pause.edge().clone(), self.asked.tenant.clone());
+            return Ok(State::Evaluating(Box::new(Evaluation::new(held, answer, edge, tenant))));
+        }
+        Err(self.end(&answer))
+    }
+
+    /// The next state after an evaluation, or the end of the body.
+    fn evaluated(
+        &mut self,
+        evaluation: Box<Evaluation>,
+        evaluated: Result<Evaluated>,
+    ) -> Result<State, String> {
+        match evaluated {
+            // The next connect finds them again.
+            Err(error) => {
+                tracing::warn!(%error, "templates cannot be looked up, notifications wait");
+                Err(String::new())
+            }
+            Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
+            Ok(_) if self.pause.peer_is_gone() => Err(String::new()),
+            Ok(Evaluated { text, count }) => {
+                evaluation.taken(count);
+                Err(text)
+            }
+        }
+    }
+
+    /// What no template matches is dropped and does not end the connect (S-53).
+    fn go_on(&mut self, mut evaluation: Evaluation, count: usize) -> Result<State, String> {
+        let (begun, answer) = (self.begun, &evaluation.answer);
+        let hold = answer.advice.and_then(|advice| advice.timeout).unwrap_or_default();
+        let rest = self.until.get_or_insert(begun + hold).saturating_duration_since(Instant::now());
+        let connect = answer.connect;
+        match evaluation.held.take() {
+            Some(mut held) if !rest.is_zero() => {
+                held.go_on(connect, rest);
+                Ok(State::Waiting(held))
+            }
+            _ => Err(self.end(&evaluation.taken(count))),
+        }
+    }
+
+    fn end(&self, answer: &Answer) -> String {
+        let mut lines = Lines::default();
+        replies::write_connected(answer, self.asked.line, self.pause.edge(), &mut lines);
+        lines.into_text()
+    }
+}
+
+impl MessageBody for HeldPoll {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        BodySize::Stream
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        let poll = &mut *self;
+        loop {
+            let next = match std::mem::replace(&mut poll.state, State::Over) {
+                State::Over => return Poll::Ready(None),
+                State::Waiting(mut held) => match held.poll_answer(cx) {
+                    Poll::Ready(answer) => poll.answered(held, answer),
+                    Poll::Pending => {
+                        poll.state = State::Waiting(held);
+                        return poll.pause.poll_space(cx).map(|space| Some(Ok(space)));
+                    }
+                },
+                State::Evaluating(mut evaluation) => match Pin::new(&mut *evaluation).poll(cx) {
+                    Poll::Ready(text) => poll.evaluated(evaluation, text),
+                    Poll::Pending => {
+                        poll.state = State::Evaluating(evaluation);
+                        return poll.pause.poll_space(cx).map(|space| Some(Ok(space)));
+                    }
+                },
+            };
+            match next {
+                Ok(state) => poll.state = state,
+                Err(text) => return Poll::Ready((!text.is_empty()).then(|| Ok(text.into()))),
+            }
+        }
+    }
+}
+
+impl Evaluation {
+    /// Of an answer that holds notifications.
+    pub(super) fn new(held: Held, answer: Answer, edge: web::Data<Edge>, tenant: TenantId) -> Self {
+        let notifications = answer.delivery.notifications.iter().map(|n| n.json().clone()).collect();
+        let templates = answer.templates.as_ref().map(Arc::clone).unwrap_or_default();
+        let evaluated = Box::pin(results::evaluate(edge, tenant, templates, notifications));
+        Self { held: Some(held), answer, evaluated }
+    }
+
+    /// So many of the notifications reached the client, or were none for it. The others go back.
+    pub(super) fn taken(mut self, count: usize) -> Answer {
+        let mut answer = std::mem::take(&mut self.answer);
+        let notifications = answer.delivery.notifications.split_off(count);
+        if let Some(held) = self.held.take().filter(|_| !notifications.is_empty()) {
+            let delivery = Delivery { notifications, batch: None };
+            held.give_back(Answer { delivery, ..Answer::default() });
+        }
+        answer
+    }
+}
+
+impl Future for Evaluation {
+    type Output = Result<Evaluated>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Evaluated>> {
+        Poll::Ready(ready!(self.evaluated.as_mut().poll(cx)))
+    }
+}
+
+impl Drop for Evaluation {
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take() {
+            held.give_back(std::mem::take(&mut self.answer));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Rows 80 to 84 on the Bayeux paths: notifications as lines (document 3, CSV real-time notifications; 22.8).
+//!
+//! A row becomes a Bayeux message, and its reply becomes lines: sessions, permissions and holding are those of
+//! [`crate::realtime`]. What is CSV's own is [`rows`], the template sets of a session in [`results`], and the body of a held
+//! connect in [`held_poll`].
+
+mod held_poll;
+mod replies;
+mod results;
+mod rows;
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
+use platform_actors::bayeux::channel::Endpoint;
+use platform_actors::model::id::TenantId;
+use platform_actors::session::SessionTemplates;
+
+use super::engine;
+use super::line::{Lines, Record, records};
+use super::refusal::{NO_TEMPLATE, Refusal};
+use super::static_templates;
+use crate::auth::{Caller, Source};
+use crate::http::body::Unread;
+use crate::http::error::Result;
+use crate::http::{authority, client_address};
+use crate::realtime::long_polling::hold;
+use crate::realtime::{Exchange, Held, Outcome, Transport};
+use crate::server::Edge;
+use held_poll::{Asked, Evaluation, HeldPoll};
+use results::Evaluated;
+use rows::{Message, Row};
+
+/// Whether a Bayeux request is one of rows (S-50).
+pub(crate) fn is_meant(request: &HttpRequest) -> bool {
+    let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = media_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    let of_text = ["text/plain", "text/csv"].iter().any(|csv| essence.eq_ignore_ascii_case(csv));
+    of_text || request.headers().contains_key("X-Id")
+}
+
+/// Answers rows in order. A row 83 that is the only one waits; one among others is answered at once (B-15).
+///
+/// # Errors
+/// 413; everything else is a line (S-04).
+pub(crate) async fn answer(
+    (endpoint, transport): (Endpoint, Transport),
+    caller: Caller,
+    request: HttpRequest,
+    body: Unread,
+    edge: web::Data<Edge>,
+    mut response: HttpResponseBuilder,
+) -> Result<HttpResponse> {
+    let body = body.read(edge.limits().bayeux_bytes).await?;
+    let answered = !matches!(transport, Transport::Mute);
+    let mut client = Client {
+        edge: &edge,
+        endpoint,
+        transport,
+        host: authority(&request).unwrap_or_default(),
+        source: Source::of(client_address(&request)),
+        tenant: caller.tenant.clone(),
+        caller: Some(caller),
+        x_id: engine::header(&request, "X-Id"),
+    };
+    let (mut lines, mut rows, mut first) = (Lines::default(), records(&body).peekable(), true);
+    while let Some(record) = rows.next() {
+        let (line, alone) = (record.line, first && rows.peek().is_none());
+        first = false;
+        match client.carry_out(record, alone, &mut lines).await {
+            Ok(None) => {}
+            Ok(Some(held)) => {
+                let asked = Asked { tenant: client.tenant.clone(), line };
+                return Ok(hold(&mut response, &request, edge.clone(), |pause| {
+                    HeldPoll::new(held, pause, asked)
+                }));
+            }
+            Err(refusal) => refusal.write(line, &mut lines),
+        }
+    }
+    Ok(match answered {
+        true => response.body(lines.into_text()),
+        false => response.finish(),
+    })
+}
+
+/// Who sent rows.
+struct Client<'e> {
+    edge: &'e web::Data<Edge>,
+    endpoint: Endpoint,
+    transport: Transport,
+    host: &'e str,
+    source: Source,
+    tenant: TenantId,
+    caller: Option<Caller>,
+    /// Header `X-Id`.
+    x_id: Option<String>,
+}
+
+impl Client<'_> {
+    /// Carries out one row; gives the connect that waits.
+    ///
+    /// # Errors
+    /// What is wrong with the row, and that something cannot be looked up.
+    async fn carry_out(
+        &mut self,
+        record: Record<'_>,
+        alone: bool,
+        lines: &mut Lines,
+    ) -> Result<Option<Held>, Refusal> {
+        let line = record.line;
+        let row = Row::of(record)?;
+        let templates = self.templates(&row);
+        if let Some(templates) = &templates {
+            if templates.extra.len() > rows::EXTRA_SETS {
+                replies::write_denied(lines);
+                return Ok(None);
+            }
+            if !self.are_known(templates).await? {
+                lines.push_text(NO_TEMPLATE);
+                return Ok(None);
+            }
+        }
+        match self.exchange(&row, alone, templates).await? {
+            Outcome::Replies(json) => replies::write(&row, line, &json, self.edge, lines),
+            Outcome::Held(_, held) if alone => return Ok(Some(held)),
+            Outcome::Held(_, held) => self.connect_at_once(held, line, lines).await,
+        }
+        Ok(None)
+    }
+
+    /// What a row adds to the template sets of its session. A session without any X-Id sees the static responses (H-01).
+    fn templates(&self, row: &Row) -> Option<SessionTemplates> {
+        let of_header = self.x_id.as_deref().map(Box::from);
+        match row.message {
+            Message::Handshake => {
+                let x_id = of_header.unwrap_or_else(|| static_templates::x_id().into());
+                Some(SessionTemplates { header: vec![x_id], extra: Vec::new() })
+            }
+            Message::Subscribe => {
+                let header = of_header.into_iter().collect();
+                Some(SessionTemplates { header, extra: row.x_ids.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    async fn are_known(&self, templates: &SessionTemplates) -> Result<bool, Refusal> {
+        let database = self.edge.platform.database();
+        for x_id in templates.header.iter().chain(&templates.extra) {
+            let known = **x_id == *static_templates::x_id()
+                || self.edge.csv_templates.find(database, &self.tenant, x_id).await?.is_some();
+            if !known {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has the protocol's one engine process the row.
+    async fn exchange(
+        &mut self,
+        row: &Row,
+        alone: bool,
+        templates: Option<SessionTemplates>,
+    ) -> Result<Outcome, Refusal> {
+        let mut exchange = Exchange {
+            edge: self.edge,
+            endpoint: self.endpoint,
+            transport: self.transport.clone(),
+            host: self.host,
+            source: self.source,
+            caller: &mut self.caller,
+            attached: &mut Vec::new(),
+            templates,
+        };
+        Ok(exchange.process(row.bayeux(alone).as_bytes()).await?)
+    }
+
+    /// The answer to a connect among other rows: what there is (B-15).
+    async fn connect_at_once(&self, mut held: Held, line: usize, lines: &mut Lines) {
+        let answer = held.answer().await;
+        if answer.delivery.notifications.is_empty() {
+            return replies::write_connected(&answer, line, self.edge, lines);
+        }
+        let mut evaluation = Evaluation::new(held, answer, self.edge.clone(), self.tenant.clone());
+        let Ok(Evaluated { text, count }) = (&mut evaluation).await else { return };
+        let answer = evaluation.taken(count);
+        match text.strip_suffix('\n') {
+            Some(text) => lines.push_text(text),
+            None => replies::write_connected(&answer, line, self.edge, lines),
+        }
+    }
+}

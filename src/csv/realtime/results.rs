@@ -1,0 +1,221 @@
+//! From notifications to lines, through the template sets of a session (S-53, S-55).
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix_web::http::StatusCode;
+use actix_web::web;
+use bytes::Bytes;
+use platform_actors::model::id::{ManagedObjectId, TenantId};
+use platform_actors::naming::naming;
+use platform_actors::session::SessionTemplates;
+use platform_actors::store::external_ids::list_names_of_type;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::csv::groups::GroupedLines;
+use crate::csv::line::Lines;
+use crate::csv::refusal::Refusal;
+use crate::csv::static_templates;
+use crate::csv::template_sets::Known;
+use crate::http::error::Result;
+use crate::server::Edge;
+
+/// After this time other requests of this thread get their turn.
+const TURN: Duration = Duration::from_millis(5);
+/// Bytes of an answer after which further notifications wait for the next connect.
+const ANSWER_BYTES: usize = 16 << 20;
+/// Line of the request that results name: a notification answers no other (S-53).
+const LINE: usize = 1;
+
+/// A set of the session, as it is in force now.
+enum Set {
+    Static,
+    Registered(Arc<Known>),
+}
+
+/// What became of notifications.
+#[derive(Debug, Default)]
+pub(super) struct Evaluated {
+    /// The answer; empty when no set had a line for any of them.
+    pub(super) text: String,
+    /// How many of them it is about. The others wait.
+    pub(super) count: usize,
+}
+
+/// What a delivery is evaluated with.
+struct Evaluator<'e> {
+    edge: &'e Edge,
+    tenant: &'e TenantId,
+    sets: Vec<(&'e str, Set)>,
+    /// Serials of devices that were looked up.
+    serials: HashMap<ManagedObjectId, String>,
+}
+
+/// The lines that the sets of a session make of notifications.
+///
+/// # Errors
+/// `Unavailable` or `Database` when sets or serials cannot be looked up.
+pub(super) async fn evaluate(
+    edge: web::Data<Edge>,
+    tenant: TenantId,
+    templates: Arc<SessionTemplates>,
+    notifications: Vec<Bytes>,
+) -> Result<Evaluated> {
+    let sets = sets_of(&edge, &tenant, &templates).await?;
+    if sets.is_empty() {
+        return Ok(Evaluated { text: String::new(), count: notifications.len() });
+    }
+    let grouped = !templates.extra.is_empty();
+    let mut evaluator = Evaluator { edge: &edge, tenant: &tenant, sets, serials: HashMap::new() };
+    let (mut answer, mut bytes, mut count) = (GroupedLines::default(), 0, 0);
+    let mut turn = Instant::now();
+    for notification in notifications {
+        if turn.elapsed() > TURN {
+            tokio::task::yield_now().await;
+            turn = Instant::now();
+        }
+        if let Some(object) = object_of(&notification) {
+            bytes += evaluator.evaluate(&object, grouped, &mut answer).await?;
+        }
+        count += 1;
+        if bytes > ANSWER_BYTES {
+            break;
+        }
+    }
+    Ok(Evaluated { text: answer.finish(), count })
+}
+
+/// The sets that can give lines, those of the header first. One that was deleted meanwhile gives none.
+async fn sets_of<'e>(
+    edge: &Edge,
+    tenant: &TenantId,
+    templates: &'e SessionTemplates,
+) -> Result<Vec<(&'e str, Set)>> {
+    let extra = templates.extra.iter().filter(|x_id| !templates.header.contains(x_id));
+    let mut sets = Vec::new();
+    for x_id in templates.header.iter().chain(extra) {
+        if **x_id == *static_templates::x_id() {
+            sets.push((&**x_id, Set::Static));
+            continue;
+        }
+        let known = edge.csv_templates.find(edge.platform.database(), tenant, x_id).await?;
+        if let Some(known) = known.filter(|known| known.set.has_responses()) {
+            sets.push((x_id, Set::Registered(known)));
+        }
+    }
+    Ok(sets)
+}
+
+impl Evaluator<'_> {
+    /// Adds what each set makes of an object; gives the bytes of that.
+    async fn evaluate(&mut self, object: &Value, grouped: bool, answer: &mut GroupedLines) -> Result<usize> {
+        let mut bytes = 0;
+        for at in 0..self.sets.len() {
+            let mut lines = Lines::default();
+            match &self.sets[at].1 {
+                _ if bytes > ANSWER_BYTES => {
+                    Refusal::Rest(StatusCode::PAYLOAD_TOO_LARGE).write(LINE, &mut lines);
+                }
+                Set::Registered(known) => known.set.evaluate(object, LINE, &mut lines),
+                Set::Static => self.write_static(object, &mut lines).await?,
+            }
+            if !lines.is_empty() {
+                answer.begin(grouped.then_some(self.sets[at].0));
+                answer.lines().append(&lines);
+                bytes += lines.bytes();
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Static responses are about operations that wait for their device (23.2).
+    async fn write_static(&mut self, object: &Value, lines: &mut Lines) -> Result<()> {
+        let device = object["deviceId"].as_str().and_then(|id| ManagedObjectId::parse(id).ok());
+        let Some(device) = device.filter(|_| object["status"] == "PENDING") else { return Ok(()) };
+        let serial = match told_serial(object) {
+            Some(serial) => serial,
+            None => self.serial(device).await?,
+        };
+        static_templates::responses::write(object, &serial, self.edge, lines);
+        Ok(())
+    }
+
+    async fn serial(&mut self, device: ManagedObjectId) -> Result<String> {
+        if let Some(serial) = self.serials.get(&device) {
+            return Ok(serial.clone());
+        }
+        let (database, type_) = (self.edge.platform.database(), naming().fragment("Serial"));
+        let mut names = list_names_of_type(database, self.tenant, &[device], &type_).await?;
+        let serial = names.remove(&device).unwrap_or_else(|| device.to_string());
+        self.serials.insert(device, serial.clone());
+        Ok(serial)
+    }
+}
+
+/// The serial that an operation for an agent tells by itself (B-04); without one the device goes by its id (H-13).
+fn told_serial(operation: &Value) -> Option<String> {
+    let pairs = operation["deviceExternalIDs"]["externalIds"].as_array()?;
+    let type_ = naming().fragment("Serial");
+    let serial = pairs.iter().find(|pair| pair["type"] == type_).and_then(|pair| pair["externalId"].as_str());
+    serial.or_else(|| operation["deviceId"].as_str()).map(ToOwned::to_owned)
+}
+
+/// The object that templates are evaluated on: the operation on the channel of an agent, what was told of on the others; of a
+/// deleted one there is nothing but its id (S-53).
+fn object_of(notification: &[u8]) -> Option<Value> {
+    #[derive(Deserialize)]
+    struct Notification<'a> {
+        #[serde(borrow)]
+        channel: Cow<'a, str>,
+        data: Value,
+    }
+    let Notification { channel, mut data } = serde_json::from_slice(notification).ok()?;
+    let of_agent = !channel.trim_start_matches('/').contains('/');
+    if of_agent || data.get("realtimeAction").is_none() {
+        return Some(data);
+    }
+    match data.get_mut("data")?.take() {
+        Value::String(id) => Some(json!({"id": id})),
+        object => Some(object),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn object_is_what_was_told_of() {
+        for (notification, object) in [
+            (
+                json!({"channel": "/alarms/1", "data": {"realtimeAction": "CREATE", "data": {"id": "7"}}}),
+                json!({"id": "7"}),
+            ),
+            (
+                json!({"channel": "/alarms/1", "data": {"realtimeAction": "DELETE", "data": "7"}}),
+                json!({"id": "7"}),
+            ),
+            (
+                json!({"channel": "/1", "data": {"id": "7", "realtimeAction": "DELETE", "data": "8"}}),
+                json!({"id": "7", "realtimeAction": "DELETE", "data": "8"}),
+            ),
+            (json!({"channel": "/pumps/hot", "data": {"data": "x"}}), json!({"data": "x"})),
+        ] {
+            let text = notification.to_string();
+            assert_eq!(object_of(text.as_bytes()), Some(object), "{text}");
+        }
+    }
+
+    #[test]
+    fn operation_of_an_agent_tells_the_serial() {
+        let ids = json!([{"type": "acme", "externalId": "x"}, {"type": "plat_Serial", "externalId": "s-1"}]);
+        let known = json!({"deviceId": "7", "deviceExternalIDs": {"externalIds": ids}});
+        let nameless = json!({"deviceId": "7", "deviceExternalIDs": {"externalIds": []}});
+        assert_eq!(told_serial(&known).as_deref(), Some("s-1"));
+        assert_eq!(told_serial(&nameless).as_deref(), Some("7"));
+        assert_eq!(told_serial(&json!({"deviceId": "7"})), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! Rows 80 to 84, and the Bayeux messages they stand for (document 3, CSV real-time notifications).
+
+use serde_json::{Value, json};
+
+use crate::csv::groups::message_id;
+use crate::csv::line::Record;
+use crate::csv::refusal::Refusal;
+use crate::csv::static_templates::Arguments;
+
+/// Sets one subscription may name; a session has no room for more.
+pub(super) const EXTRA_SETS: usize = 64;
+
+/// Ends the name of a session among CSV clients. Neither language knows the other's names, so a session is of one language
+/// (S-59).
+const SUFFIX: char = 'c';
+
+/// What a row asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message {
+    /// 80.
+    Handshake,
+    /// 81.
+    Subscribe,
+    /// 82.
+    Unsubscribe,
+    /// 83.
+    Connect,
+    /// 84.
+    Disconnect,
+}
+
+/// A row that was understood.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) message: Message,
+    /// The session, by its name among CSV clients.
+    client: String,
+    channel: String,
+    /// Further template sets of a subscription (S-55).
+    pub(super) x_ids: Vec<Box<str>>,
+}
+
+impl Message {
+    fn of(id: u32) -> Option<Self> {
+        Some(match id {
+            80 => Self::Handshake,
+            81 => Self::Subscribe,
+            82 => Self::Unsubscribe,
+            83 => Self::Connect,
+            84 => Self::Disconnect,
+            _ => return None,
+        })
+    }
+
+    /// The Bayeux channel of the message.
+    pub(super) fn channel(self) -> &'static str {
+        match self {
+            Self::Handshake => "/meta/handshake",
+            Self::Subscribe => "/meta/subscribe",
+            Self::Unsubscribe => "/meta/unsubscribe",
+            Self::Connect => "/meta/connect",
+            Self::Disconnect => "/meta/disconnect",
+        }
+    }
+}
+
+impl Row {
+    /// Reads a row. Further arguments of 80 and 83 are ignored (S-51).
+    ///
+    /// # Errors
+    /// `Malformed`; `InvalidMessageId` for any other message; `WrongNumber`.
+    pub(super) fn of(record: Record<'_>) -> Result<Self, Refusal> {
+        let id = message_id(&record).ok_or(Refusal::Malformed)?;
+        let message = Message::of(id).ok_or(Refusal::InvalidMessageId)?;
+        let values = record.values.map_err(|_| Refusal::Malformed)?;
+        let arguments = Arguments(values.get(1..).unwrap_or_default());
+        let (client, channel) = match message {
+            Message::Handshake => ("", ""),
+            Message::Connect | Message::Disconnect => (arguments.mandatory(0)?, ""),
+            Message::Subscribe | Message::Unsubscribe => (arguments.mandatory(0)?, arguments.mandatory(1)?),
+        };
+        match message {
+            Message::Unsubscribe => arguments.at_most(2)?,
+            Message::Disconnect => arguments.at_most(1)?,
+            _ => {}
+        }
+        let x_ids = match message {
+            Message::Subscribe => distinct(arguments.from(2)),
+            _ => Vec::new(),
+        };
+        Ok(Self { message, client: client.to_owned(), channel: channel.to_owned(), x_ids })
+    }
+
+    /// The same as a Bayeux message. A connect that is not alone does not wait (B-15); every one asks for advice, so that its
+    /// end says whether its time was over (S-56).
+    pub(super) fn bayeux(&self, alone: bool) -> String {
+        let mut message = json!({"channel": self.message.channel()});
+        let more = match self.message {
+            Message::Handshake => json!({"supportedConnectionTypes": ["long-polling"]}),
+            Message::Subscribe | Message::Unsubscribe => json!({"subscription": self.channel}),
+            Message::Connect if alone => json!({"advice": {}}),
+            Message::Connect => json!({"advice": {"timeout": 0}}),
+            Message::Disconnect => json!({}),
+        };
+        if let (Some(message), Value::Object(more)) = (message.as_object_mut(), more) {
+            message.extend(more);
+            if self.message != Message::Handshake {
+                let client = self.client.strip_suffix(SUFFIX).unwrap_or_default();
+                message.insert("clientId".into(), client.into());
+            }
+        }
+        message.to_string()
+    }
+}
+
+/// How CSV clients call a session.
+pub(super) fn name_of(client: &str) -> String {
+    format!("{client}{SUFFIX}")
+}
+
+/// Each X-Id once, in order; empty ones are none.
+fn distinct<X: AsRef<str>>(x_ids: &[X]) -> Vec<Box<str>> {
+    let mut distinct: Vec<Box<str>> = Vec::new();
+    for x_id in x_ids.iter().map(AsRef::as_ref).filter(|x_id| !x_id.is_empty()) {
+        if !distinct.iter().any(|known| **known == *x_id) {
+            distinct.push(x_id.into());
+        }
+        // More than that are refused, however many more.
+        if distinct.len() > EXTRA_SETS {
+            break;
+        }
+    }
+    distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csv::line::records;
+
+    fn read(row: &str) -> Result<Row, Refusal> {
+        Row::of(records(row.as_bytes()).next().expect("a row"))
+    }
+
+    #[test]
+    fn rows_are_the_messages_of_their_id() {
+        for (row, alone, message) in [
+            ("80", true, r#"{"channel":"/meta/handshake","supportedConnectionTypes":["long-polling"]}"#),
+            ("80,a,b", true, r#"{"channel":"/meta/handshake","supportedConnectionTypes":["long-polling"]}"#),
+            (
+                "81,abc,/alarms/*,x",
+                true,
+                r#"{"channel":"/meta/subscribe","subscription":"/alarms/*","clientId":"ab"}"#,
+            ),
+            (
+                "82,abc,/alarms/1,",
+                true,
+                r#"{"channel":"/meta/unsubscribe","subscription":"/alarms/1","clientId":"ab"}"#,
+            ),
+            ("83,abc,x", true, r#"{"channel":"/meta/connect","advice":{},"clientId":"ab"}"#),
+            ("83,abc", false, r#"{"channel":"/meta/connect","advice":{"timeout":0},"clientId":"ab"}"#),
+            ("84,abc", true, r#"{"channel":"/meta/disconnect","clientId":"ab"}"#),
+            ("84,ab", true, r#"{"channel":"/meta/disconnect","clientId":""}"#),
+            ("84,\"a\"\"c\"", true, r#"{"channel":"/meta/disconnect","clientId":"a\""}"#),
+        ] {
+            assert_eq!(read(row).map(|row| row.bayeux(alone)), Ok(message.to_owned()), "{row}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_such_row_is_refused() {
+        for (row, refusal) in [
+            ("x", Refusal::Malformed),
+            ("80,\"a", Refusal::Malformed),
+            ("79", Refusal::InvalidMessageId),
+            ("85,a", Refusal::InvalidMessageId),
+            ("15,a", Refusal::InvalidMessageId),
+            ("81", Refusal::WrongNumber),
+            ("81,a", Refusal::WrongNumber),
+            ("81,,/alarms/*", Refusal::WrongNumber),
+            ("82,a", Refusal::WrongNumber),
+            ("82,a,/alarms/*,x", Refusal::WrongNumber),
+            ("83", Refusal::WrongNumber),
+            ("83,,a", Refusal::WrongNumber),
+            ("84", Refusal::WrongNumber),
+            ("84,a,b", Refusal::WrongNumber),
+        ] {
+            assert_eq!(read(row), Err(refusal), "{row}");
+        }
+    }
+
+    #[test]
+    fn further_sets_come_once_and_are_bounded() {
+        let sets = |row: &str| read(row).expect("a row").x_ids;
+        assert_eq!(sets("81,c,/alarms/*,b,a,,b,"), ["b".into(), "a".into()]);
+        let many: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
+        assert_eq!(sets(&format!("81,c,/alarms/*,{}", many.join(","))).len(), EXTRA_SETS + 1);
+    }
+}
