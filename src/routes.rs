@@ -18,25 +18,25 @@ use crate::telemetry::RouteDurations;
 
 /// Enters every path of the server.
 pub fn table(app: &mut web::ServiceConfig) {
-    enter(app, |path| path.resource);
+    enter(app, paths().into_iter().map(|path| path.resource));
 }
 
 /// Enters every path that rows of the CSV protocol may call; those that hold a connection, and `/s` itself, are refused (S-28).
 pub fn table_of_rows(app: &mut web::ServiceConfig) {
-    enter(app, |path| match path.reserved {
-        true => web::resource(path.pattern).default_service(web::to(reserved)),
-        false => path.resource,
-    });
+    let (reserved, free): (Vec<_>, Vec<_>) = paths().into_iter().partition(|path| path.reserved);
+    let refuse = |path: Path| web::resource(path.pattern).default_service(web::to(refuse_rows));
+    // Those that are called come first.
+    enter(app, free.into_iter().map(|path| path.resource).chain(reserved.into_iter().map(refuse)));
 }
 
-fn enter(app: &mut web::ServiceConfig, resource: impl Fn(Path) -> Resource) {
-    for path in paths() {
-        app.service(resource(path));
+fn enter(app: &mut web::ServiceConfig, resources: impl Iterator<Item = Resource>) {
+    for resource in resources {
+        app.service(resource);
     }
     app.app_data(RouteDurations::new("unknown")).default_service(web::to(no_such_path));
 }
 
-async fn reserved(_: AnyCaller) -> Result<HttpResponse> {
+async fn refuse_rows(_: AnyCaller) -> Result<HttpResponse> {
     Err(ApiError::forbidden_because("rows of the CSV protocol may not call this path"))
 }
 

@@ -1,17 +1,23 @@
 //! A body in, an answer out (S-03, S-40). Knows no transport, so that another one can stand beside HTTP (H-01).
 
 use actix_web::HttpRequest;
+use actix_web::http::header::HeaderName;
 use platform_actors::model::id::ManagedObjectId;
 use tokio::sync::OnceCell;
 
-use super::groups::{message_id, switch};
-use super::line::{Lines, records};
+use super::groups::{id_of, switch};
+use super::line::{Lines, first_values, records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::rest_caller::RestCaller;
 use super::rows::Selected;
 use super::{bootstrap, registration, rows, static_templates};
 use crate::auth::Caller;
 use crate::server::Edge;
+
+/// Names the template set (S-12).
+pub(super) static X_ID: HeaderName = HeaderName::from_static("x-id");
+/// Names the device that acts (H-02).
+static X_DEVICE_ID: HeaderName = HeaderName::from_static("x-device-id");
 
 /// Carries out the rows of one request.
 pub(crate) struct Engine<'e> {
@@ -46,8 +52,8 @@ impl<'e> Engine<'e> {
             edge,
             caller,
             rest: RestCaller::of(request),
-            x_id: header(request, "X-Id"),
-            wanted_device: header(request, "X-Device-Id"),
+            x_id: header(request, &X_ID),
+            wanted_device: header(request, &X_DEVICE_ID),
             own_device: OnceCell::new(),
         }
     }
@@ -105,7 +111,7 @@ impl<'e> Engine<'e> {
 }
 
 /// A header's value; `None` for none and for an empty one.
-pub(super) fn header(request: &HttpRequest, name: &str) -> Option<String> {
+pub(super) fn header(request: &HttpRequest, name: &HeaderName) -> Option<String> {
     let value = String::from_utf8_lossy(request.headers().get(name)?.as_bytes()).trim().to_owned();
     (!value.is_empty()).then_some(value)
 }
@@ -113,8 +119,8 @@ pub(super) fn header(request: &HttpRequest, name: &str) -> Option<String> {
 impl Outline {
     fn of(body: &[u8]) -> Self {
         let mut outline = Self::default();
-        for record in records(body) {
-            match message_id(&record) {
+        for first in first_values(body) {
+            match first.and_then(|first| id_of(&first)) {
                 Some(15) => outline.switches = true,
                 id => {
                     outline.rows = true;

@@ -23,6 +23,20 @@ pub(crate) fn records(body: &[u8]) -> Records<'_> {
     Records { rest: body, line: 1 }
 }
 
+/// The first value of each record, as [`records`] would give it; `None` for a record that is none. What a body is shows
+/// there, without its values being taken apart.
+pub(crate) fn first_values(body: &[u8]) -> impl Iterator<Item = Option<Cow<'_, str>>> {
+    let mut records = records(body);
+    std::iter::from_fn(move || records.next_text()).map(|(_, text, closed)| {
+        let plain = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        match text.get(plain) {
+            None | Some(b',') if closed => std::str::from_utf8(&text[..plain]).ok().map(Cow::Borrowed),
+            _ if closed => values(text).ok().map(|mut values| values.swap_remove(0)),
+            _ => None,
+        }
+    })
+}
+
 /// See [`records`].
 #[derive(Debug)]
 pub(crate) struct Records<'b> {
@@ -34,19 +48,25 @@ impl<'b> Iterator for Records<'b> {
     type Item = Record<'b>;
 
     fn next(&mut self) -> Option<Record<'b>> {
-        while !self.rest.is_empty() {
-            let line = self.line;
-            let (text, closed) = self.take_record();
-            if !text.iter().all(|byte| is_blank(*byte)) {
-                let values = if closed { values(text) } else { Err(Malformed) };
-                return Some(Record { line, values });
-            }
-        }
-        None
+        let (line, text, closed) = self.next_text()?;
+        let values = if closed { values(text) } else { Err(Malformed) };
+        Some(Record { line, values })
     }
 }
 
 impl<'b> Records<'b> {
+    /// Line and text of the next record, and whether its quotes are closed.
+    fn next_text(&mut self) -> Option<(usize, &'b [u8], bool)> {
+        while !self.rest.is_empty() {
+            let line = self.line;
+            let (text, closed) = self.take_record();
+            if !text.iter().all(|byte| is_blank(*byte)) {
+                return Some((line, text, closed));
+            }
+        }
+        None
+    }
+
     /// The text up to the end of a line that is outside quotes, and whether its quotes are closed. Inside quotes an end of line
     /// is part of the value (S-01).
     fn take_record(&mut self) -> (&'b [u8], bool) {

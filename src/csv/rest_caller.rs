@@ -1,10 +1,11 @@
 //! How a row becomes a REST call: in the process, through the same routes, with the caller's own headers (S-05).
 
+use std::borrow::Cow;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use actix_http::Request;
 use actix_service::{IntoServiceFactory, Service, ServiceFactory, boxed};
@@ -25,6 +26,7 @@ use crate::api::operations::OnlyFrom;
 use crate::http::middleware;
 use crate::routes;
 use crate::server::Edge;
+use crate::telemetry::RouteDurations;
 
 /// Bytes of a REST answer that templates are evaluated on; of a larger one the row is answered 413.
 const ANSWER_BYTES: usize = 16 << 20;
@@ -48,10 +50,7 @@ impl RestRoutes {
 
     async fn get(&self) -> &Routes {
         let make: Pin<Box<dyn Future<Output = Routes>>> = Box::pin(async {
-            let app = App::new()
-                .app_data(self.edge.clone())
-                .configure(routes::table_of_rows)
-                .wrap(actix_web::middleware::from_fn(middleware::around));
+            let app = App::new().app_data(self.edge.clone()).configure(routes::table_of_rows);
             let made = app.into_factory().new_service(AppConfig::default()).await;
             boxed::service(
                 made.unwrap_or_else(|()| unreachable!("the table makes no service that could fail to start")),
@@ -67,7 +66,7 @@ pub(crate) struct Call {
     /// GET, POST, PUT or DELETE.
     pub(crate) method: Method,
     /// Path and query, percent-encoded.
-    pub(crate) uri: String,
+    pub(crate) uri: Cow<'static, str>,
     /// Header `Content-Type`.
     pub(crate) content_type: Option<HeaderValue>,
     /// Header `Accept`; without it a POST or PUT is answered without a body.
@@ -84,23 +83,23 @@ pub(crate) struct Answer {
 
 impl Call {
     /// A GET of JSON.
-    pub(crate) fn get(uri: impl Into<String>) -> Self {
+    pub(crate) fn get(uri: impl Into<Cow<'static, str>>) -> Self {
         let accept = Some(HeaderValue::from_static("application/json"));
         Self { method: Method::GET, uri: uri.into(), content_type: None, accept, body: Bytes::new() }
     }
 
     /// A POST of JSON that is answered without a body.
-    pub(crate) fn post(uri: impl Into<String>, body: impl Into<Bytes>) -> Self {
+    pub(crate) fn post(uri: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
         Self::with_json(Method::POST, uri.into(), body.into())
     }
 
     /// A PUT of JSON that is answered without a body.
-    pub(crate) fn put(uri: impl Into<String>, body: impl Into<Bytes>) -> Self {
+    pub(crate) fn put(uri: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
         Self::with_json(Method::PUT, uri.into(), body.into())
     }
 
     /// A DELETE.
-    pub(crate) fn delete(uri: impl Into<String>) -> Self {
+    pub(crate) fn delete(uri: impl Into<Cow<'static, str>>) -> Self {
         Self { method: Method::DELETE, uri: uri.into(), content_type: None, accept: None, body: Bytes::new() }
     }
 
@@ -109,7 +108,7 @@ impl Call {
         Self { accept: Some(HeaderValue::from_static("application/json")), ..self }
     }
 
-    fn with_json(method: Method, uri: String, body: Bytes) -> Self {
+    fn with_json(method: Method, uri: Cow<'static, str>, body: Bytes) -> Self {
         let content_type = Some(HeaderValue::from_static("application/json"));
         Self { method, uri, content_type, accept: None, body }
     }
@@ -119,28 +118,20 @@ impl Call {
 #[derive(Clone)]
 pub(crate) struct RestCaller {
     routes: RestRoutes,
-    headers: HeaderMap,
-    peer: Option<SocketAddr>,
+    request: HttpRequest,
+    carried: &'static [HeaderName],
 }
 
 impl RestCaller {
     /// Calls with what identifies the caller in a request: credentials, address, application key, processing mode, units.
     pub(crate) fn of(request: &HttpRequest) -> Self {
         let routes = request.app_data::<RestRoutes>().expect("every app has its routes").clone();
-        let mut headers = HeaderMap::with_capacity(4);
-        for name in carried() {
-            for value in request.headers().get_all(name) {
-                headers.append(name.clone(), value.clone());
-            }
-        }
-        Self { routes, headers, peer: request.peer_addr() }
+        Self { routes, request: request.clone(), carried: carried() }
     }
 
     /// The same, but always stored and told: for what everything else rests on, such as a device's object.
     pub(crate) fn persistent(&self) -> Self {
-        let mut same = self.clone();
-        same.headers.remove(naming().header("Processing-Mode"));
-        same
+        Self { carried: &carried()[1..], ..self.clone() }
     }
 
     /// Makes a call and waits for its end.
@@ -166,27 +157,42 @@ impl RestCaller {
     }
 
     fn request(&self, call: Call) -> Result<Request, Refusal> {
-        let uri: Uri = call.uri.parse().map_err(|_| Refusal::Rest(StatusCode::BAD_REQUEST))?;
+        let uri = match call.uri {
+            Cow::Borrowed(uri) => Uri::from_maybe_shared(Bytes::from_static(uri.as_bytes())),
+            Cow::Owned(uri) => Uri::from_maybe_shared(Bytes::from(uri)),
+        };
+        let uri = uri.map_err(|_| Refusal::Rest(StatusCode::BAD_REQUEST))?;
         let mut request = Request::with_payload(call.body.into());
         let head = request.head_mut();
         head.method = call.method;
-        head.uri = uri;
-        head.peer_addr = self.peer;
-        head.headers = self.headers.clone();
-        for (name, value) in [(header::CONTENT_TYPE, call.content_type), (header::ACCEPT, call.accept)] {
-            if let Some(value) = value {
-                head.headers.insert(name, value);
+        head.uri = middleware::collapsed(&uri).unwrap_or(uri);
+        head.peer_addr = self.request.peer_addr();
+        let mut headers = HeaderMap::with_capacity(4);
+        for name in self.carried {
+            for value in self.request.headers().get_all(name) {
+                headers.append(name.clone(), value.clone());
             }
         }
+        for (name, value) in [(header::CONTENT_TYPE, call.content_type), (header::ACCEPT, call.accept)] {
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
+        }
+        head.headers = headers;
         Ok(request)
     }
 
+    /// What the middleware does around requests is done here, as far as rows need it.
     async fn make(&self, request: Request) -> Result<Answer, Refusal> {
+        let begun = Instant::now();
         let response = match self.routes.get().await.call(request).await {
             Ok(response) => response,
             Err(error) => return Err(Refusal::Rest(error.as_response_error().status_code())),
         };
         let status = response.status();
+        if let Some(durations) = response.request().app_data::<RouteDurations>() {
+            durations.record(status, begun.elapsed());
+        }
         match status.as_u16() {
             ..400 => Ok(Answer { response }),
             _ => Err(Refusal::Rest(status)),
@@ -194,17 +200,17 @@ impl RestCaller {
     }
 }
 
-/// The headers that say who calls, from where and how.
+/// The headers that say who calls, from where and how. The processing mode is the first.
 fn carried() -> &'static [HeaderName] {
     static CARRIED: OnceLock<Vec<HeaderName>> = OnceLock::new();
     CARRIED.get_or_init(|| {
-        let own = ["Application-Key", "Processing-Mode", "System-Of-Units"].map(|name| {
+        let own = ["Processing-Mode", "Application-Key", "System-Of-Units"].map(|name| {
             let name = naming().header(name);
             HeaderName::from_bytes(name.as_bytes()).expect("header names are checked at start")
         });
         let forwarded =
             ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"].map(HeaderName::from_static);
-        [header::AUTHORIZATION, header::HOST].into_iter().chain(own).chain(forwarded).collect()
+        own.into_iter().chain([header::AUTHORIZATION, header::HOST]).chain(forwarded).collect()
     })
 }
 

@@ -39,15 +39,20 @@ pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> Str
             None => Selected::Static,
         },
         under_way: FuturesOrdered::new(),
+        more: true,
         answer: GroupedLines::default(),
     };
     if let Some(x_id) = &engine.x_id {
         rows.select(x_id).await;
     }
-    for (count, record) in records(body).enumerate() {
-        if count % TURN == TURN - 1 {
+    let mut records = records(body).peekable();
+    let mut count = 0_usize;
+    while let Some(record) = records.next() {
+        count += 1;
+        if count.is_multiple_of(TURN) {
             tokio::task::yield_now().await;
         }
+        rows.more = records.peek().is_some();
         rows.take(record).await;
     }
     rows.settle(0).await;
@@ -59,6 +64,8 @@ struct Rows<'e> {
     engine: &'e Engine<'e>,
     selected: Selected,
     under_way: FuturesOrdered<LocalBoxFuture<'e, (usize, Lines)>>,
+    /// Whether rows follow the one that is taken.
+    more: bool,
     answer: GroupedLines,
 }
 
@@ -91,7 +98,7 @@ impl<'e> Rows<'e> {
             return self.enter(x_id, line).await;
         }
         match self.selected.step(record) {
-            Ok(step) if step.only_creates() => self.begin(step, line).await,
+            Ok(step) if self.overlaps(&step) => self.begin(step, line).await,
             Ok(step) => {
                 self.settle(0).await;
                 let lines = Box::pin(perform(self.engine, step, line)).await;
@@ -103,6 +110,11 @@ impl<'e> Rows<'e> {
             }
             Err(None) => {}
         }
+    }
+
+    /// Whether a row need not wait for those under way, nor the next one for it. One that stands alone has none to wait for.
+    fn overlaps(&self, step: &Step<'_>) -> bool {
+        (self.more || !self.under_way.is_empty()) && step.only_creates()
     }
 
     /// A line 15.

@@ -53,11 +53,18 @@ fn emulate_method(request: &mut ServiceRequest) {
     request.head_mut().method = method;
 }
 
-/// A trailing slash is ignored and repeated slashes are one.
 fn collapse_slashes(request: &mut ServiceRequest) {
-    let path = request.uri().path();
+    if let Some(uri) = collapsed(request.uri()) {
+        request.match_info_mut().get_mut().update(&uri);
+        request.head_mut().uri = uri;
+    }
+}
+
+/// The address as it is routed, when it is another one: a trailing slash is ignored and repeated slashes are one.
+pub fn collapsed(uri: &Uri) -> Option<Uri> {
+    let path = uri.path();
     if path.len() < 2 || !(path.contains("//") || path.ends_with('/')) {
-        return;
+        return None;
     }
     let mut collapsed = String::with_capacity(path.len());
     path.split('/').filter(|segment| !segment.is_empty()).for_each(|segment| {
@@ -67,16 +74,13 @@ fn collapse_slashes(request: &mut ServiceRequest) {
     if collapsed.is_empty() {
         collapsed.push('/');
     }
-    if let Some(query) = request.uri().query() {
+    if let Some(query) = uri.query() {
         collapsed.push('?');
         collapsed.push_str(query);
     }
-    let mut parts = request.uri().clone().into_parts();
-    let Ok(path_and_query) = PathAndQuery::from_maybe_shared(bytes::Bytes::from(collapsed)) else { return };
-    parts.path_and_query = Some(path_and_query);
-    let Ok(uri) = Uri::from_parts(parts) else { return };
-    request.match_info_mut().get_mut().update(&uri);
-    request.head_mut().uri = uri;
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::from_maybe_shared(bytes::Bytes::from(collapsed)).ok();
+    Uri::from_parts(parts).ok()
 }
 
 /// Gives every error the documents' body, also those the HTTP library made.

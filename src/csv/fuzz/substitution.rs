@@ -117,7 +117,7 @@ fn calls_are_those_of_plain_replacement() {
         let mut arguments: Vec<String> = values.into_iter().take(count).collect();
         arguments.extend(std::iter::repeat_n(String::new(), extra));
         let borrowed: Vec<Cow<'_, str>> = arguments.iter().map(|text| text.as_str().into()).collect();
-        let called = template.call(&borrowed).map(|call| (call.uri, call.body));
+        let called = template.call(&borrowed).map(|call| (call.uri.into_owned(), call.body));
 
         let expected = match uri_of(&in_uri, &arguments) {
             _ if extra > 1 && count == 0 => Err(Some(Refusal::NoArguments)),

@@ -60,7 +60,7 @@ pub(crate) async fn answer(
         source: Source::of(client_address(&request)),
         tenant: caller.tenant.clone(),
         caller: Some(caller),
-        x_id: engine::header(&request, "X-Id"),
+        x_id: engine::header(&request, &engine::X_ID),
     };
     let (mut lines, mut rows, mut first) = (Lines::default(), records(&body).peekable(), true);
     while let Some(record) = rows.next() {

@@ -47,7 +47,7 @@ impl RequestTemplate {
         }
         Ok(Call {
             method: self.method.clone(),
-            uri,
+            uri: uri.into(),
             content_type: self.content_type.clone(),
             accept: self.accept.clone(),
             body: body.into(),

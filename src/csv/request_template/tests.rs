@@ -111,7 +111,7 @@ fn values_in_a_uri_stay_values() {
         ("/a/%%", "{}[]|\\^`~:;=@!$'()*,-._", "/a/{}[]|\\^`~:;=@!$'()*,-._"),
         ("/a%2F?b=c d&e=%%", "f", "/a%2F?b=c d&e=f"),
     ] {
-        let called = call(&template(uri, "", "x"), &[value]).map(|call| call.uri);
+        let called = call(&template(uri, "", "x"), &[value]).map(|call| call.uri.into_owned());
         assert_eq!(called, Ok(expected.to_owned()), "{uri} {value:?}");
     }
 }
@@ -119,7 +119,7 @@ fn values_in_a_uri_stay_values() {
 #[test]
 fn arguments_fill_the_uri_then_the_body_and_are_never_searched() {
     let called = call(&template("/%%/x/%%", "", "%%,%%"), &["a", "b", "%%", "\"\n"]).expect("a call");
-    assert_eq!((called.uri.as_str(), &called.body[..]), ("/a/x/b", &b"%%,\"\n"[..]));
+    assert_eq!((&*called.uri, &called.body[..]), ("/a/x/b", &b"%%,\"\n"[..]));
 }
 
 #[test]
