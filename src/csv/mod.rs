@@ -23,6 +23,7 @@ mod static_templates;
 mod template_flaw;
 mod template_set;
 mod template_sets;
+mod value;
 
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::json_path::{JsonPath, rooted};
 use super::line::Lines;
 use super::template_flaw::Flaw;
+use super::value::text_of;
 
 /// Steps that paths may take for one object: about a tenth of a second.
 const STEPS: usize = 4_000_000;
@@ -152,7 +153,7 @@ impl ResponseTemplate {
             if let Some(values) = self.values_of(element, allowance)? {
                 let mut shown: Vec<Cow<'_, str>> = vec![self.id.as_str().into(), line.into()];
                 for value in values {
-                    let text = rendered(value);
+                    let text = text_of(value);
                     allowance.write(text.len())?;
                     shown.push(text);
                 }
@@ -183,27 +184,6 @@ impl ResponseTemplate {
             }
         }
         Ok(Some(values))
-    }
-}
-
-/// A value as it stands in a line (S-33).
-fn rendered(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::String(text) => text.into(),
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() => shortest(float).into(),
-            _ => number.to_string().into(),
-        },
-        other => other.to_string().into(),
-    }
-}
-
-/// A whole number stands without fraction and, up to 21 digits, without exponent, as JavaScript writes it.
-fn shortest(float: f64) -> String {
-    match float.fract() == 0.0 && float.abs() < 1e21 {
-        // Minus zero is zero.
-        true => (float + 0.0).to_string(),
-        false => Value::from(float).to_string().replace("e+", "e"),
     }
 }
 

@@ -49,7 +49,7 @@ impl Origin {
 }
 
 /// What names of devices' users start with; the id of the device follows.
-pub(crate) const DEVICE_USER: &str = "device_";
+pub const DEVICE_USER: &str = "device_";
 
 /// Whether a user is a device: `device_<external id>`, the owner of its object.
 pub fn is_device_user(name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Differential tests of what reads hostile text: each story against a second, naive way to the same outcome.
 //!
-//! A few hundred cases each, so that the suite stays fast. `CSV_FUZZ_SECONDS=60 cargo test -p platform --lib csv::fuzz` goes on
-//! for a minute, of which each property gets its share.
+//! A few hundred cases each, so that the suite stays fast. To look for ten minutes, of which each property gets its share:
+//! `CSV_FUZZ_SECONDS=600 cargo test -p platform --lib csv::fuzz -- --test-threads 1 --nocapture`.
 
 mod lines;
 mod paths;

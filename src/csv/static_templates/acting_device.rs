@@ -6,6 +6,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use platform_actors::Error;
 use platform_actors::model::external_id::NewExternalId;
 use platform_actors::model::id::{ManagedObjectId, TenantId};
+use platform_actors::model::origin::DEVICE_USER;
 use platform_actors::naming::naming;
 use platform_actors::store;
 use quick_cache::sync::Cache;
@@ -16,8 +17,6 @@ use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::{Call, RestCaller};
 
 pub(super) const OBJECTS: &str = "/inventory/managedObjects";
-/// What a device's user name starts with.
-const DEVICE_USER: &str = "device_";
 /// How many devices are remembered: a fleet that sends all the time finds its own.
 const REMEMBERED_DEVICES: usize = 100_000;
 

@@ -62,11 +62,17 @@ pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result
     }
 }
 
-/// All operations that wait for the agent, in the order of their creation; each as its lines (H-12).
+/// Bytes of lines after which operations wait until the agent asks again.
+const MANY_BYTES: usize = 16 << 20;
+
+/// All operations that wait for the agent, in the order of their creation; each as its lines (H-12). Of more than an agent could
+/// take at once the oldest.
 async fn list_pending(engine: &Engine<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     let agent = engine.own_device().await?;
     let mut pages = Queue::OfAgent(agent).pages(&engine.rest, OperationStatus::Pending);
-    while let Some(page) = pages.next::<Value>().await? {
+    while lines.bytes() < MANY_BYTES
+        && let Some(page) = pages.next::<Value>().await?
+    {
         let serials = serials(engine, &page).await?;
         for operation in &page {
             let device = operation["deviceId"].as_str().unwrap_or_default();
