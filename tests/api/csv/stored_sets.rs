@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use super::acting_device::send_for;
 use super::{register, send_to};
-use crate::harness::TestServer;
+use crate::harness::{TestDatabase, TestServer, eventually};
 
 const FRAGMENT: &str = "com_platform_model_smartrest_SmartRestTemplate";
 
@@ -79,4 +80,64 @@ async fn deleted_set_is_none_and_its_x_id_is_free() {
     }
     let second = register(&admin, "pumps", get).await;
     assert_ne!(first, second);
+}
+
+#[tokio::test]
+async fn change_at_one_server_is_in_force_at_all() {
+    let database = TestDatabase::create().await;
+    let (one, other) =
+        (TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await);
+    let (admin, elsewhere) = (one.admin(), other.admin());
+    let object =
+        register(&admin, "pumps", "10,100,GET,/inventory/managedObjects\n11,200,,,statistics.pageSize\n")
+            .await;
+    // Remembered there as it is, and an X-Id that is the id of an object (S-12).
+    assert_eq!(send_to(&elsewhere, "pumps", "100").await, "200,1,5\n");
+    assert_eq!(send_to(&elsewhere, &object, "100").await, "200,1,5\n");
+
+    let (path, changed) = (
+        format!("/inventory/managedObjects/{object}"),
+        json!({"msgId": "201", "pattern": ["$.statistics.pageSize"]}),
+    );
+    let mut fragment = admin.read(&path).await[FRAGMENT].clone();
+    fragment["responseTemplates"] = json!([changed]);
+    admin.put(&path, &json!({ FRAGMENT: fragment })).await;
+    let answered = async || (send_to(&elsewhere, "pumps", "100").await == "201,1,5\n").then_some(());
+    eventually("the changed set at the other server", answered).await;
+
+    let shadow =
+        register(&admin, "shadow", "10,100,GET,/inventory/managedObjects\n11,202,,,statistics.pageSize\n")
+            .await;
+    let named = json!({"type": "plat_SmartRestDeviceIdentifier", "externalId": object});
+    admin.create(&format!("/identity/globalIds/{shadow}/externalIds"), &named).await;
+    let answered = async || (send_to(&elsewhere, &object, "100").await == "202,1,5\n").then_some(());
+    eventually("the set that is called like the id of the other", answered).await;
+
+    assert_eq!(admin.delete("/identity/externalIds/plat_SmartRestDeviceIdentifier/pumps").await.status, 204);
+    let gone = async || (send_to(&elsewhere, "pumps", "100").await.starts_with("40,")).then_some(());
+    eventually("the end of the name at the other server", gone).await;
+}
+
+#[tokio::test]
+async fn serial_that_names_another_object_does_so_at_all_servers() {
+    let database = TestDatabase::create().await;
+    let (one, other) =
+        (TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await);
+    let (admin, elsewhere) = (one.admin(), other.admin());
+    let (old, new) = (admin.create_device("old").await, admin.create_device("new").await);
+    let pair = json!({"type": "plat_Serial", "externalId": "sn-1"});
+    admin.create(&format!("/identity/globalIds/{old}/externalIds"), &pair).await;
+    for _ in 0..2 {
+        assert_eq!(send_for(&elsewhere, "sn-1", "200,t,T,1").await, "");
+    }
+
+    assert_eq!(admin.delete("/identity/externalIds/plat_Serial/sn-1").await.status, 204);
+    admin.create(&format!("/identity/globalIds/{new}/externalIds"), &pair).await;
+
+    let measured = async || {
+        assert_eq!(send_for(&elsewhere, "sn-1", "200,t,T,2").await, "");
+        let of_new = admin.read(&format!("/measurement/measurements?source={new}")).await;
+        (!of_new["measurements"].as_array().unwrap().is_empty()).then_some(())
+    };
+    eventually("a measurement of the new object", measured).await;
 }
