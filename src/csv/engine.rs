@@ -62,9 +62,10 @@ impl<'e> Engine<'e> {
     pub(crate) async fn answer(&self, body: &[u8]) -> String {
         let outline = Outline::of(body);
         match outline {
-            Outline { templates: true, .. } => registration::register(self, body).await,
-            Outline { bootstrap: true, .. } => bootstrap::collect(self, body).await.into_text(),
-            Outline { rows: false, .. } => self.check(body).await.into_text(),
+            // What is rarer is on the heap, so that the path of rows stays small.
+            Outline { templates: true, .. } => Box::pin(registration::register(self, body)).await,
+            Outline { bootstrap: true, .. } => Box::pin(bootstrap::collect(self, body)).await.into_text(),
+            Outline { rows: false, .. } => Box::pin(self.check(body)).await.into_text(),
             _ => rows::run(self, body, outline.switches).await,
         }
     }

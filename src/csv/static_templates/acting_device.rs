@@ -52,14 +52,23 @@ impl Engine<'_> {
     /// # Errors
     /// 422 for a caller that is no device and names none; what the platform refused.
     pub(crate) async fn own_device(&self) -> Result<ManagedObjectId, Refusal> {
-        let find = || async {
-            let serial = self.serial()?;
-            match self.device_of(serial).await? {
-                Some(object) => Ok(object),
-                None => self.create_own(serial, None, None).await,
-            }
+        let serial = self.serial()?;
+        if let Some(object) = self.remembered(serial) {
+            return Ok(object);
+        }
+        let find = async || match self.device_of(serial).await? {
+            Some(object) => Ok(object),
+            None => self.create_own(serial, None, None).await,
         };
-        self.own_device.get_or_try_init(find).await.copied()
+        Box::pin(self.own_device.get_or_try_init(find)).await.copied()
+    }
+
+    /// The object of a device that is known and whose name stands for the same still.
+    fn remembered(&self, serial: &str) -> Option<ManagedObjectId> {
+        let tenant = &self.caller.tenant;
+        let known = self.edge.csv_devices.0.get(&(tenant.clone(), Box::from(serial)))?;
+        let generation = self.edge.platform.database().names_generation(tenant);
+        (known.generation == generation).then_some(known.object)
     }
 
     /// Creates the object of the acting device, if there is none.
@@ -84,15 +93,15 @@ impl Engine<'_> {
     /// 422 for what can be no serial; 503.
     pub(super) async fn device_of(&self, serial: &str) -> Result<Option<ManagedObjectId>, Refusal> {
         let (database, tenant) = (self.edge.platform.database(), &self.caller.tenant);
-        let (known, key) = (&self.edge.csv_devices.0, (tenant.clone(), Box::from(serial)));
-        let generation = database.names_generation(tenant);
-        if let Some(remembered) = known.get(&key).filter(|known| known.generation == generation) {
-            return Ok(Some(remembered.object));
+        if let Some(object) = self.remembered(serial) {
+            return Ok(Some(object));
         }
+        let generation = database.names_generation(tenant);
         let pair = NewExternalId::new(serial_type(), serial.to_owned())?;
         match store::external_ids::get_external_id(database, tenant, pair).await {
             Ok((object, _)) => {
-                known.insert(key, Remembered { object, generation });
+                let key = (tenant.clone(), Box::from(serial));
+                self.edge.csv_devices.0.insert(key, Remembered { object, generation });
                 Ok(Some(object))
             }
             Err(Error::NotFound { .. }) => Ok(None),
