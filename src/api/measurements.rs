@@ -7,6 +7,7 @@ use actix_web::{HttpResponse, web};
 use platform_actors::Error;
 use platform_actors::device::NewMeasurements;
 use platform_actors::model::access::{Api, Ownership};
+use platform_actors::model::body::Body;
 use platform_actors::model::id::{ManagedObjectId, MeasurementId};
 use platform_actors::model::measurement::{Measurement, MeasurementFilter, NewMeasurement};
 use platform_actors::model::origin::Origin;
@@ -47,6 +48,22 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let media_type = wire.accepted("measurementCollection").or_else(|_| wire.accepted("measurement"))?;
     let stored = store(&caller, &edge, NewMeasurement::parse_collection(&collection)?, origin).await?;
     Ok(reply::created_together(&wire, media_type, "measurements", &stored, &links))
+}
+
+/// What [`create`] stores, for one who wants nothing back and brought JSON: a row of the CSV protocol, which is spared the way
+/// through the routes (S-05).
+///
+/// # Errors
+/// As [`create`].
+pub(crate) async fn create_unanswered(caller: &Caller, wire: &Wire, body: &[u8], edge: &Edge) -> Result<()> {
+    let origin = caller.origin_of_data(wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
+    let mut body = Body::parse(body)?;
+    let measurements = match body.take("measurements") {
+        Some(collection) => NewMeasurement::parse_collection(&collection)?,
+        None => vec![NewMeasurement::parse(body)?],
+    };
+    store(caller, edge, measurements, origin).await?;
+    Ok(())
 }
 
 async fn store(

@@ -107,9 +107,14 @@ impl Caller {
         }
     }
 
+    /// Whether this is the bootstrap user.
+    pub(crate) fn is_bootstrap(&self) -> bool {
+        self.roles.has(role::DEVICE_BOOTSTRAP)
+    }
+
     /// The bootstrap user has endpoints of its own and may do nothing else (N-09).
     pub(super) fn beyond_bootstrap(self) -> Result<Self> {
-        match self.roles.has(role::DEVICE_BOOTSTRAP) {
+        match self.is_bootstrap() {
             true => Err(ApiError::forbidden()),
             false => Ok(self),
         }

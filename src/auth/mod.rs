@@ -152,6 +152,11 @@ impl Authenticator {
         }
     }
 
+    /// Whether nothing changed about a caller since, as far as is known here.
+    pub(crate) fn is_current(&self, caller: &Caller) -> bool {
+        caller.remaining() != Some(Duration::ZERO) && self.changes.standing(caller) == Standing::Current
+    }
+
     /// Who a caller is now, for connections that stay open: `None` when user, tenant or key changed since, or the token
     /// expired.
     ///

@@ -51,7 +51,7 @@ impl<'e> Engine<'e> {
         Self {
             edge,
             caller,
-            rest: RestCaller::of(request),
+            rest: RestCaller::of(request, caller),
             x_id: header(request, &X_ID),
             wanted_device: header(request, &X_DEVICE_ID),
             own_device: OnceCell::new(),

@@ -31,6 +31,11 @@ pub struct Wire {
 }
 
 impl Wire {
+    /// Of a request.
+    pub(crate) fn of(request: &HttpRequest) -> Self {
+        Self { request: request.clone() }
+    }
+
     /// Links below the address the client used (C-15).
     pub fn links(&self) -> Links {
         Links::new(base(&self.request))
@@ -194,7 +199,7 @@ impl FromRequest for Wire {
     type Future = std::future::Ready<Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        std::future::ready(Ok(Self { request: request.clone() }))
+        std::future::ready(Ok(Self::of(request)))
     }
 }
 

@@ -11,9 +11,7 @@ use platform_actors::naming::naming;
 use super::arguments::JsonNumber;
 use super::{Arguments, Row};
 use crate::csv::refusal::Refusal;
-use crate::csv::rest_caller::Call;
 
-const MEASUREMENTS: &str = "/measurement/measurements";
 /// Members of a measurement that are no fragments, and the one that would make it a collection (C-08).
 const RESERVED: [&str; 7] = ["id", "self", "source", "time", "type", "creationTime", "measurements"];
 
@@ -78,8 +76,7 @@ async fn create<'f>(
 ) -> Result<(), Refusal> {
     let source = row.engine.own_device().await?;
     let body = body(source, (type_, time), fragments)?;
-    row.engine.rest.call(Call::post(MEASUREMENTS, body)).await?;
-    Ok(())
+    row.engine.rest.measure(body).await
 }
 
 impl<'r> Series<'r> {
