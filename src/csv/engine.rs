@@ -1,4 +1,5 @@
-//! A body in, an answer out (S-03, S-40). Knows no transport, so that another one can stand beside HTTP (H-01).
+//! A body in, an answer out (S-03, S-40): text, whatever brought it. Only [`Engine::new`] reads a request's headers, so that another
+//! transport can stand beside HTTP (H-01).
 
 use actix_web::HttpRequest;
 use actix_web::http::header::HeaderName;
