@@ -53,9 +53,8 @@ pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result
 
 /// `plat_Position` out of latitude, longitude, altitude and accuracy, the first four arguments.
 pub(super) fn position(arguments: Arguments<'_>) -> Result<JsonObject, Refusal> {
-    let names = ["lat", "lng", "alt", "accuracy"].into_iter().enumerate();
+    let mut names = ["lat", "lng", "alt", "accuracy"].into_iter().enumerate();
     names
-        .into_iter()
         .try_fold(JsonObject::default(), |position, (at, name)| Ok(position.raw(name, arguments.number(at)?)))
 }
 
