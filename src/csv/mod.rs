@@ -12,6 +12,7 @@ mod groups;
 mod json_path;
 mod kind;
 mod line;
+mod named_objects;
 pub(crate) mod realtime;
 mod refusal;
 mod registration;

@@ -9,9 +9,7 @@ use actix_web::http::StatusCode;
 use actix_web::web;
 use bytes::Bytes;
 use platform_actors::model::id::{ManagedObjectId, TenantId};
-use platform_actors::naming::naming;
 use platform_actors::session::SessionTemplates;
-use platform_actors::store::external_ids::list_names_of_type;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -19,6 +17,7 @@ use crate::csv::groups::GroupedLines;
 use crate::csv::line::Lines;
 use crate::csv::refusal::Refusal;
 use crate::csv::static_templates;
+use crate::csv::static_templates::serials::{serial_type, serials_of};
 use crate::csv::template_sets::Known;
 use crate::http::error::Result;
 use crate::server::Edge;
@@ -147,9 +146,8 @@ impl Evaluator<'_> {
         if let Some(serial) = self.serials.get(&device) {
             return Ok(serial.clone());
         }
-        let (database, type_) = (self.edge.platform.database(), naming().fragment("Serial"));
-        let mut names = list_names_of_type(database, self.tenant, &[device], &type_).await?;
-        let serial = names.remove(&device).unwrap_or_else(|| device.to_string());
+        let mut serials = serials_of(self.edge, self.tenant, &[device]).await?;
+        let serial = serials.remove(&device).unwrap_or_else(|| device.to_string());
         self.serials.insert(device, serial.clone());
         Ok(serial)
     }
@@ -158,7 +156,7 @@ impl Evaluator<'_> {
 /// The serial that an operation for an agent tells by itself (B-04); without one the device goes by its id (H-13).
 fn told_serial(operation: &Value) -> Option<String> {
     let pairs = operation["deviceExternalIDs"]["externalIds"].as_array()?;
-    let type_ = naming().fragment("Serial");
+    let type_ = serial_type();
     let serial = pairs.iter().find(|pair| pair["type"] == type_).and_then(|pair| pair["externalId"].as_str());
     serial.or_else(|| operation["deviceId"].as_str()).map(ToOwned::to_owned)
 }

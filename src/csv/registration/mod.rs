@@ -4,7 +4,6 @@ pub(super) mod draft;
 mod storing;
 
 use draft::{Draft, Section, sections};
-use storing::Stored;
 
 use super::engine::Engine;
 use super::groups::GroupedLines;
@@ -51,8 +50,8 @@ async fn register_one(engine: &Engine<'_>, draft: Draft, lines: &mut Lines) -> R
         None if reserved => lines.push_text(EXISTING),
         None if !draft.flaws.is_empty() => lines.append(&draft.flaws),
         None => match storing::store(engine, draft).await? {
-            Stored::Created(object) => lines.push(["20", &object]),
-            Stored::Taken => lines.push_text(EXISTING),
+            Some(object) => lines.push(["20", &object.to_string()]),
+            None => lines.push_text(EXISTING),
         },
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! The device that acts: whose object static rows are about (H-02).
 
 use actix_web::http::StatusCode;
-use actix_web::rt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use platform_actors::Error;
+use platform_actors::model::access::{Api, Ownership, Permission};
 use platform_actors::model::external_id::NewExternalId;
 use platform_actors::model::id::{ManagedObjectId, TenantId};
 use platform_actors::model::origin::DEVICE_USER;
@@ -12,9 +12,11 @@ use platform_actors::store;
 use quick_cache::sync::Cache;
 
 use super::json_object::JsonObject;
+use super::serials::serial_type;
 use crate::csv::engine::Engine;
+use crate::csv::named_objects;
 use crate::csv::refusal::Refusal;
-use crate::csv::rest_caller::{Call, RestCaller};
+use crate::csv::rest_caller::Call;
 
 pub(super) const OBJECTS: &str = "/inventory/managedObjects";
 /// How many devices are remembered: a fleet that sends all the time finds its own.
@@ -109,20 +111,29 @@ impl Engine<'_> {
         }
     }
 
-    /// Creates an object by a call and names it by a serial, whatever the processing mode: other rows rest on it. Of several
-    /// that do so at once the object of one stays, and all get that one.
+    /// Creates an object by a call and names it by a serial. Of several that do so at once the object of one stays, and all get
+    /// that one.
     ///
     /// # Errors
     /// What the platform refused; nothing is left then.
     pub(super) async fn create_named(&self, creation: Call, serial: &str) -> Result<Named, Refusal> {
-        // A client that goes away leaves no object without a name.
-        let created = rt::spawn(create_and_name(self.rest.persistent(), creation, serial.to_owned()));
-        match created.await.map_err(|_| Refusal::Rest(StatusCode::SERVICE_UNAVAILABLE))?? {
+        let name = NewExternalId { type_: serial_type(), value: serial.to_owned() };
+        match named_objects::create_named(&self.rest, creation, name).await? {
             Some(object) => Ok(Named::Created(object)),
             None => {
                 let found = self.device_of(serial).await?;
                 Ok(Named::Found(found.ok_or(Refusal::Rest(StatusCode::CONFLICT))?))
             }
+        }
+    }
+
+    /// Why there is nothing to change of a device: 404, or 403 for who could not change it.
+    pub(super) async fn nothing_to_change(&self, source: ManagedObjectId, role: &str, api: Api) -> Refusal {
+        let authority = self.caller.authority(role, api, Permission::Admin);
+        let by = (&authority, Ownership::Counts);
+        match self.caller.reaches_data_of(self.edge, source, by, |_| true).await {
+            Ok(()) => Refusal::Rest(StatusCode::NOT_FOUND),
+            Err(error) => error.into(),
         }
     }
 
@@ -147,32 +158,5 @@ impl Engine<'_> {
         match self.create_named(Call::post(OBJECTS, object.into_json()), serial).await? {
             Named::Created(object) | Named::Found(object) => Ok(object),
         }
-    }
-}
-
-/// The type of the external ids that serials are.
-pub(super) fn serial_type() -> String {
-    naming().fragment("Serial")
-}
-
-/// Gives the object, or `None` when somebody else took its name meanwhile.
-async fn create_and_name(
-    rest: RestCaller,
-    creation: Call,
-    serial: String,
-) -> Result<Option<ManagedObjectId>, Refusal> {
-    let created = rest.call(creation.accepting_json()).await?.json().await?.unwrap_or_default();
-    // A child comes as a reference to it.
-    let id = created["managedObject"]["id"].as_str().or(created["id"].as_str());
-    let object = ManagedObjectId::parse(id.unwrap_or_default())?;
-    let pair = JsonObject::default().text("type", Some(&serial_type())).text("externalId", Some(&serial));
-    let naming = Call::post(format!("/identity/globalIds/{object}/externalIds"), pair.into_json());
-    let Err(refusal) = rest.call(naming).await else { return Ok(Some(object)) };
-    if let Err(kept) = rest.call(Call::delete(format!("{OBJECTS}/{object}"))).await {
-        tracing::warn!(%object, %serial, "a device that could not be named stays: {kept}");
-    }
-    match refusal {
-        Refusal::Rest(StatusCode::CONFLICT) => Ok(None),
-        refusal => Err(refusal),
     }
 }

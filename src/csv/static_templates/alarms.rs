@@ -1,8 +1,7 @@
 //! Static rows about alarms (23.1). A device says the type; which of its alarms is meant is found here, for devices may not
 //! read alarms (U-10).
 
-use actix_web::http::StatusCode;
-use platform_actors::model::access::{Api, Ownership, Permission};
+use platform_actors::model::access::Api;
 use platform_actors::model::id::{AlarmId, ManagedObjectId};
 use platform_actors::model::role;
 use platform_actors::model::timestamp::Timestamp;
@@ -80,8 +79,5 @@ async fn open_alarm(engine: &Engine<'_>, source: ManagedObjectId, type_: &str) -
     {
         return Ok(id);
     }
-    let authority = engine.caller.authority(role::ALARM_ADMIN, Api::Alarm, Permission::Admin);
-    let by = (&authority, Ownership::Counts);
-    engine.caller.reaches_data_of(engine.edge, source, by, |_| true).await?;
-    Err(Refusal::Rest(StatusCode::NOT_FOUND))
+    Err(engine.nothing_to_change(source, role::ALARM_ADMIN, Api::Alarm).await)
 }

@@ -2,12 +2,12 @@
 
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::naming::naming;
-use platform_actors::store::external_ids::list_names_of_type;
 use serde_json::Value;
 
 use super::Row;
-use super::acting_device::{Named, OBJECTS, serial_type};
+use super::acting_device::{Named, OBJECTS};
 use super::json_object::JsonObject;
+use super::serials::serials_of;
 use crate::csv::engine::Engine;
 use crate::csv::line::Lines;
 use crate::csv::refusal::Refusal;
@@ -62,8 +62,7 @@ pub(super) async fn list(row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal
     let references = object["childDevices"]["references"].as_array().map(Vec::as_slice).unwrap_or_default();
     let id = |reference: &Value| ManagedObjectId::parse(reference["managedObject"]["id"].as_str()?).ok();
     let children: Vec<ManagedObjectId> = references.iter().filter_map(id).collect();
-    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
-    let mut serials = list_names_of_type(database, tenant, &children, &serial_type()).await?;
+    let mut serials = serials_of(engine.edge, &engine.caller.tenant, &children).await?;
     let known_as = children.iter().map(|id| serials.remove(id).unwrap_or_else(|| id.to_string()));
     lines.push(std::iter::once("106".to_owned()).chain(known_as));
     Ok(())

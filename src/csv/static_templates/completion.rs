@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use platform_actors::model::fragments::Fragments;
 use platform_actors::model::timestamp::Timestamp;
 use platform_actors::naming::naming;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::Arguments;
-use super::operations::text;
+use super::json_object::raw;
 use super::queue::Found;
 use crate::csv::kind::Kind;
 use crate::csv::refusal::Refusal;
@@ -85,7 +85,7 @@ impl<'r> Completion<'r> {
             members.set(subject, asked.to_owned());
             members
         });
-        members.set(member, text(given));
+        members.set(member, raw(*given));
         Some((name, raw(&members)))
     }
 
@@ -104,7 +104,7 @@ impl<'r> Completion<'r> {
                 let id = inside.or_else(|| operation.member(&dump).map(ToOwned::to_owned));
                 let id = member(&members(&id?)?, "id")?;
                 let time = time.map_or_else(|| Timestamp::now().to_string(), ToOwned::to_owned);
-                Some((dump, object([("id", id), ("time", text(&time))])))
+                Some((dump, object([("id", id), ("time", raw(&time))])))
             }
             Self::Command(_) | Self::LogfileRequest(_) => None,
         }
@@ -125,8 +125,4 @@ fn object<const N: usize>(members: [(&str, Box<RawValue>); N]) -> Box<RawValue> 
     let mut object = Fragments::default();
     members.into_iter().for_each(|(name, value)| object.set(name, value));
     raw(&object)
-}
-
-fn raw(value: &impl serde::Serialize) -> Box<RawValue> {
-    to_raw_value(value).expect("texts and members are JSON")
 }

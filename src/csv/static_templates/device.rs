@@ -71,7 +71,8 @@ async fn put_list(engine: &Engine<'_>, name: &str, items: &[impl serde::Serializ
     put(engine, JsonObject::default().list(&naming().fragment(name), items).into_json()).await
 }
 
-async fn put(engine: &Engine<'_>, body: String) -> Result<(), Refusal> {
+/// Changes the acting device.
+pub(super) async fn put(engine: &Engine<'_>, body: String) -> Result<(), Refusal> {
     let device = engine.own_device().await?;
     engine.rest.call(Call::put(format!("{OBJECTS}/{device}"), body)).await?;
     Ok(())

@@ -1,7 +1,6 @@
 //! Static rows about events (23.1).
 
-use actix_web::http::StatusCode;
-use platform_actors::model::access::{Api, Authority, Ownership, Permission};
+use platform_actors::model::access::{Api, Authority};
 use platform_actors::model::event::EventFilter;
 use platform_actors::model::id::{EventId, ManagedObjectId};
 use platform_actors::model::page::{PageRequest, TimeOrder, TotalPages};
@@ -96,8 +95,5 @@ async fn newest_event(engine: &Engine<'_>, source: ManagedObjectId, type_: &str)
             return Ok(id);
         }
     }
-    let authority = engine.caller.authority(role::EVENT_ADMIN, Api::Event, Permission::Admin);
-    let by = (&authority, Ownership::Counts);
-    engine.caller.reaches_data_of(engine.edge, source, by, |_| true).await?;
-    Err(Refusal::Rest(StatusCode::NOT_FOUND))
+    Err(engine.nothing_to_change(source, role::EVENT_ADMIN, Api::Event).await)
 }

@@ -59,7 +59,8 @@ pub(super) fn removing(names: &[Cow<'_, str>]) -> String {
     Value::from(members).to_string()
 }
 
-fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
+/// Texts, and lists and objects of them, as JSON.
+pub(super) fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
     to_raw_value(value).expect("texts, and lists and objects of them, are JSON")
 }
 

@@ -13,6 +13,7 @@ mod operations;
 mod profile;
 mod queue;
 pub(crate) mod responses;
+pub(crate) mod serials;
 
 pub(crate) use acting_device::ActingDevices;
 pub(crate) use arguments::Arguments;

@@ -8,13 +8,12 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use platform_actors::model::fragments::Fragments;
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::model::operation::OperationStatus;
-use platform_actors::naming::naming;
-use platform_actors::store::external_ids::list_names_of_type;
-use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::completion::Completion;
+use super::json_object::raw;
 use super::queue::{Found, Queue};
+use super::serials::serials_of;
 use super::{Row, responses};
 use crate::csv::engine::Engine;
 use crate::csv::line::Lines;
@@ -88,9 +87,8 @@ async fn serials(engine: &Engine<'_>, operations: &[Value]) -> Result<HashMap<St
     let device = |operation: &Value| ManagedObjectId::parse(operation["deviceId"].as_str()?).ok();
     let devices: HashSet<ManagedObjectId> = operations.iter().filter_map(device).collect();
     let devices: Vec<_> = devices.into_iter().collect();
-    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
-    let names = list_names_of_type(database, tenant, &devices, &naming().fragment("Serial")).await?;
-    Ok(names.into_iter().map(|(device, name)| (device.to_string(), name)).collect())
+    let serials = serials_of(engine.edge, &engine.caller.tenant, &devices).await?;
+    Ok(serials.into_iter().map(|(device, name)| (device.to_string(), name)).collect())
 }
 
 /// Reports on the oldest operation in the preceding status that holds a fragment (H-07). What another request got between
@@ -201,14 +199,9 @@ fn path(id: &str) -> String {
 /// The body of a change of status.
 fn status_of(status: OperationStatus, reason: Option<&str>) -> Fragments {
     let mut change = Fragments::default();
-    change.set("status", text(status.as_str()));
+    change.set("status", raw(status.as_str()));
     if let Some(reason) = reason {
-        change.set("failureReason", text(reason));
+        change.set("failureReason", raw(reason));
     }
     change
-}
-
-/// A text as JSON.
-pub(super) fn text(text: &str) -> Box<RawValue> {
-    to_raw_value(&json!(text)).expect("a text is JSON")
 }

@@ -4,14 +4,13 @@ use actix_web::http::StatusCode;
 use platform_actors::model::fragments::Fragments;
 use platform_actors::model::operation::OperationStatus;
 use platform_actors::naming::naming;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
-use super::Row;
-use super::operations::text;
+use super::json_object::raw;
 use super::queue::{Found, Queue};
+use super::{Row, device};
 use crate::csv::kind::Kind;
 use crate::csv::refusal::Refusal;
-use crate::csv::rest_caller::Call;
 
 /// `121,<executed>[,<profile id>]`: sets `plat_Profile` of the acting device. Which profile, and its name, the oldest EXECUTING
 /// operation of this very device with `plat_DeviceProfile` tells; one of a child says nothing of its parent's profile. With an
@@ -35,7 +34,7 @@ pub(super) async fn perform(row: &Row<'_>) -> Result<(), Refusal> {
     let (id, name) = match (arguments.text(1), operation) {
         (Some(id), operation) => {
             let operation = operation.filter(|operation| profile_text(operation).as_deref() == Some(id));
-            (text(id), operation.and_then(|operation| name(&operation)))
+            (raw(id), operation.and_then(|operation| name(&operation)))
         }
         (None, Some(operation)) => (profile_id(&operation), name(&operation)),
         (None, None) => return Err(Refusal::Rest(StatusCode::NOT_FOUND)),
@@ -48,13 +47,12 @@ pub(super) async fn perform(row: &Row<'_>) -> Result<(), Refusal> {
     profile.set("profileExecuted", raw(&(executed == "true")));
     let mut change = Fragments::default();
     change.set(&naming().fragment("Profile"), raw(&profile));
-    engine.rest.call(Call::put(format!("/inventory/managedObjects/{own}"), change.to_json())).await?;
-    Ok(())
+    device::put(engine, change.to_json()).await
 }
 
 /// The profile of an operation; one that names none is a profile by itself.
 fn profile_id(operation: &Found) -> Box<RawValue> {
-    operation.member("profileId").map_or_else(|| text(&operation.id()), ToOwned::to_owned)
+    operation.member("profileId").map_or_else(|| raw(&operation.id()), ToOwned::to_owned)
 }
 
 /// The same as an argument would give it.
@@ -65,8 +63,4 @@ fn profile_text(operation: &Found) -> Option<String> {
 
 fn name(operation: &Found) -> Option<Box<RawValue>> {
     operation.member("profileName").map(ToOwned::to_owned)
-}
-
-fn raw(value: &impl serde::Serialize) -> Box<RawValue> {
-    to_raw_value(value).expect("members are JSON")
 }

@@ -1,0 +1,46 @@
+//! Objects that are found by a name only: created and named by two calls, or not at all.
+
+use actix_web::http::StatusCode;
+use actix_web::rt;
+use platform_actors::model::external_id::NewExternalId;
+use platform_actors::model::id::ManagedObjectId;
+use serde_json::json;
+
+use super::refusal::Refusal;
+use super::rest_caller::{Call, RestCaller};
+
+/// Creates an object by a call and gives it an external id, whatever the processing mode, for other rows rest on it, and also if
+/// the client goes away between the two. `None` when somebody else took the name meanwhile.
+///
+/// # Errors
+/// What the platform refused; nothing is left then.
+pub(super) async fn create_named(
+    rest: &RestCaller,
+    creation: Call,
+    name: NewExternalId,
+) -> Result<Option<ManagedObjectId>, Refusal> {
+    let created = rt::spawn(create_and_name(rest.persistent(), creation.accepting_json(), name));
+    created.await.unwrap_or(Err(Refusal::Rest(StatusCode::SERVICE_UNAVAILABLE)))
+}
+
+async fn create_and_name(
+    rest: RestCaller,
+    creation: Call,
+    name: NewExternalId,
+) -> Result<Option<ManagedObjectId>, Refusal> {
+    let created = rest.call(creation).await?.json().await?.unwrap_or_default();
+    // A child comes as a reference to it.
+    let id = created["managedObject"]["id"].as_str().or(created["id"].as_str());
+    let object = ManagedObjectId::parse(id.unwrap_or_default())?;
+    let pair = json!({"type": name.type_, "externalId": name.value}).to_string();
+    let naming = Call::post(format!("/identity/globalIds/{object}/externalIds"), pair);
+    let Err(refusal) = rest.call(naming).await else { return Ok(Some(object)) };
+    // Who may create an object may delete it.
+    if let Err(kept) = rest.call(Call::delete(format!("/inventory/managedObjects/{object}"))).await {
+        tracing::warn!(%object, name = %name.value, "an object that could not be named stays: {kept}");
+    }
+    match refusal {
+        Refusal::Rest(StatusCode::CONFLICT) => Ok(None),
+        refusal => Err(refusal),
+    }
+}
