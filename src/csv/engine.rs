@@ -1,8 +1,8 @@
 //! A body in, an answer out (S-03, S-40): text, whatever brought it. Only [`Engine::new`] reads a request's headers, so that another
 //! transport can stand beside HTTP (H-01).
 
-use actix_web::HttpRequest;
 use actix_web::http::header::HeaderName;
+use actix_web::{HttpRequest, ResponseError};
 use platform_actors::model::id::ManagedObjectId;
 use tokio::sync::OnceCell;
 
@@ -11,7 +11,8 @@ use super::line::{Lines, first_values, records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::rest_caller::RestCaller;
 use super::rows::Selected;
-use super::{bootstrap, registration, rows, static_templates};
+use super::template_sets::Set;
+use super::{bootstrap, registration, rows};
 use crate::auth::Caller;
 use crate::server::Edge;
 
@@ -98,16 +99,12 @@ impl<'e> Engine<'e> {
 
     /// Where the rows of an X-Id are looked up.
     pub(super) async fn select(&self, x_id: &str) -> Selected {
-        if x_id == static_templates::x_id() {
-            return Selected::Static;
-        }
-        match self.edge.csv_templates.find(self.edge.platform.database(), &self.caller.tenant, x_id).await {
-            Ok(Some(known)) => Selected::Set(known),
+        let (database, tenant) = (self.edge.platform.database(), &self.caller.tenant);
+        match self.edge.csv_templates.select(database, tenant, x_id).await {
+            Ok(Some(Set::Static)) => Selected::Static,
+            Ok(Some(Set::Registered(known))) => Selected::Set(known),
             Ok(None) => Selected::Unknown,
-            Err(error) => match Refusal::from(error) {
-                Refusal::Rest(status) => Selected::Unavailable(status),
-                _ => Selected::Unknown,
-            },
+            Err(error) => Selected::Unavailable(error.status_code()),
         }
     }
 }

@@ -9,6 +9,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use super::groups::is_x_id;
+use super::static_templates;
 use super::template_set::TemplateSet;
 use crate::http::error::Result;
 
@@ -26,6 +27,15 @@ pub(crate) struct Known {
     pub(crate) set: TemplateSet,
     revision: Revision,
     bytes: u64,
+}
+
+/// A set that rows and notifications can name.
+#[derive(Debug, Clone)]
+pub(crate) enum Set {
+    /// The one that is built in (H-01).
+    Static,
+    /// One that was registered.
+    Registered(Arc<Known>),
 }
 
 /// See the module. A set stays remembered until a name of its tenant changes; then it is looked up again, and compiled again
@@ -56,16 +66,27 @@ impl Default for TemplateSets {
 }
 
 impl TemplateSets {
-    /// The set of an X-Id: by its name, else by the id of its object (S-12).
+    /// What an X-Id names, if anything.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub(crate) async fn find(
+    pub(crate) async fn select(
         &self,
         database: &Database,
         tenant: &TenantId,
         x_id: &str,
-    ) -> Result<Option<Arc<Known>>> {
+    ) -> Result<Option<Set>> {
+        match x_id == static_templates::x_id() {
+            true => Ok(Some(Set::Static)),
+            false => Ok(self.find(database, tenant, x_id).await?.map(Set::Registered)),
+        }
+    }
+
+    /// The registered set of an X-Id: by its name, else by the id of its object (S-12).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    async fn find(&self, database: &Database, tenant: &TenantId, x_id: &str) -> Result<Option<Arc<Known>>> {
         if !is_x_id(x_id) {
             return Ok(None);
         }

@@ -18,7 +18,7 @@ use crate::csv::line::Lines;
 use crate::csv::refusal::Refusal;
 use crate::csv::static_templates;
 use crate::csv::static_templates::serials::{serial_type, serials_of};
-use crate::csv::template_sets::Known;
+use crate::csv::template_sets::Set;
 use crate::http::error::Result;
 use crate::server::Edge;
 
@@ -28,12 +28,6 @@ const TURN: Duration = Duration::from_millis(5);
 const ANSWER_BYTES: usize = 16 << 20;
 /// Line of the request that results name: a notification answers no other (S-53).
 const LINE: usize = 1;
-
-/// A set of the session, as it is in force now.
-enum Set {
-    Static,
-    Registered(Arc<Known>),
-}
 
 /// What became of notifications.
 #[derive(Debug, Default)]
@@ -96,13 +90,10 @@ async fn sets_of<'e>(
     let extra = templates.extra.iter().filter(|x_id| !templates.header.contains(x_id));
     let mut sets = Vec::new();
     for x_id in templates.header.iter().chain(extra) {
-        if **x_id == *static_templates::x_id() {
-            sets.push((&**x_id, Set::Static));
-            continue;
-        }
-        let known = edge.csv_templates.find(edge.platform.database(), tenant, x_id).await?;
-        if let Some(known) = known.filter(|known| known.set.has_responses()) {
-            sets.push((x_id, Set::Registered(known)));
+        match edge.csv_templates.select(edge.platform.database(), tenant, x_id).await? {
+            Some(Set::Registered(known)) if !known.set.has_responses() => {}
+            Some(set) => sets.push((&**x_id, set)),
+            None => {}
         }
     }
     Ok(sets)

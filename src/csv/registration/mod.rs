@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::groups::GroupedLines;
 use super::line::Lines;
 use super::refusal::{NO_TEMPLATE, Refusal};
-use super::static_templates;
+use super::template_sets::Set;
 
 /// What is answered for an X-Id that is taken (S-13).
 const EXISTING: &str = "41,Cannot create templates for already existing template object";
@@ -35,19 +35,12 @@ pub(super) async fn register(engine: &Engine<'_>, body: &[u8]) -> String {
 
 /// Looks first: of a set that is there the flaws do not matter.
 async fn register_one(engine: &Engine<'_>, draft: Draft, lines: &mut Lines) -> Result<(), Refusal> {
-    let reserved = draft.x_id == static_templates::x_id();
-    let known = match reserved {
-        true => None,
-        false => {
-            let database = engine.edge.platform.database();
-            engine.edge.csv_templates.find(database, &engine.caller.tenant, &draft.x_id).await?
-        }
-    };
-    match known {
-        Some(known) if draft.is_empty => lines.push(["20", &known.object.to_string()]),
-        None if draft.is_empty => lines.push_text(NO_TEMPLATE),
+    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    match engine.edge.csv_templates.select(database, tenant, &draft.x_id).await? {
+        Some(Set::Registered(known)) if draft.is_empty => lines.push(["20", &known.object.to_string()]),
+        _ if draft.is_empty => lines.push_text(NO_TEMPLATE),
+        // The built-in set cannot be replaced either.
         Some(_) => lines.push_text(EXISTING),
-        None if reserved => lines.push_text(EXISTING),
         None if !draft.flaws.is_empty() => lines.append(&draft.flaws),
         None => match storing::store(engine, draft).await? {
             Some(object) => lines.push(["20", &object.to_string()]),
