@@ -2,21 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{TestServer, without};
-
-const SERVER_MEMBERS: [&str; 11] = [
-    "id",
-    "self",
-    "owner",
-    "creationTime",
-    "lastUpdated",
-    "childDevices",
-    "childAssets",
-    "childAdditions",
-    "deviceParents",
-    "assetParents",
-    "additionParents",
-];
+use crate::harness::{SERVER_MEMBERS, TestServer, without};
 
 #[tokio::test]
 async fn null_on_put_removes_and_other_fragments_stay() {

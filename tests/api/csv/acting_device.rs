@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{request, send, text_of};
 use crate::harness::{
-    BOOTSTRAP_PASSWORD, Caller, TestDatabase, TestServer, eventually, ids, redacted, without,
+    BOOTSTRAP_PASSWORD, Caller, SERVER_MEMBERS, TestDatabase, TestServer, eventually, ids, redacted, without,
 };
 
 pub(super) const OBJECTS: &str = "/inventory/managedObjects";
@@ -42,21 +42,7 @@ pub(super) async fn object_of(server: &TestServer, serial: &str) -> Value {
 
 /// What a device has told of itself: all but what the server knows of every object.
 pub(super) fn told(object: &Value) -> Value {
-    let known = [
-        "id",
-        "self",
-        "owner",
-        "creationTime",
-        "lastUpdated",
-        "childDevices",
-        "childAssets",
-        "childAdditions",
-        "deviceParents",
-        "assetParents",
-        "additionParents",
-        "plat_ActiveAlarmsStatus",
-    ];
-    without(object, &known)
+    without(&without(object, &SERVER_MEMBERS), &["plat_ActiveAlarmsStatus"])
 }
 
 /// How many measurements an object has.

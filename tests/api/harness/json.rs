@@ -48,3 +48,18 @@ pub(crate) fn member_texts(collection: &Value, array: &str, name: &str) -> Vec<S
     };
     members.iter().map(text).collect()
 }
+
+/// Members of a managed object that the server makes.
+pub(crate) const SERVER_MEMBERS: [&str; 11] = [
+    "id",
+    "self",
+    "owner",
+    "creationTime",
+    "lastUpdated",
+    "childDevices",
+    "childAssets",
+    "childAdditions",
+    "deviceParents",
+    "assetParents",
+    "additionParents",
+];

@@ -16,7 +16,7 @@ mod websocket;
 use std::time::{Duration, Instant};
 
 pub(crate) use bayeux::{REALTIME, Session, notifications, reply};
-pub(crate) use json::{ids, member_texts, redacted, without};
+pub(crate) use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub(crate) use postgres::TestDatabase;
 pub(crate) use private_postgres::PrivatePostgres;
 pub(crate) use program::{Program, run, scratch};
