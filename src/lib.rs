@@ -8,6 +8,7 @@
 
 pub mod administration;
 pub mod api;
+pub mod application_paths;
 pub mod auth;
 pub mod cli;
 pub mod config;

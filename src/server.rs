@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
+use crate::application_paths::ApplicationPaths;
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
@@ -34,6 +35,8 @@ pub struct Edge {
     pub authenticator: Authenticator,
     /// Which other sites' pages may read answers.
     pub cors: Cors,
+    /// Which application answers where.
+    pub applications: ApplicationPaths,
     /// Template sets of the CSV protocol.
     pub csv_templates: TemplateSets,
     /// Devices that act by rows of it.
@@ -126,6 +129,7 @@ impl Server {
             platform,
             authenticator,
             cors: Cors::default(),
+            applications: ApplicationPaths::default(),
             csv_templates: TemplateSets::default(),
             csv_overlaps: Semaphore::new(csv::OVERLAPPING),
             csv_devices: ActingDevices::default(),

@@ -48,6 +48,12 @@ pub enum Noun {
     NewDeviceRequest,
     /// What a device that was let in comes in with.
     DeviceCredentials,
+    /// An application.
+    Application,
+    /// That a tenant may use an application.
+    Subscription,
+    /// Who may ask for access tokens.
+    TokenClient,
 }
 
 impl fmt::Display for Noun {
@@ -71,6 +77,9 @@ impl fmt::Display for Noun {
             Self::BulkOperation => "bulk operation",
             Self::NewDeviceRequest => "newDeviceRequest",
             Self::DeviceCredentials => "deviceCredentials",
+            Self::Application => "application",
+            Self::Subscription => "subscription",
+            Self::TokenClient => "token client",
         })
     }
 }

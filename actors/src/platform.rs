@@ -269,7 +269,9 @@ impl Platform {
                 }
                 Seen::AvailabilityChanged(tenant, object) => self.forget_rhythm(Some((tenant, object))),
                 Seen::NamesChanged(tenant) => self.database.names_changed(&tenant),
+                Seen::ApplicationsChanged => self.database.applications_changed(),
                 Seen::Gap => {
+                    self.database.applications_changed();
                     self.database.any_names_changed();
                     self.tenants.read().values().for_each(|tenant| tenant.forget_options());
                     self.forget_rhythm(None);

@@ -8,6 +8,7 @@ use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Map};
+use platform_actors::model::application::{ApplicationUser, Duty};
 use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::{Origin, ProcessingMode};
@@ -32,6 +33,8 @@ pub struct Identity {
     pub roles: RoleSet,
     /// What the user may do to single devices, directly and by groups (U-12).
     pub permissions: DevicePermissions,
+    /// The microservice that acts as this user, if one does.
+    pub application: Option<ApplicationUser>,
     /// Until when, for who came by a token.
     pub(super) expires: Option<Instant>,
     /// What had changed when this was looked up; see [`Changes`](super::changes::Changes).
@@ -112,9 +115,14 @@ impl Caller {
         self.roles.has(role::DEVICE_BOOTSTRAP)
     }
 
-    /// The bootstrap user has endpoints of its own and may do nothing else (N-09).
+    /// Whether a microservice asks as its bootstrap user, to learn who it may act for (W-10).
+    pub(crate) fn is_service_bootstrap(&self) -> bool {
+        self.application.is_some_and(|user| user.duty == Duty::Bootstrap)
+    }
+
+    /// Bootstrap users, of devices and of microservices, have endpoints of their own and may do nothing else (N-09, W-10).
     pub(super) fn beyond_bootstrap(self) -> Result<Self> {
-        match self.is_bootstrap() {
+        match self.is_bootstrap() || self.is_service_bootstrap() {
             true => Err(ApiError::forbidden()),
             false => Ok(self),
         }

@@ -1,5 +1,6 @@
 //! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-04).
 
+pub mod application_secrets;
 mod basic;
 mod caller;
 mod changes;
@@ -349,6 +350,7 @@ fn admit(user: Account, status: TenantStatus, expires: Option<Instant>, seen: u6
             user: user.name,
             roles: user.roles,
             permissions: user.permissions,
+            application: user.application,
             expires,
             seen,
         })),

@@ -79,7 +79,8 @@ impl ApiError {
             Noun::Event | Noun::EventBinary => "event",
             Noun::AuditRecord => "audit",
             Noun::User | Noun::Group | Noun::Role => "user",
-            Noun::Tenant | Noun::Option => "tenants",
+            Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
+            Noun::Application | Noun::TokenClient => "application",
             Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
                 "devicecontrol"
             }

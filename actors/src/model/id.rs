@@ -127,6 +127,12 @@ server_id!(
     crate::error::Noun::Binary
 );
 
+server_id!(
+    /// Id of an application; one of the whole deployment.
+    ApplicationId,
+    crate::error::Noun::Application
+);
+
 /// A number that stands for a text: half of the first 16 hexadecimal digits of its SHA-256.
 pub(crate) fn digest(text: &[u8]) -> i64 {
     let digest = ring::digest::digest(&ring::digest::SHA256, text);

@@ -147,6 +147,16 @@ impl Links {
         format!("{}/tenant/tenants/{id}", self.base)
     }
 
+    /// Link of an application.
+    pub fn application(&self, id: impl Display) -> String {
+        format!("{}/application/applications/{id}", self.base)
+    }
+
+    /// Link of the subscription of a tenant to an application (Z-03).
+    pub fn subscription(&self, tenant: &TenantId, application: impl Display) -> String {
+        format!("{}/applications/{application}", self.tenant(tenant))
+    }
+
     /// Link of a tenant option (Z-04).
     pub fn tenant_option(&self, category: &str, key: &str) -> String {
         format!("{}/tenant/options/{}/{}", self.base, segment(category), segment(key))

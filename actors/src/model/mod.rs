@@ -6,6 +6,7 @@
 pub mod access;
 pub mod alarm;
 pub mod alarm_mapping;
+pub mod application;
 pub mod audit_record;
 pub mod availability;
 pub mod binary;

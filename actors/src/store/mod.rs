@@ -6,6 +6,8 @@
 pub mod access;
 pub mod alarm_collection;
 pub mod alarms;
+pub mod application_users;
+pub mod applications;
 pub mod audit_records;
 pub(crate) mod availability;
 pub mod binaries;
@@ -58,7 +60,7 @@ mod walk;
 pub(crate) mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -93,6 +95,7 @@ pub struct Database {
     rollups: Arc<Rollups>,
     recent_sources: Arc<RecentSources>,
     names: Arc<names::Generations>,
+    applications: Arc<AtomicU64>,
 }
 
 /// How long a request waits for a connection before it is answered 503.
@@ -137,6 +140,7 @@ impl Database {
             rollups: Arc::new(Rollups::new(limits)),
             recent_sources: Arc::default(),
             names: Arc::default(),
+            applications: Arc::default(),
         })
     }
 

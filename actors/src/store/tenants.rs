@@ -29,7 +29,11 @@ const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_i
 
 /// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
 /// along. Table, and the rest of its key. What is not named here goes with the tenant itself.
-const CONTENTS: [(&str, &str); 19] = [
+const CONTENTS: [(&str, &str); 23] = [
+    ("subscriptions", "application"),
+    ("applications", "id"),
+    ("access_tokens", "hash"),
+    ("token_clients", "id"),
     ("bulk_operations", "id"),
     ("bulk_operation_targets", "bulk_operation, position"),
     ("measurement_rollups", "source, shape, hour, zone"),

@@ -10,8 +10,9 @@ use super::alarms::fragments;
 use super::filter::{Filtered, Order, page_of};
 use crate::error::{Error, Noun, Result};
 use crate::model::access::DevicePermissions;
+use crate::model::application::{ApplicationUser, Duty};
 use crate::model::group::{Group, GroupId};
-use crate::model::id::TenantId;
+use crate::model::id::{ApplicationId, TenantId};
 use crate::model::page::{After, Page, PageRequest};
 use crate::model::role::RoleSet;
 use crate::model::tenant::TenantStatus;
@@ -66,9 +67,14 @@ pub(super) async fn find_account(
         roles: row.get::<_, Vec<String>>(4).into_iter().collect::<RoleSet>(),
         permissions: DevicePermissions::sum(permissions.collect::<Result<Vec<_>>>()?),
         unused_until: row.get(6),
+        application: application_user(row.get(7), row.get(8)),
     };
     let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
     Ok(Some((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })))
+}
+
+fn application_user(application: Option<i64>, duty: Option<&str>) -> Option<ApplicationUser> {
+    Some(ApplicationUser { application: ApplicationId(application?), duty: Duty::parse(duty?)? })
 }
 
 /// Makes sure there is such a tenant, for callers who may name any (U-04).

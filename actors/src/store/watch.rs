@@ -55,6 +55,9 @@ const AVAILABILITY: &str = "+availability/";
 /// `external_ids/delete.sql`).
 pub(super) const NAMES: &str = "+names";
 
+/// Stands in the place of a user when an application of the tenant, or a subscription of it, came, changed or went.
+pub(super) const APPLICATIONS: &str = "+applications";
+
 /// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
 const PING: Duration = Duration::from_millis(500);
 /// A PostgreSQL that needs longer than this for nothing counts as away.
@@ -78,6 +81,8 @@ pub(crate) enum Seen {
     AvailabilityChanged(TenantId, ManagedObjectId),
     /// External ids or template sets changed that servers remember.
     NamesChanged(TenantId),
+    /// An application or a subscription changed.
+    ApplicationsChanged,
     /// Changes may have been missed while the connection was away.
     Gap,
 }
@@ -142,6 +147,7 @@ fn parse(payload: &str) -> Option<Seen> {
         "" => Seen::TenantChanged(tenant),
         OPTIONS => Seen::OptionsChanged(tenant),
         NAMES => Seen::NamesChanged(tenant),
+        APPLICATIONS => Seen::ApplicationsChanged,
         user => Seen::UserChanged { tenant, user: user.to_owned() },
     })
 }

@@ -8,4 +8,5 @@ WHERE b.tenant = new.tenant
     AND b.id = new.id
     AND b.object IS NULL
     AND b.event IS NULL
+    AND b.application IS NULL
 RETURNING b.id

@@ -7,3 +7,4 @@ WHERE tenant = $1
     AND id = $2
     AND object IS NULL
     AND event IS NULL
+    AND application IS NULL

@@ -6,6 +6,7 @@ USING (
     FROM binaries
     WHERE object IS NULL
         AND event IS NULL
+        AND application IS NULL
         AND created_at < now() - interval '1 day'
     ORDER BY created_at
     LIMIT $1

@@ -19,7 +19,8 @@ SELECT
         FROM new_device_requests r
         WHERE r.tenant = u.tenant
             AND r.id = substr(u.name, length('device_') + 1)
-    ) END
+    ) END,
+    u.application, u.duty
 FROM users u
 JOIN tenants t ON t.id = u.tenant
 WHERE u.tenant = $1

@@ -14,6 +14,13 @@ const T7: &str = "/tenant/tenants/t7";
 /// Gives a tenant a row in every table, more than one chunk of objects among them.
 async fn fill(server: &TestServer, tenant: &str) {
     for statement in [
+        "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, required_roles, roles, \
+                created_at) \
+            SELECT $1, (hashtext($1)::bigint & 65535) * 10000 + n, 'a' || n, 'EXTERNAL', 'PRIVATE', $1 || n, 'x', '{}', \
+                '{}', now() \
+            FROM generate_series(1, 2500) n",
+        "INSERT INTO subscriptions (tenant, application, created_at) \
+            SELECT $1, id, now() FROM applications WHERE tenant = $1",
         "INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) \
             SELECT $1, n, 'boss', now(), now(), '{}' FROM generate_series(1, 5000) n",
         "INSERT INTO links (tenant, kind, parent, child) \
@@ -30,6 +37,10 @@ async fn fill(server: &TestServer, tenant: &str) {
             FROM generate_series(1, 2001) n",
         "INSERT INTO users (tenant, name, enabled, roles, created_at) \
             SELECT $1, 'user' || n, true, '{}', now() FROM generate_series(1, 2500) n",
+        "INSERT INTO token_clients (tenant, id, name, user_name, scope, secret_hash, created_at) \
+            SELECT $1, $1 || n, 'x', 'user1', '{READ}', 'x', now() FROM generate_series(1, 2500) n",
+        "INSERT INTO access_tokens (tenant, hash, client, scope, issued_at, expires_at) \
+            SELECT $1, ($1 || n)::bytea, $1 || 1, '{READ}', now(), now() FROM generate_series(1, 2500) n",
         "INSERT INTO new_device_requests (tenant, id, status, owner, created_at) \
             SELECT $1, $1 || n, 'PENDING_ACCEPTANCE', 'boss', now() FROM generate_series(1, 2500) n",
         "INSERT INTO device_placements (tenant, user_name, group_id) \
@@ -49,6 +60,8 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO binaries (tenant, id, object, name, content_type, length, created_at) \
             VALUES ($1, 1, 1, 'x', 'x/y', 1, now()), ($1, 2, NULL, NULL, NULL, NULL, now())",
         "INSERT INTO binary_chunks (tenant, binary_id, number, bytes) VALUES ($1, 1, 0, 'x'), ($1, 2, 0, 'x')",
+        "INSERT INTO application_files (tenant, binary_id, path, content_type, sha256, start, length) \
+            VALUES ($1, 2, 'index.html', 'text/html', '', 0, 1)",
         "INSERT INTO bulk_alarm_updates (tenant, id, status, statuses, severities, types, below, last_alarm, user_name, \
                 base, fence, leased_until) \
             VALUES ($1, 1, 'CLEARED', '{}', '{}', '{}', '{}', 1, 'boss', 'http://h', 1, now() + interval '1 hour')",

@@ -15,6 +15,7 @@ pub use change::{NewUser, UserPatch};
 pub use name::{parse_member, parse_password, parse_user_name, parse_user_of_path};
 
 use crate::model::access::DevicePermissions;
+use crate::model::application::ApplicationUser;
 use crate::model::fragments::Fragments;
 use crate::model::group::{Group, GroupPlace, GroupReference, serialize_references};
 use crate::model::id::TenantId;
@@ -39,6 +40,8 @@ pub struct Account {
     pub permissions: DevicePermissions,
     /// Of a device that did not use its credentials yet: until when these are answered again (N-08).
     pub unused_until: Option<OffsetDateTime>,
+    /// For the users of microservices: which one acts as this user, and what for.
+    pub application: Option<ApplicationUser>,
 }
 
 /// A user as it is stored and returned; never with the password, not even hashed (U-16).

@@ -1,0 +1,84 @@
+//! Applications in PostgreSQL.
+
+use std::sync::atomic::Ordering;
+
+use deadpool_postgres::GenericClient;
+use serde_json::value::RawValue;
+use tokio_postgres::Row;
+use tokio_postgres::types::Json;
+
+use super::{Database, watch};
+use crate::error::{Error, Noun, Result};
+use crate::model::application::{Application, ApplicationType, Availability, Standing};
+use crate::model::id::{ApplicationId, BinaryId, TenantId};
+
+const GET: &str = include_str!("../../../sql/queries/applications/get.sql");
+const FIND_AT: &str = include_str!("../../../sql/queries/applications/find_at.sql");
+
+impl Database {
+    /// Counts up when an application or a subscription came, changed or went, whichever server changed it. Who remembers
+    /// something about applications remembers this with it, read before the look-up.
+    pub fn applications_generation(&self) -> u64 {
+        self.applications.load(Ordering::Acquire)
+    }
+
+    /// An application or a subscription changed; called after the commit and before anybody is told of it.
+    pub(crate) fn applications_changed(&self) {
+        self.applications.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Tells every server process, with the commit of a transaction, that an application or a subscription of the tenant changed.
+pub(super) async fn announce(transaction: &impl GenericClient, tenant: &TenantId) -> Result<()> {
+    watch::announce(transaction, tenant, watch::APPLICATIONS).await
+}
+
+/// An application, whoever asks.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_application(database: &Database, id: ApplicationId) -> Result<Application> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(GET).await?;
+    let row = client.query_opt(&statement, &[&id.0]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
+}
+
+/// The application of a context path as a tenant sees it; `None` for one it does not see.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_application_at(
+    database: &Database,
+    tenant: &TenantId,
+    context_path: &str,
+) -> Result<Option<(Application, Standing)>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND_AT).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &context_path]).await?;
+    row.map(|row| {
+        let standing = if row.get(14) { Standing::Uses } else { Standing::Sees };
+        Ok((from_row(&row)?, standing))
+    })
+    .transpose()
+}
+
+/// Reads the columns of `get.sql`, which every statement that gives applications has first.
+pub(super) fn from_row(row: &Row) -> Result<Application> {
+    Ok(Application {
+        id: ApplicationId(row.get(0)),
+        owner: TenantId::parse(row.get(1))?,
+        name: row.get(2),
+        kind: ApplicationType::parse(row.get(3))?,
+        availability: Availability::parse(row.get(4))?,
+        context_path: row.get(5),
+        resources_url: row.get(6),
+        resources_username: row.get(7),
+        external_url: row.get(8),
+        required_roles: row.get(9),
+        roles: row.get(10),
+        manifest: row.get::<_, Option<Json<Box<RawValue>>>>(11).map(|manifest| manifest.0),
+        active_version: row.get::<_, Option<i64>>(12).map(BinaryId),
+        route: row.get(13),
+    })
+}

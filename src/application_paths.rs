@@ -1,0 +1,85 @@
+//! Which application answers at a context path, for a tenant: remembered by this server until an application or a
+//! subscription changes anywhere.
+
+use std::sync::Arc;
+
+use platform_actors::model::application::{Application, ApplicationType, Standing};
+use platform_actors::model::id::TenantId;
+use platform_actors::store::Database;
+use platform_actors::store::applications::find_application_at;
+use platform_actors::{Error, Noun};
+use quick_cache::sync::Cache;
+
+use crate::http::error::{ApiError, Result};
+
+/// Pairs of tenant and context path that are remembered.
+const REMEMBERED: usize = 10_000;
+/// No context path is longer (W-04).
+const LONGEST: usize = 255;
+
+/// See the module.
+#[derive(Debug)]
+pub struct ApplicationPaths(Cache<(TenantId, Box<str>), Remembered>);
+
+#[derive(Debug, Clone)]
+struct Remembered {
+    application: Arc<Application>,
+    standing: Standing,
+    /// See [`Database::applications_generation`].
+    generation: u64,
+}
+
+impl Default for ApplicationPaths {
+    fn default() -> Self {
+        Self(Cache::new(REMEMBERED))
+    }
+}
+
+impl ApplicationPaths {
+    /// The application of this kind that a tenant uses at a context path.
+    ///
+    /// # Errors
+    /// `NotFound` for one it does not see, `Forbidden` for one of the market that it does not subscribe to; `Unavailable` or
+    /// `Database`.
+    pub(crate) async fn used(
+        &self,
+        database: &Database,
+        tenant: &TenantId,
+        context_path: &str,
+        kind: ApplicationType,
+    ) -> Result<Arc<Application>> {
+        let unknown = || {
+            let shown: String = context_path.chars().take(64).collect();
+            ApiError::from(Error::not_found(Noun::Application, shown))
+        };
+        if context_path.len() > LONGEST || context_path.contains('\0') {
+            return Err(unknown());
+        }
+        let found = self.find(database, tenant, context_path).await?;
+        match found.filter(|known| known.application.kind == kind) {
+            Some(known) if known.standing == Standing::Uses => Ok(known.application),
+            Some(_) => Err(ApiError::forbidden_because("the tenant does not subscribe to the application")),
+            None => Err(unknown()),
+        }
+    }
+
+    async fn find(
+        &self,
+        database: &Database,
+        tenant: &TenantId,
+        context_path: &str,
+    ) -> Result<Option<Remembered>> {
+        let key = (tenant.clone(), Box::from(context_path));
+        let generation = database.applications_generation();
+        if let Some(known) = self.0.get(&key).filter(|known| known.generation == generation) {
+            return Ok(Some(known));
+        }
+        let Some((application, standing)) = find_application_at(database, tenant, context_path).await? else {
+            self.0.remove(&key);
+            return Ok(None);
+        };
+        let known = Remembered { application: Arc::new(application), standing, generation };
+        self.0.insert(key, known.clone());
+        Ok(Some(known))
+    }
+}

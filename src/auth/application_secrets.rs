@@ -1,0 +1,61 @@
+//! Secrets of applications at rest: keys that are looked up and shown to their owner (W-06), passwords of the users that
+//! microservices act as (W-10, W-11), and passwords for places elsewhere. All are sealed for their place; in clear they stand
+//! nowhere in the database.
+
+use platform_actors::model::application::Duty;
+use platform_actors::model::id::{ApplicationId, TenantId};
+use platform_actors::store::application_users::UserSecret;
+
+use super::password::{self, SecretKey};
+
+/// An application's key as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredKey {
+    /// What it is looked up by.
+    pub hash: String,
+    /// Ciphertext, for its owner.
+    pub sealed: String,
+}
+
+impl SecretKey {
+    /// How an application's key is looked up.
+    pub fn hash_of_application_key(&self, key: &str) -> String {
+        self.hash(key)
+    }
+
+    /// An application's key as it is stored.
+    pub fn store_application_key(&self, id: ApplicationId, key: &str) -> StoredKey {
+        let sealed = self.sealing().seal(["application", &id.to_string(), "key"], key);
+        StoredKey { hash: self.hash_of_application_key(key), sealed }
+    }
+
+    /// The key of an application, from what is stored; `None` for what was not sealed for it.
+    pub fn open_application_key(&self, id: ApplicationId, sealed: &str) -> Option<String> {
+        self.sealing().open(["application", &id.to_string(), "key"], sealed)
+    }
+
+    /// The password of `resourcesUrl`, sealed.
+    pub fn seal_resources_password(&self, id: ApplicationId, password: &str) -> String {
+        self.sealing().seal(["application", &id.to_string(), "resourcesPassword"], password)
+    }
+
+    /// Draws the password of a user of a microservice in a tenant.
+    pub fn draw_user_secret(&self, tenant: &TenantId, id: ApplicationId, duty: Duty) -> UserSecret {
+        let password = password::generate();
+        let place = format!("{id} {}", duty.as_str());
+        let sealed = self.sealing().seal(["application user", tenant.as_str(), &place], &password);
+        UserSecret { hash: self.hash(&password), sealed }
+    }
+
+    /// The password of a user of a microservice, from what is stored.
+    pub fn open_user_secret(
+        &self,
+        tenant: &TenantId,
+        id: ApplicationId,
+        duty: Duty,
+        sealed: &str,
+    ) -> Option<String> {
+        let place = format!("{id} {}", duty.as_str());
+        self.sealing().open(["application user", tenant.as_str(), &place], sealed)
+    }
+}
