@@ -3,9 +3,15 @@
 //! `serve` is the default and takes every setting of [`Settings`]; the other commands take where the data is as
 //! flags and everything else from the environment, so that they see what the server sees.
 
+mod tokens;
+
 use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+
+pub use tokens::{
+    ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
+};
 
 use crate::config::{self, Environment, Password, Settings, StoreSettings};
 
@@ -34,6 +40,13 @@ pub enum Command {
         settings: Box<Settings>,
         /// The user.
         user: UserPasswd,
+    },
+    /// Do something with tokens, or with what they are for.
+    Tokens {
+        /// Of the server; the flags of the command are in them.
+        settings: Box<Settings>,
+        /// What.
+        task: TokenTask,
     },
 }
 
@@ -116,6 +129,7 @@ Examples:
   platform tenant create plant7 --domain plant7.example.com --company Acme
   platform user create plant7 mia --role ROLE_ALARM_READ
   echo \"$NEW_PASSWORD\" | platform user passwd main admin
+  platform token client create main --user mia --scope READ
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. What
 is unknown or malformed is refused. The unit of a number stands in its name.";
@@ -140,6 +154,12 @@ enum TopLevel {
     /// Create users and change their passwords, also beside a running server
     #[command(subcommand)]
     User(UserCommand),
+    /// Manage clients of the access-token service, also beside a running server
+    #[command(subcommand)]
+    Token(tokens::TokenCommand),
+    /// Manage accounts of the limits query and their tokens, also beside a running server
+    #[command(subcommand)]
+    Limits(tokens::LimitsCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,6 +228,14 @@ pub fn parse_from(
         }
         Some(TopLevel::User(UserCommand::Passwd(OnStore { arguments, store }))) => {
             Command::UserPasswd { settings: settings(store)?, user: arguments }
+        }
+        Some(TopLevel::Token(command)) => {
+            let (task, store) = command.task();
+            Command::Tokens { settings: settings(store)?, task }
+        }
+        Some(TopLevel::Limits(command)) => {
+            let (task, store) = command.task();
+            Command::Tokens { settings: settings(store)?, task }
         }
     })
 }
@@ -294,6 +322,42 @@ mod tests {
         let line = "platform user passwd main mia --password new-secret";
         let Ok(Command::UserPasswd { user, .. }) = parsed(line, &[]) else { panic!("refused") };
         assert_eq!(user.password, Some("new-secret".parse().unwrap()));
+    }
+
+    #[test]
+    fn tokens_and_what_they_are_for_are_managed() {
+        let task = |line: &str| match parsed(line, &[]) {
+            Ok(Command::Tokens { settings, task }) => (settings.store.data_dir.display().to_string(), task),
+            other => panic!("{line}: {other:?}"),
+        };
+        let line = "platform token client create main --user mia --scope READ --scope WRITE --data-dir /d";
+        let (tenant, user) = ("main".to_owned(), "mia".to_owned());
+        let client = ClientCreate { tenant, user, name: None, scope: vec!["READ".into(), "WRITE".into()] };
+        assert_eq!(task(line), ("/d".into(), TokenTask::CreateClient(client)));
+
+        let (_, listed) = task("platform token client list main");
+        assert_eq!(listed, TokenTask::ListClients(ClientList { tenant: "main".into() }));
+        let (_, deleted) = task("platform token client delete abc");
+        assert_eq!(deleted, TokenTask::DeleteClient(ClientDelete { key: "abc".into() }));
+
+        let (_, created) = task("platform limits token create 0123");
+        let expected = LimitsTokenCreate { account: "0123".into(), days: 365 };
+        assert_eq!(created, TokenTask::CreateLimitsToken(expected));
+        let (_, set) = task("platform limits set 0123 --max-server-meta 5 --rate -");
+        let TokenTask::SetLimits(set) = set else { panic!("{set:?}") };
+        assert_eq!(
+            (set.max_server_meta, set.max_personality, set.rate.as_deref()),
+            (Some(5), None, Some("-"))
+        );
+
+        for line in [
+            "platform token client create main",
+            "platform token client create main --user mia --scope ALL",
+            "platform limits token create 0123 --days 0",
+            "platform limits set 0123 --max-server-meta -1",
+        ] {
+            assert!(parsed(line, &[]).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -65,6 +65,11 @@ pub struct Settings {
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub debug_errors: bool,
 
+    /// Whether every path of the platform demands an access token and takes neither passwords nor JWTs (T-05)
+    #[arg(long, env = "PLATFORM_GATEWAY_CHECK", value_name = "true|false", default_value = "false",
+          action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub gateway_check: bool,
+
     /// What to log: a level (error, warn, info, debug, trace), also by module (info,platform_actors=debug)
     #[arg(long, env = "PLATFORM_LOG", value_name = "FILTER", default_value = "info")]
     pub log: String,
@@ -287,6 +292,16 @@ pub struct LimitSettings {
           default_value = "600", value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub credential_polls: u32,
 
+    /// Seconds that an access token is good for (T-01)
+    #[arg(long = "access-token-seconds", env = "PLATFORM_ACCESS_TOKEN_SECONDS", value_name = "SECONDS",
+          default_value = "3600", value_parser = seconds(2..=31_536_000))]
+    pub access_token: Duration,
+
+    /// Requests for an access token that one address may send in a minute; what comes beyond is answered 429 (T-07)
+    #[arg(long = "token-requests-per-minute", env = "PLATFORM_TOKEN_REQUESTS_PER_MINUTE", value_name = "COUNT",
+          default_value = "60", value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub token_requests: u32,
+
     /// Wrong passwords of one account that cost no delay
     #[arg(long, env = "PLATFORM_FREE_GUESSES_PER_ACCOUNT", value_name = "COUNT", default_value = "5",
           value_parser = value_parser!(u32).range(0..=1_000))]
@@ -392,6 +407,8 @@ impl Settings {
             rollup_lag: limits.rollup_lag,
             device_credentials: limits.device_credentials,
             credential_polls: limits.credential_polls,
+            access_token: limits.access_token,
+            token_requests: limits.token_requests,
             free_guesses_per_account: limits.free_guesses_per_account,
             free_guesses_per_source: limits.free_guesses_per_source,
             guess_delay: limits.guess_delay,

@@ -3,16 +3,16 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, bulk_operations, bulk_registration, current_user, device_credentials, entry,
-    event_binaries, events, groups, identity, inventory, inventory_binaries, inventory_children,
-    measurement_series, measurements, new_device_requests, operation_diagnosis, operations, options, roles,
-    tenants, users,
+    access_tokens, account_limits, alarms, audit, bulk_operations, bulk_registration, current_user,
+    device_credentials, entry, event_binaries, events, groups, identity, inventory, inventory_binaries,
+    inventory_children, measurement_series, measurements, new_device_requests, operation_diagnosis,
+    operations, options, roles, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::csv;
 use crate::health;
 use crate::http::cors;
-use crate::http::error::{ApiError, Result};
+use crate::http::error::{ApiError, Result, Shape};
 use crate::realtime::{long_polling, websocket};
 use crate::telemetry::RouteDurations;
 
@@ -133,6 +133,13 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/system/options", "GET").get(options::list_system));
     paths.push(at("/tenant/system/options/{category}/{key}", "GET").get(options::get_system));
 
+    paths.push(at("/application/tokenClients", "GET,POST").get(token_clients::list).post(token_clients::create));
+    paths.push(at("/application/tokenClients/{id}", "GET,DELETE").get(token_clients::get).delete(token_clients::remove));
+
+    // Open to everyone; what proves who asks stands elsewhere than in `Authorization` (C-03).
+    paths.push(open("/v1/oauth/accesstokens", "POST", Shape::TokenRequest).post(access_tokens::create).reserved());
+    paths.push(open("/v2/{account}/limits", "GET", Shape::LimitsQuery).get(account_limits::get).reserved());
+
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));
     paths.push(at("/metrics", "GET").get(health::metrics));
@@ -148,8 +155,19 @@ fn at(path: &str, allow: &'static str) -> Path {
         Caller::extract(&request).await?;
         Err(ApiError::MethodNotAllowed { allow })
     };
-    let resource = web::resource(path).app_data(RouteDurations::new(path)).default_service(web::to(refuse));
-    Path { pattern: path.to_owned(), allow, resource, reserved: false }
+    let resource = web::resource(path).default_service(web::to(refuse));
+    Path::new(path, allow, resource)
+}
+
+/// As [`at`], of an interface that asks for no credentials and says in a body of its own what is wrong (T-03, L-04).
+fn open(path: &str, allow: &'static str, shape: Shape) -> Path {
+    let refuse = move |request: HttpRequest| async move {
+        match cors::preflight(&request, allow) {
+            Some(answer) => Ok(answer),
+            None => Err(ApiError::MethodNotAllowed { allow }.shaped(shape)),
+        }
+    };
+    Path::new(path, allow, web::resource(path).default_service(web::to(refuse)))
 }
 
 struct Path {
@@ -174,6 +192,11 @@ macro_rules! method {
 }
 
 impl Path {
+    fn new(path: &str, allow: &'static str, resource: Resource) -> Self {
+        let resource = resource.app_data(RouteDurations::new(path));
+        Self { pattern: path.to_owned(), allow, resource, reserved: false }
+    }
+
     method!(get);
     method!(post);
     method!(put);

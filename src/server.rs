@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
 use crate::application_paths::ApplicationPaths;
+use crate::auth::access_token::GatewayCheck;
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
@@ -47,6 +48,8 @@ pub struct Edge {
     pub secret_key: Arc<SecretKey>,
     /// How often devices may ask for their credentials.
     pub credential_polls: RateLimit,
+    /// How often clients may ask for access tokens (T-07).
+    pub token_requests: RateLimit,
     /// The deviations of ruling 1.2, all together.
     pub client_compatibility: bool,
     /// Whether error bodies carry the cause (E-03).
@@ -119,7 +122,9 @@ impl Server {
         agree_on_secret_key(&database, &secret_key).await?;
         let first_start = administration::first_start(&database, &secret_key, settings).await?;
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
-        let authenticator = Authenticator::new(database.clone(), secret_key.clone(), default_tenant, &limits);
+        let gateway = if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off };
+        let authenticator =
+            Authenticator::new(database.clone(), secret_key.clone(), default_tenant, &limits, gateway);
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
         let listener = listen(settings.listen)
             .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
@@ -137,6 +142,10 @@ impl Server {
             credential_polls: RateLimit::per_minute(
                 "polls for credentials from this address",
                 settings.limits.credential_polls,
+            ),
+            token_requests: RateLimit::per_minute(
+                "requests for a token from this address",
+                settings.limits.token_requests,
             ),
             client_compatibility: settings.client_compatibility,
             debug_errors: settings.debug_errors,
@@ -189,7 +198,7 @@ impl Server {
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 8] {
+    fn keep_up(&self) -> [JoinHandle<()>; 9] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
@@ -197,6 +206,7 @@ impl Server {
             spawn(telemetry::keep_up()),
             spawn(store::binaries::sweep_hourly(database())),
             spawn(store::device_credentials::sweep(database(), self.edge.limits().device_credentials)),
+            spawn(store::access_tokens::sweep(database())),
             spawn(store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),

@@ -94,6 +94,10 @@ pub struct Limits {
     pub device_credentials: Duration,
     /// Times a minute that one source may ask for credentials of devices; many share one, and poll every few seconds.
     pub credential_polls: u32,
+    /// An access token is good for this long: 3600 seconds (T-01).
+    pub access_token: Duration,
+    /// Times a minute that one source may ask for an access token (T-07).
+    pub token_requests: u32,
     /// Wrong passwords of one account that cost no delay: people mistype.
     pub free_guesses_per_account: u32,
     /// Wrong passwords from one source (an address, of IPv6 a network of 64 bits) that cost no delay: many share one.
@@ -144,6 +148,8 @@ impl Default for Limits {
             rollup_lag: Duration::from_secs(300),
             device_credentials: Duration::from_secs(3600),
             credential_polls: 600,
+            access_token: Duration::from_secs(3600),
+            token_requests: 60,
             free_guesses_per_account: 5,
             free_guesses_per_source: 20,
             guess_delay: Duration::from_millis(100),

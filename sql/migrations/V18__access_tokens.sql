@@ -19,7 +19,7 @@ CREATE INDEX token_clients_by_user ON token_clients (tenant, user_name);
 
 CREATE TABLE access_tokens (
     tenant     text NOT NULL,
-    -- SHA-256 of the token (T-08).
+    -- SHA-256 of the token (T-08). A token is presented without its tenant, so the hash alone is the key.
     hash       bytea NOT NULL,
     client     text NOT NULL,
     scope      text[] NOT NULL,

@@ -4,8 +4,8 @@ CREATE TABLE limit_accounts (
     -- A UUID: 32 hexadecimal digits in lower case.
     id       text PRIMARY KEY,
     -- What differs from the defaults of the document, by its name there.
-    absolute json NOT NULL DEFAULT '{}',
-    rate     json NOT NULL DEFAULT '[]'
+    absolute jsonb NOT NULL DEFAULT '{}',
+    rate     json  NOT NULL DEFAULT '[]'
 );
 
 CREATE TABLE limit_tokens (

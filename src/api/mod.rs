@@ -1,5 +1,7 @@
 //! The REST interfaces, one file per resource of document 2. None imports another.
 
+pub mod access_tokens;
+pub mod account_limits;
 pub mod alarms;
 pub mod audit;
 pub mod bulk_operations;
@@ -22,4 +24,5 @@ pub mod operations;
 pub mod options;
 pub mod roles;
 pub mod tenants;
+pub mod token_clients;
 pub mod users;

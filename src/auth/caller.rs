@@ -4,18 +4,19 @@ use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use actix_web::http::header;
+use actix_web::http::{Method, header};
 use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Map};
-use platform_actors::model::application::{ApplicationUser, Duty};
 use platform_actors::model::access::{Api, Authority, DevicePermissions, Permission};
+use platform_actors::model::application::{ApplicationUser, Duty};
 use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::{Origin, ProcessingMode};
 use platform_actors::model::role::{self, RoleSet};
+use platform_actors::model::token_client::{Scope, TokenHash};
 
 use super::throttle::Source;
-use crate::http::error::{ApiError, Result};
+use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::{Wire, authority, client_address, edge};
 
 /// A user who proved to be one.
@@ -35,20 +36,59 @@ pub struct Identity {
     pub permissions: DevicePermissions,
     /// The microservice that acts as this user, if one does.
     pub application: Option<ApplicationUser>,
-    /// Until when, for who came by a token.
-    pub(super) expires: Option<Instant>,
+    /// What the user proved to be one by.
+    pub(super) proof: Proof,
     /// What had changed when this was looked up; see [`Changes`](super::changes::Changes).
     pub(super) seen: u64,
 }
 
+/// What somebody proved to be a user by.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Proof {
+    /// A password, which is good until it changes.
+    Password,
+    /// A token that the tenant's own issuer signed (C-04).
+    Jwt {
+        /// Until when it is good.
+        expires: Instant,
+    },
+    /// A token that this deployment issued (T-05).
+    AccessToken {
+        /// What it is known by.
+        hash: TokenHash,
+        /// What it may be used for.
+        scope: Scope,
+        /// Until when it is good.
+        expires: Instant,
+    },
+}
+
+impl Proof {
+    /// Until when it is good; `None` for as long as nothing changes.
+    pub(super) fn expires(self) -> Option<Instant> {
+        match self {
+            Self::Password => None,
+            Self::Jwt { expires } | Self::AccessToken { expires, .. } => Some(expires),
+        }
+    }
+}
+
 impl Identity {
-    pub(super) fn by_token(&self) -> bool {
-        self.expires.is_some()
+    pub(super) fn by_jwt(&self) -> bool {
+        matches!(self.proof, Proof::Jwt { .. })
+    }
+
+    /// What this was proven for: all, but for access tokens (T-06).
+    pub fn scope(&self) -> Scope {
+        match self.proof {
+            Proof::Password | Proof::Jwt { .. } => Scope::ALL,
+            Proof::AccessToken { scope, .. } => scope,
+        }
     }
 
     /// How long the token is still valid that this was proven with; `None` for a password.
     pub fn remaining(&self) -> Option<Duration> {
-        self.expires.map(|until| until.saturating_duration_since(Instant::now()))
+        self.proof.expires().map(|until| until.saturating_duration_since(Instant::now()))
     }
 }
 
@@ -128,6 +168,21 @@ impl Caller {
         }
     }
 
+    /// GET and HEAD need the scope READ, everything else WRITE (T-06).
+    fn within_scope(self, method: &Method) -> Result<Self> {
+        let scope = self.scope();
+        let allowed = match *method {
+            Method::GET | Method::HEAD => scope.allows_reading(),
+            _ => scope.allows_writing(),
+        };
+        match allowed {
+            true => Ok(self),
+            false => {
+                Err(ApiError::forbidden_because("the scope of the access token does not cover this method"))
+            }
+        }
+    }
+
     /// What travels with a write of this caller.
     ///
     /// # Errors
@@ -155,22 +210,23 @@ impl Caller {
     }
 }
 
-/// Who a request comes from, in most cases known at once.
+/// Who a request comes from, in most cases known at once, as far as its scope reaches.
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
 
 fn identify(request: &HttpRequest) -> Identified {
     let Some(header) = request.headers().get(header::AUTHORIZATION) else {
-        return Either::Left(ready(Err(ApiError::Unauthorized)));
+        return Either::Left(ready(Err(edge(request).authenticator.refusal(TokenFlaw::Invalid))));
     };
     let host = authority(request).unwrap_or_default();
     if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
-        return Either::Left(ready(Ok(caller)));
+        return Either::Left(ready(caller.within_scope(request.method())));
     }
     let (request, header) = (request.clone(), header.clone());
     Either::Right(Box::pin(async move {
         let host = authority(&request).unwrap_or_default();
         let source = Source::of(client_address(&request));
-        edge(&request).authenticator.identify(header.as_bytes(), host, source).await
+        let caller = edge(&request).authenticator.identify(header.as_bytes(), host, source).await?;
+        caller.within_scope(request.method())
     }))
 }
 

@@ -115,7 +115,7 @@ impl Log {
     fn standing(&self, identity: &Identity) -> Standing {
         let tenant = &identity.tenant;
         let of_user = self.users.get(tenant).and_then(|users| users.get(&*identity.user));
-        let of_keys = self.options.get(tenant).filter(|_| identity.by_token());
+        let of_keys = self.options.get(tenant).filter(|_| identity.by_jwt());
         let changes = [of_user, self.tenants.get(tenant), of_keys];
         match changes.into_iter().flatten().any(|at| *at > identity.seen) {
             true => Standing::Changed,
@@ -133,14 +133,23 @@ mod tests {
     use platform_actors::model::role::RoleSet;
 
     use super::*;
+    use crate::auth::caller::Proof;
 
     fn id(text: &str) -> TenantId {
         TenantId::parse(text).expect("an id")
     }
 
-    fn verified(tenant: &TenantId, user: &str, seen: u64, expires: Option<Instant>) -> Identity {
+    fn verified(tenant: &TenantId, user: &str, seen: u64, proof: Proof) -> Identity {
         let (roles, permissions) = (RoleSet::from_iter([""; 0]), DevicePermissions::default());
-        Identity { tenant: tenant.clone(), user: user.into(), roles, permissions, application: None, expires, seen }
+        Identity {
+            tenant: tenant.clone(),
+            user: user.into(),
+            roles,
+            permissions,
+            application: None,
+            proof,
+            seen,
+        }
     }
 
     #[test]
@@ -148,7 +157,7 @@ mod tests {
         let (changes, t1, t2) = (Changes::default(), id("t1"), id("t2"));
         changes.note(Changed::User(&t1, "joe"), || {});
         let since = changes.now();
-        let standing = |tenant, user| changes.standing(&verified(tenant, user, since, None));
+        let standing = |tenant, user| changes.standing(&verified(tenant, user, since, Proof::Password));
         assert_eq!(standing(&t1, "joe"), Standing::Current);
 
         changes.note(Changed::User(&t1, "joe"), || {});
@@ -160,9 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn options_concern_who_came_by_a_token() {
+    fn options_concern_who_came_by_a_jwt() {
         let (changes, t1) = (Changes::default(), id("t1"));
-        let (basic, token) = (verified(&t1, "joe", 0, None), verified(&t1, "joe", 0, Some(Instant::now())));
+        let (basic, token) = (
+            verified(&t1, "joe", 0, Proof::Password),
+            verified(&t1, "joe", 0, Proof::Jwt { expires: Instant::now() }),
+        );
 
         changes.note(Changed::Options(&t1), || {});
 
@@ -173,12 +185,15 @@ mod tests {
     #[test]
     fn after_a_gap_nothing_older_is_certain() {
         let (changes, t1) = (Changes::default(), id("t1"));
-        let before = verified(&t1, "joe", changes.now(), None);
+        let before = verified(&t1, "joe", changes.now(), Proof::Password);
 
         changes.note(Changed::Anything, || {});
 
         assert_eq!(changes.standing(&before), Standing::Unknown);
-        assert_eq!(changes.standing(&verified(&t1, "joe", changes.now(), None)), Standing::Current);
+        assert_eq!(
+            changes.standing(&verified(&t1, "joe", changes.now(), Proof::Password)),
+            Standing::Current
+        );
         let mut remembered = false;
         changes.while_current(&before, TenantBy::Credentials, || remembered = true);
         assert!(!remembered);
@@ -187,7 +202,7 @@ mod tests {
     #[test]
     fn tenant_named_by_the_host_is_uncertain_when_any_tenant_changes() {
         let (changes, t1, t2) = (Changes::default(), id("t1"), id("t2"));
-        let before = verified(&t1, "joe", changes.now(), None);
+        let before = verified(&t1, "joe", changes.now(), Proof::Password);
         changes.note(Changed::Tenant(&t2), || {});
 
         let (mut by_host, mut by_name) = (false, false);
@@ -200,7 +215,7 @@ mod tests {
     #[test]
     fn memory_of_changes_is_bounded() {
         let (changes, t1) = (Changes::default(), id("t1"));
-        let before = verified(&t1, "7", changes.now(), None);
+        let before = verified(&t1, "7", changes.now(), Proof::Password);
 
         (0..=KNOWN).for_each(|n| changes.note(Changed::User(&t1, &n.to_string()), || {}));
 

@@ -100,7 +100,8 @@ pub(super) fn is_bearer(value: &[u8]) -> bool {
     value.trim_ascii().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"Bearer "))
 }
 
-fn bearer(value: &[u8]) -> Option<&str> {
+/// The token of a header that carries one, unless it is too long to be any.
+pub(super) fn bearer(value: &[u8]) -> Option<&str> {
     let token = std::str::from_utf8(value.trim_ascii()).ok()?.get(7..)?.trim();
     (is_bearer(value) && token.len() <= MAX_TOKEN).then_some(token)
 }

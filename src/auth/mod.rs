@@ -1,5 +1,6 @@
 //! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-04).
 
+pub mod access_token;
 pub mod application_secrets;
 mod basic;
 mod caller;
@@ -8,6 +9,7 @@ mod domains;
 mod flights;
 mod jwt;
 mod lanes;
+mod limits_token;
 mod objects;
 pub mod password;
 mod rate_limit;
@@ -31,6 +33,7 @@ use quick_cache::sync::Cache;
 use ring::hmac;
 use time::OffsetDateTime;
 
+use access_token::GatewayCheck;
 use basic::Credentials;
 use changes::{Changes, Standing, TenantBy};
 use domains::Domains;
@@ -39,11 +42,12 @@ use jwt::{PublicKeys, Token, is_bearer};
 use password::{ChosenPasswords, HashChosen, SecretKey, VerifyChosen};
 use throttle::{Attempt, Throttle};
 
+use caller::Proof;
 pub use caller::{AnyCaller, Caller, Identity};
 pub use rate_limit::RateLimit;
 pub use throttle::Source;
 
-use crate::http::error::{ApiError, Result};
+use crate::http::error::{ApiError, Result, TokenFlaw};
 
 /// How long verified credentials are remembered; a change of the user drops them at once.
 const REMEMBERED: Duration = Duration::from_secs(300);
@@ -71,6 +75,10 @@ pub struct Authenticator {
     chosen_passwords: Addr<ChosenPasswords>,
     /// A hash that no password matches, for accounts that have none.
     nobodys_hash: String,
+    /// The same for clients that there are not.
+    nobodys_secret: String,
+    token_validity: Duration,
+    gateway: GatewayCheck,
 }
 
 /// A verified caller.
@@ -88,6 +96,7 @@ impl Authenticator {
         secret_key: Arc<SecretKey>,
         default_tenant: TenantId,
         limits: &Limits,
+        gateway: GatewayCheck,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let random = ring::rand::SystemRandom::new();
@@ -95,6 +104,7 @@ impl Authenticator {
             domains: Domains::new(database.clone(), default_tenant),
             public_keys: PublicKeys::new(database.clone()),
             database,
+            nobodys_secret: secret_key.hash(&password::generate()),
             secret_key,
             cache_key: hmac::Key::generate(hmac::HMAC_SHA256, &random)
                 .expect("the system's random source works"),
@@ -104,6 +114,8 @@ impl Authenticator {
             throttle: Throttle::new(limits),
             chosen_passwords: SyncArbiter::start((cores / 2).max(1), || ChosenPasswords),
             nobodys_hash: password::hash_chosen(&password::generate()),
+            token_validity: limits.access_token,
+            gateway,
         }
     }
 
@@ -174,7 +186,10 @@ impl Authenticator {
                 let seen = self.changes.now();
                 let found = store::users::find_user(&self.database, &caller.tenant, &caller.user).await?;
                 let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
-                Ok(admit(user, status, caller.expires, seen).and_then(Caller::beyond_bootstrap).ok())
+                if !self.holds(&caller.proof).await? {
+                    return Ok(None);
+                }
+                Ok(admit(user, status, caller.proof, seen).and_then(Caller::beyond_bootstrap).ok())
             }
         }
     }
@@ -213,7 +228,7 @@ impl Authenticator {
             }
             Changed::Options(tenant) => {
                 self.public_keys.forget(Some(tenant));
-                keep(&|known| known.caller.tenant != *tenant || !known.caller.by_token());
+                keep(&|known| known.caller.tenant != *tenant || !known.caller.by_jwt());
             }
             Changed::Tenant(tenant) => {
                 self.domains.forget();
@@ -237,23 +252,25 @@ impl Authenticator {
     }
 
     async fn verify(&self, key: &flights::Key, header: &[u8], host: &str, source: Source) -> Result<Caller> {
-        let (caller, tenant_by) = match is_bearer(header) {
-            true => (self.verify_token(header, source).await?, TenantBy::Credentials),
-            false => {
+        let (caller, tenant_by) = match access_token::from_header(header) {
+            Some(token) => (self.verify_access_token(token, source).await?, TenantBy::Credentials),
+            None if self.demands_tokens() => return Err(self.refusal(TokenFlaw::Invalid)),
+            None if is_bearer(header) => (self.verify_token(header, source).await?, TenantBy::Credentials),
+            None => {
                 let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
                 let tenant_by = credentials.tenant.as_ref().map_or(TenantBy::Host, |_| TenantBy::Credentials);
                 (self.verify_password(credentials, host, source).await?, tenant_by)
             }
         };
         let until = Instant::now() + REMEMBERED;
-        let until = caller.expires.map_or(until, |expires| expires.min(until));
+        let until = caller.proof.expires().map_or(until, |expires| expires.min(until));
         self.changes.while_current(&caller, tenant_by, || {
             self.remembered.insert(*key, Remembered { caller: caller.clone(), until, tenant_by });
         });
         Ok(caller)
     }
 
-    /// Who a token speaks for (C-04). Looking up a key that nobody asked for before is a guess; what a known key refuses
+    /// Who a JWT speaks for (C-04). Looking up a key that nobody asked for before is a guess; what a known key refuses
     /// costs next to nothing.
     async fn verify_token(&self, header: &[u8], source: Source) -> Result<Caller> {
         let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
@@ -274,7 +291,7 @@ impl Authenticator {
         drop(key);
         let found = store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
         let (user, status) = found.filter(|(user, _)| user.enabled).ok_or(ApiError::Unauthorized)?;
-        admit(user, status, Some(expires), seen)
+        admit(user, status, Proof::Jwt { expires }, seen)
     }
 
     /// Who a password speaks for (C-01 to C-03). Whatever is wrong costs the same time.
@@ -297,7 +314,7 @@ impl Authenticator {
             found.filter(|(user, _)| proven && user.enabled).ok_or(ApiError::Unauthorized)?;
         attempt.succeeded();
         let unused = user.unused_until;
-        let caller = admit(user, status, None, seen)?;
+        let caller = admit(user, status, Proof::Password, seen)?;
         if let Some(until) = unused {
             self.used(&caller, until).await?;
         }
@@ -342,7 +359,7 @@ impl Authenticator {
 ///
 /// # Errors
 /// `Forbidden` for a suspended tenant.
-fn admit(user: Account, status: TenantStatus, expires: Option<Instant>, seen: u64) -> Result<Caller> {
+fn admit(user: Account, status: TenantStatus, proof: Proof, seen: u64) -> Result<Caller> {
     match status {
         TenantStatus::Suspended => Err(ApiError::forbidden_because("the tenant is suspended")),
         TenantStatus::Active => Ok(Caller::from(Identity {
@@ -351,7 +368,7 @@ fn admit(user: Account, status: TenantStatus, expires: Option<Instant>, seen: u6
             roles: user.roles,
             permissions: user.permissions,
             application: user.application,
-            expires,
+            proof,
             seen,
         })),
     }

@@ -91,16 +91,24 @@ fn argon2id() -> Argon2<'static> {
 /// # Panics
 /// When the system has no random source left.
 pub fn generate() -> String {
+    draw(SECRET_LENGTH)
+}
+
+/// Draws so many letters and digits, of 5.95 bits each.
+///
+/// # Panics
+/// When the system has no random source left.
+pub fn draw(length: usize) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let random = SystemRandom::new();
-    let mut secret = String::with_capacity(SECRET_LENGTH);
-    while secret.len() < SECRET_LENGTH {
+    let mut secret = String::with_capacity(length);
+    while secret.len() < length {
         let mut bytes = [0; 32];
         random.fill(&mut bytes).expect("the system's random source works");
         // Bytes beyond the largest multiple of 62 would favour the first letters.
         let fair =
             bytes.iter().filter(|byte| **byte < 248).map(|byte| char::from(ALPHABET[*byte as usize % 62]));
-        secret.extend(fair.take(SECRET_LENGTH - secret.len()));
+        secret.extend(fair.take(length - secret.len()));
     }
     secret
 }

@@ -1,15 +1,19 @@
 //! From what is wrong to what is answered: the only file that names 4xx and 5xx codes and the words of the `error`
 //! member (document 1, Errors; E-01 to E-05).
 
+mod shape;
+
 use std::fmt;
 
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
-use actix_web::{HttpResponse, ResponseError};
+use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
 use platform_actors::naming::naming;
 use platform_actors::{Error, Noun};
 use serde::Serialize;
+
+pub use shape::{Shape, TokenFlaw};
 
 /// Shorthand for the edge's results.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
@@ -21,6 +25,10 @@ pub enum ApiError {
     Platform(Error),
     /// No credentials, or wrong ones (C-03).
     Unauthorized,
+    /// The gateway check found no access token that is good (T-05).
+    AccessToken(TokenFlaw),
+    /// The same, with the body of an interface that has one of its own.
+    Shaped(Shape, Box<ApiError>),
     /// Too many guesses wait for their turn already, or came from one address (E-06).
     TooManyRequests {
         /// What there were too many of, in words.
@@ -64,6 +72,11 @@ impl ApiError {
         }
     }
 
+    /// The same, with the body of an interface that has one of its own.
+    pub fn shaped(self, shape: Shape) -> Self {
+        Self::Shaped(shape, Box::new(self))
+    }
+
     /// Refused for a reason that is worth telling.
     pub fn forbidden_because(reason: &'static str) -> Self {
         Self::Forbidden(reason)
@@ -96,7 +109,8 @@ impl ApiError {
                 Error::Contended | Error::Unavailable(_) => "general/Service Unavailable".into(),
                 Error::Database(_) => "general/internalError".into(),
             },
-            Self::Unauthorized => "security/Unauthorized".into(),
+            Self::Unauthorized | Self::AccessToken(_) => "security/Unauthorized".into(),
+            Self::Shaped(_, error) => error.name(),
             Self::TooManyRequests { .. } => "security/Too Many Requests".into(),
             Self::Forbidden(_) => "security/Forbidden".into(),
             Self::NoSuchPath(_) => "general/Not Found".into(),
@@ -110,6 +124,14 @@ impl ApiError {
 
     /// The `error` response; `base` is the address the client used, `detail` what debug mode adds (E-03).
     pub fn response(&self, base: &str, detail: ErrorDetail) -> HttpResponse {
+        match self {
+            Self::AccessToken(flaw) => flaw.response(),
+            Self::Shaped(shape, error) => shape.response(error),
+            _ => self.common_response(base, detail),
+        }
+    }
+
+    fn common_response(&self, base: &str, detail: ErrorDetail) -> HttpResponse {
         #[derive(Serialize)]
         struct Body {
             error: String,
@@ -134,23 +156,29 @@ impl ApiError {
         let info = format!("{base}/docs/errors#error_reporting");
         let body = Body { error: self.name(), message: self.to_string(), info, details };
         let mut response = HttpResponse::build(self.status_code());
-        let more = match self {
-            Self::Unauthorized => Some((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#)),
-            Self::MethodNotAllowed { allow } => Some((header::ALLOW, *allow)),
-            Self::Platform(Error::Contended | Error::Unavailable(_)) => Some((header::RETRY_AFTER, "2")),
-            _ => None,
-        };
-        if let Some(more) = more {
-            response.insert_header(more);
-        }
-        if let Self::TooManyRequests { retry_after, .. } = self {
-            response.insert_header((header::RETRY_AFTER, *retry_after));
-        }
+        self.add_headers(&mut response);
         let media_type = format!("{};charset=UTF-8;ver=0.9", naming().media_type("error"));
         let media_type = HeaderValue::from_str(&media_type).expect("media types are checked at start");
         let json =
             serde_json::to_vec(&body).expect("writing to memory does not fail and all keys are strings");
         response.insert_header((header::CONTENT_TYPE, media_type)).body(json)
+    }
+
+    /// What clients read of an error beside its body.
+    fn add_headers(&self, response: &mut HttpResponseBuilder) {
+        match self {
+            Self::Unauthorized => {
+                response.insert_header((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#))
+            }
+            Self::MethodNotAllowed { allow } => response.insert_header((header::ALLOW, *allow)),
+            Self::Platform(Error::Contended | Error::Unavailable(_)) => {
+                response.insert_header((header::RETRY_AFTER, "2"))
+            }
+            Self::TooManyRequests { retry_after, .. } => {
+                response.insert_header((header::RETRY_AFTER, *retry_after))
+            }
+            _ => response,
+        };
     }
 }
 
@@ -195,6 +223,8 @@ impl fmt::Display for ApiError {
             Self::Platform(Error::Database(_)) => f.write_str("Internal Server Error"),
             Self::Platform(error) => error.fmt(f),
             Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
+            Self::AccessToken(flaw) => flaw.fmt(f),
+            Self::Shaped(_, error) => error.fmt(f),
             Self::TooManyRequests { of, retry_after } => {
                 write!(f, "Too many {of}, try again in {retry_after} seconds")
             }
@@ -224,7 +254,8 @@ impl ResponseError for ApiError {
                 Error::Contended | Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
-            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::Unauthorized | Self::AccessToken(_) => StatusCode::UNAUTHORIZED,
+            Self::Shaped(_, error) => error.status_code(),
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NoSuchPath(_) => StatusCode::NOT_FOUND,

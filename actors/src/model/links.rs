@@ -157,6 +157,11 @@ impl Links {
         format!("{}/applications/{application}", self.tenant(tenant))
     }
 
+    /// Link of a client of the access-token service.
+    pub fn token_client(&self, id: &str) -> String {
+        self.item("/application/tokenClients", id)
+    }
+
     /// Link of a tenant option (Z-04).
     pub fn tenant_option(&self, category: &str, key: &str) -> String {
         format!("{}/tenant/options/{}/{}", self.base, segment(category), segment(key))

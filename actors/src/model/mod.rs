@@ -4,6 +4,7 @@
 //! `AlarmPatch` (PUT body), `AlarmFilter` (query parameters).
 
 pub mod access;
+pub mod account_limits;
 pub mod alarm;
 pub mod alarm_mapping;
 pub mod application;
@@ -34,5 +35,6 @@ pub mod role;
 pub mod tenant;
 pub mod tenant_option;
 pub mod timestamp;
+pub mod token_client;
 pub mod units;
 pub mod user;

@@ -4,6 +4,8 @@
 //! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
 
 pub mod access;
+pub mod access_tokens;
+pub mod account_limits;
 pub mod alarm_collection;
 pub mod alarms;
 pub mod application_users;
@@ -54,6 +56,7 @@ mod server_fragments;
 pub mod template_sets;
 pub mod tenants;
 mod time_walk;
+pub mod token_clients;
 pub mod user_changes;
 pub mod users;
 mod walk;

@@ -1,0 +1,104 @@
+//! Access tokens in PostgreSQL: by their hash alone (T-04, T-08).
+
+use std::time::Duration;
+
+use super::Database;
+use crate::error::{Error, Result};
+use crate::model::id::TenantId;
+use crate::model::timestamp::Timestamp;
+use crate::model::token_client::{Scope, TokenHash};
+
+const INSERT: &str = include_str!("../../../sql/queries/access_tokens/insert.sql");
+const FIND: &str = include_str!("../../../sql/queries/access_tokens/find.sql");
+const SWEEP: &str = include_str!("../../../sql/queries/access_tokens/sweep.sql");
+const SWEEP_LIMIT_TOKENS: &str = include_str!("../../../sql/queries/account_limits/sweep_tokens.sql");
+
+/// How long it is known of an expired token that it is one, so that its client is told so (T-05).
+const KEPT: Duration = Duration::from_secs(3600);
+/// Pause between two looks for tokens that nobody needs to know any more.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
+/// Tokens that one statement of a sweep takes.
+const CHUNK: i64 = 1000;
+
+/// A token that was just issued.
+#[derive(Debug, Clone, Copy)]
+pub struct Issued {
+    /// What it may be used for.
+    pub scope: Scope,
+    /// When, by the database's clock.
+    pub at: Timestamp,
+}
+
+/// What a token stands for.
+#[derive(Debug, Clone)]
+pub struct Granted {
+    /// Whose token it is.
+    pub tenant: TenantId,
+    /// The user it speaks for.
+    pub user: String,
+    /// What it may be used for.
+    pub scope: Scope,
+    /// How long it is still valid, by the database's clock; `None` for one that expired.
+    pub remaining: Option<Duration>,
+}
+
+/// Stores a new token of a client, valid for so long; `None` when there is no such client any more. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn insert_token(
+    database: &Database,
+    (tenant, client): (&TenantId, &str),
+    token: TokenHash,
+    validity: Duration,
+) -> Result<Option<Issued>> {
+    let connection = database.loader().await?;
+    let statement = connection.prepare_cached(INSERT).await?;
+    let row = connection
+        .query_opt(&statement, &[&tenant.as_str(), &client, &token.bytes(), &validity.as_secs_f64()])
+        .await?;
+    row.map(|row| {
+        Ok(Issued { scope: scope(&row.get::<_, Vec<String>>(0))?, at: Timestamp::stored(row.get(1), 0) })
+    })
+    .transpose()
+}
+
+/// What a token stands for, also of one that expired a short while ago; `None` for an unknown one.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_token(database: &Database, token: TokenHash) -> Result<Option<Granted>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    let Some(row) = client.query_opt(&statement, &[&token.bytes()]).await? else { return Ok(None) };
+    let remaining: f64 = row.get(3);
+    Ok(Some(Granted {
+        tenant: TenantId::parse(row.get(0))?,
+        user: row.get(1),
+        scope: scope(&row.get::<_, Vec<String>>(2))?,
+        remaining: Duration::try_from_secs_f64(remaining).ok().filter(|remaining| !remaining.is_zero()),
+    }))
+}
+
+/// The scope of a row; only known words are ever stored.
+pub(super) fn scope(words: &[String]) -> Result<Scope> {
+    Scope::of_words(words.iter().map(String::as_str))
+        .ok_or_else(|| Error::invalid_value("scope", words.join(" "), "READ WRITE"))
+}
+
+/// Takes away tokens that expired, those of the limits query too, a few at a time, until it is dropped.
+pub async fn sweep(database: Database) {
+    loop {
+        if let Err(error) = sweep_once(&database).await {
+            tracing::warn!(%error, "expired tokens could not be removed, the next try is soon");
+        }
+        tokio::time::sleep(SWEEP_INTERVAL).await;
+    }
+}
+
+async fn sweep_once(database: &Database) -> Result<()> {
+    let kept = KEPT.as_secs_f64();
+    while database.loader().await?.execute(SWEEP, &[&kept, &CHUNK]).await? == CHUNK as u64 {}
+    while database.loader().await?.execute(SWEEP_LIMIT_TOKENS, &[&CHUNK]).await? == CHUNK as u64 {}
+    Ok(())
+}

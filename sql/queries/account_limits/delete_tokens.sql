@@ -1,0 +1,2 @@
+DELETE FROM limit_tokens
+WHERE account = $1

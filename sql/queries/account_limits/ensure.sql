@@ -1,0 +1,3 @@
+INSERT INTO limit_accounts (id)
+VALUES ($1)
+ON CONFLICT DO NOTHING

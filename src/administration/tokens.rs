@@ -1,0 +1,128 @@
+//! The commands `token` and `limits`. Each gives what it prints; secrets are told this once and stored hashed.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{self, Read};
+use std::time::Duration;
+
+use platform_actors::model::account_limits::{AbsoluteLimits, AccountId, RateLimits};
+use platform_actors::model::id::TenantId;
+use platform_actors::model::page::{PageRequest, TotalPages};
+use platform_actors::model::token_client::{Scope, TokenHash, parse_client_id};
+use platform_actors::model::user::parse_user_of_path;
+use platform_actors::store::token_clients::Draft;
+use platform_actors::store::{Database, account_limits, token_clients, users};
+use platform_actors::{Error, Result};
+
+use crate::auth::access_token;
+use crate::auth::password::{self, SecretKey};
+use crate::cli::{ClientCreate, LimitsSet, TokenTask};
+
+/// Bytes of a file of rates.
+const RATE_BYTES: u64 = 1 << 20;
+/// Clients that are read at once.
+const PAGE: u32 = 1000;
+
+/// Does what one of the commands asks for.
+///
+/// # Errors
+/// `NotFound` for an unknown tenant or client, `Invalid` for values that are not allowed.
+pub async fn perform(database: &Database, key: &SecretKey, task: &TokenTask) -> Result<String> {
+    match task {
+        TokenTask::CreateClient(client) => create_client(database, key, client).await,
+        TokenTask::DeleteClient(client) => delete_client(database, &client.key).await,
+        TokenTask::ListClients(list) => list_clients(database, &list.tenant).await,
+        TokenTask::CreateLimitsToken(token) => {
+            let (account, drawn) = (AccountId::parse(&token.account)?, access_token::draw());
+            let validity = Duration::from_secs(token.days * 24 * 3600);
+            account_limits::insert_token(database, &account, TokenHash::of(&drawn), validity).await?;
+            Ok(drawn)
+        }
+        TokenTask::DeleteLimitsTokens(token) => {
+            let account = AccountId::parse(&token.account)?;
+            Ok(format!("{account} {}", account_limits::delete_tokens(database, &account).await?))
+        }
+        TokenTask::SetLimits(limits) => set_limits(database, limits).await,
+    }
+}
+
+/// The consumer key and the consumer secret.
+async fn create_client(database: &Database, key: &SecretKey, client: &ClientCreate) -> Result<String> {
+    let tenant = TenantId::parse(&client.tenant)?;
+    users::ensure_tenant(database, &tenant).await?;
+    let scope = match client.scope.is_empty() {
+        true => Scope::ALL,
+        false => Scope::parse(&client.scope.join(" "))?,
+    };
+    let (id, secret) = (password::generate(), password::generate());
+    let draft = Draft {
+        tenant: &tenant,
+        id: &id,
+        name: client.name.as_deref().unwrap_or(&client.user),
+        user: &parse_user_of_path(&client.user)?,
+        scope,
+        secret_hash: &key.hash(&secret),
+    };
+    token_clients::insert_client(database, draft).await?;
+    Ok(format!("{id} {secret}"))
+}
+
+/// The consumer key.
+async fn delete_client(database: &Database, id: &str) -> Result<String> {
+    let id = parse_client_id(id)?;
+    let tenant = token_clients::get_tenant_of_client(database, id).await?;
+    token_clients::delete_client(database, &tenant, id).await?;
+    Ok(id.to_owned())
+}
+
+/// One line for each client.
+async fn list_clients(database: &Database, tenant: &str) -> Result<String> {
+    let tenant = TenantId::parse(tenant)?;
+    users::ensure_tenant(database, &tenant).await?;
+    let mut page = PageRequest { size: PAGE, current: 1, after: None, total: TotalPages::Omitted };
+    let mut lines = String::new();
+    loop {
+        let clients = token_clients::list_clients(database, &tenant, &page).await?;
+        for client in &clients.members {
+            let separator = if lines.is_empty() { "" } else { "\n" };
+            let (id, user, scope) = (&client.id, &client.user, client.scope);
+            // Writing to memory does not fail. A name is free text, and must not look like a line of its own.
+            let name = client.name.replace(char::is_control, " ");
+            let _ = write!(lines, "{separator}{id}  {user}  {scope}  {}  {name}", client.creation_time);
+        }
+        match clients.next {
+            Some(next) => page.after = Some(next),
+            None => return Ok(lines),
+        }
+    }
+}
+
+/// What holds for the account now, as the query answers it.
+async fn set_limits(database: &Database, given: &LimitsSet) -> Result<String> {
+    let account = AccountId::parse(&given.account)?;
+    let absolute = AbsoluteLimits {
+        max_personality: given.max_personality.map(i64::from),
+        max_personality_size: given.max_personality_size.map(i64::from),
+        max_server_meta: given.max_server_meta.map(i64::from),
+        max_total_instances: given.max_total_instances.map(i64::from),
+        max_total_keypairs: given.max_total_keypairs.map(i64::from),
+        total_instance_used: given.total_instance_used.map(i64::from),
+    };
+    let rate = given.rate.as_deref().map(read_rates).transpose()?;
+    let limits = account_limits::set_limits(database, &account, &absolute, rate.as_deref()).await?;
+    Ok(serde_json::to_string(&limits).expect("writing to memory does not fail and all keys are strings"))
+}
+
+fn read_rates(file: &str) -> Result<Vec<RateLimits>> {
+    let unreadable = |error: io::Error| Error::Invalid(format!("{file} cannot be read: {error}"));
+    let source: Box<dyn Read> = match file {
+        "-" => Box::new(io::stdin()),
+        path => Box::new(File::open(path).map_err(unreadable)?),
+    };
+    let mut text = String::new();
+    source.take(RATE_BYTES + 1).read_to_string(&mut text).map_err(unreadable)?;
+    match text.len() as u64 <= RATE_BYTES {
+        true => RateLimits::parse_all(&text),
+        false => Err(Error::invalid_value("rate", format!("more than {RATE_BYTES} bytes"), "1 MiB")),
+    }
+}

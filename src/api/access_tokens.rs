@@ -1,0 +1,160 @@
+//! `/v1/oauth/accesstokens`: the access-token service (document 1, Token request; T-01 to T-04, T-07, T-08).
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use platform_actors::Error;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::auth::Source;
+use crate::http::body::Unread;
+use crate::http::client_address;
+use crate::http::error::{ApiError, Result, Shape};
+use crate::server::Edge;
+
+/// Bytes of a request; its three members need less than a thousandth.
+const BODY_BYTES: usize = 64 << 10;
+/// The only grant there is.
+const GRANT_TYPE: &str = "client_credentials";
+
+/// `POST /v1/oauth/accesstokens`: a new token for a client that knows its secret; older ones stay good. Open to everyone
+/// (C-03).
+///
+/// # Errors
+/// 400 for a body that is no such request, 401 for a client or a secret that is wrong, 415 unless the body is JSON, 429 beyond
+/// so many a minute; each with a body of T-03.
+pub async fn create(request: HttpRequest, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    issue(&request, body, &edge).await.map_err(|error| error.shaped(Shape::TokenRequest))
+}
+
+async fn issue(request: &HttpRequest, body: Unread, edge: &Edge) -> Result<HttpResponse> {
+    let source = Source::of(client_address(request));
+    edge.token_requests.admit(source)?;
+    check_content_type(request)?;
+    let TokenRequest { client_id, client_secret } = TokenRequest::parse(&body.read(BODY_BYTES).await?)?;
+    let (token, issued) = edge.authenticator.issue_token(&client_id, &client_secret, source).await?;
+    let valid = edge.limits().access_token.as_secs();
+    let answer = TokenResponse {
+        access_token: &token,
+        token_type: "BearerToken",
+        // What is left when the answer arrives (T-01).
+        expires_in: valid.saturating_sub(1).to_string(),
+        scope: issued.scope.to_string(),
+        issued_at: (issued.at.instant().unix_timestamp_nanos() / 1_000_000).to_string(),
+    };
+    let json = serde_json::to_vec(&answer).expect("writing to memory does not fail and all keys are strings");
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, "application/json"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .body(json))
+}
+
+/// Unlike elsewhere the type must be said (document 1, Endpoints 3).
+fn check_content_type(request: &HttpRequest) -> Result<()> {
+    let given = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = given.and_then(|given| given.split(';').next()).unwrap_or_default().trim();
+    match essence.eq_ignore_ascii_case("application/json") {
+        true => Ok(()),
+        false => Err(ApiError::UnsupportedMediaType("Content-Type must be application/json".into())),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenResponse<'t> {
+    access_token: &'t str,
+    token_type: &'static str,
+    expires_in: String,
+    scope: String,
+    issued_at: String,
+}
+
+/// What is asked for; worth nothing until the secret is compared.
+#[derive(PartialEq, Eq)]
+struct TokenRequest {
+    client_id: String,
+    client_secret: String,
+}
+
+impl TokenRequest {
+    /// Reads a request (T-02). A member that is no text counts as missing; of a body that is no JSON object all are.
+    fn parse(body: &[u8]) -> Result<Self, Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Members<'b> {
+            #[serde(borrow)]
+            grant_type: Option<&'b RawValue>,
+            #[serde(borrow)]
+            client_id: Option<&'b RawValue>,
+            #[serde(borrow)]
+            client_secret: Option<&'b RawValue>,
+        }
+        let members: Members<'_> = match body.trim_ascii_start().first() {
+            Some(b'{') => serde_json::from_slice(body).unwrap_or_default(),
+            _ => Members::default(),
+        };
+        let text = |name: &str, raw: Option<&RawValue>| {
+            let text = raw.and_then(|raw| serde_json::from_str::<String>(raw.get()).ok());
+            let missing = || format!("The request is missing a required parameter : {name}");
+            text.ok_or_else(|| Error::Malformed(missing()))
+        };
+        let grant_type = text("grantType", members.grant_type)?;
+        let client_id = text("clientId", members.client_id)?;
+        let client_secret = text("clientSecret", members.client_secret)?;
+        match grant_type == GRANT_TYPE {
+            true => Ok(Self { client_id, client_secret }),
+            false => {
+                let shown: String = grant_type.chars().take(100).collect();
+                Err(Error::Malformed(format!("Unsupported grant type : {shown}")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(body: &[u8]) -> String {
+        TokenRequest::parse(body).err().expect("a refusal").to_string()
+    }
+
+    #[test]
+    fn request_is_read_whatever_else_is_in_it() {
+        let body = br#" {"x":{"grantType":1},"clientSecret":"s\u00e9","grantType":"client_credentials","clientId":"k","n":1e999}"#;
+
+        let request = TokenRequest::parse(body).expect("a request");
+
+        assert!(request == TokenRequest { client_id: "k".into(), client_secret: "s\u{e9}".into() });
+    }
+
+    #[test]
+    fn refusal_names_what_is_missing_first() {
+        let missing = |name: &str| format!("The request is missing a required parameter : {name}");
+        for (body, name) in [
+            (&b""[..], "grantType"),
+            (b"{", "grantType"),
+            (b"[]", "grantType"),
+            (b"[\"client_credentials\",\"k\",\"s\"]", "grantType"),
+            (b"\xff", "grantType"),
+            (b"grantType=client_credentials&clientId=k&clientSecret=s", "grantType"),
+            (br#"{"grant_type":"client_credentials","client_id":"k"}"#, "grantType"),
+            (br#"{"grantType":null,"clientId":"k","clientSecret":"s"}"#, "grantType"),
+            (br#"{"grantType":"client_credentials","clientId":7,"clientSecret":"s"}"#, "clientId"),
+            (br#"{"grantType":"x","clientSecret":"s"}"#, "clientId"),
+            (br#"{"grantType":"client_credentials","clientId":"k","clientSecret":["s"]}"#, "clientSecret"),
+            (br#"{"grantType":"client_credentials","clientId":"k"}"#, "clientSecret"),
+        ] {
+            assert_eq!(refusal(body), missing(name), "{}", String::from_utf8_lossy(body));
+        }
+        let password = br#"{"grantType":"password","clientId":"k","clientSecret":"s3cret"}"#;
+        assert_eq!(refusal(password), "Unsupported grant type : password");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_request_or_refused(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+            let _ = TokenRequest::parse(&bytes);
+        }
+    }
+}

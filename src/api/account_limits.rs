@@ -1,0 +1,43 @@
+//! `/v2/<account>/limits`: the limits query (document 1, Limits response; L-01 to L-05).
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use platform_actors::model::account_limits::AccountId;
+use platform_actors::store;
+
+use crate::auth::Source;
+use crate::http::client_address;
+use crate::http::error::{ApiError, Result, Shape};
+use crate::server::Edge;
+
+/// `GET /v2/<account>/limits`, by header `X-Auth-Token`; no other credentials are asked for (C-03), and neither `Accept` nor
+/// `Content-Type` is looked at (L-05).
+///
+/// # Errors
+/// 401 for a token that is missing, unknown or expired, before everything else; 404 for what is no account, 403 for one that the
+/// token is not for (L-03); each with a body of L-04.
+pub async fn get(
+    request: HttpRequest,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    find(&request, &path, &edge).await.map_err(|error| error.shaped(Shape::LimitsQuery))
+}
+
+async fn find(request: &HttpRequest, account: &str, edge: &Edge) -> Result<HttpResponse> {
+    let token = request.headers().get("X-Auth-Token").and_then(|value| value.to_str().ok());
+    let source = Source::of(client_address(request));
+    let token = token.ok_or(ApiError::Unauthorized)?.trim();
+    let (own, limits) = edge.authenticator.account_of(token, source).await?;
+
+    let unknown = || ApiError::NoSuchPath(request.path().chars().take(200).collect());
+    let account = AccountId::parse(account).map_err(|_| unknown())?;
+    if account != own {
+        return match store::account_limits::is_known(edge.platform.database(), &account).await? {
+            true => Err(ApiError::forbidden_because("the token is for another account")),
+            false => Err(unknown()),
+        };
+    }
+    let json = serde_json::to_vec(&limits).expect("writing to memory does not fail and all keys are strings");
+    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, "application/json")).body(json))
+}

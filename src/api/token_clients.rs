@@ -1,0 +1,103 @@
+//! `/application/tokenClients`: who may ask for access tokens (document 1, Token request).
+//!
+//! A client speaks for one user of its tenant, so whoever may make one for another user could act as that user: it takes the
+//! right to administer users as well. And no token makes clients that may do more than itself.
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use platform_actors::model::links::encode;
+use platform_actors::model::role;
+use platform_actors::model::token_client::{CreatedTokenClient, NewTokenClient, parse_client_id};
+use platform_actors::store::token_clients::{self, Draft};
+
+use crate::auth::{Caller, password};
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `GET /application/tokenClients`: a page of the tenant's clients, by key.
+///
+/// # Errors
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
+    let media_type = wire.accepted("tokenClientCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = token_clients::list_clients(edge.platform.database(), &caller.tenant, &request).await?;
+    reply::page(&wire, media_type, "tokenClients", &page, (&request, &query))
+}
+
+/// `POST /application/tokenClients`: a new client, with its consumer secret. The answer has its body whether or not `Accept` was
+/// sent, for nobody is told the secret again.
+///
+/// # Errors
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, for another user without ROLE_USER_MANAGEMENT_ADMIN, and for a scope beyond
+/// the caller's own; 422 for a wrong body, an unknown user and one that a microservice acts as.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
+    wire.mode()?;
+    let media_type = wire.accepted("tokenClient")?;
+    wire.check_content_type(&["tokenClient"])?;
+    let new = NewTokenClient::parse(body.json(edge.limits().body_bytes).await?)?;
+    let user = new.user.as_deref().unwrap_or(&caller.user);
+    if *user != *caller.user {
+        caller.require(role::USER_MANAGEMENT_ADMIN)?;
+    }
+    if !caller.scope().includes(new.scope) {
+        return Err(ApiError::forbidden_because("no token makes clients of a wider scope than its own"));
+    }
+    let (id, secret) = (password::generate(), password::generate());
+    let draft = Draft {
+        tenant: &caller.tenant,
+        id: &id,
+        name: new.name.as_deref().unwrap_or(user),
+        user,
+        scope: new.scope,
+        secret_hash: &edge.secret_key.hash(&secret),
+    };
+    let client = token_clients::insert_client(edge.platform.database(), draft).await?;
+    let (links, created) = (wire.links(), CreatedTokenClient { client, secret });
+    Ok(HttpResponse::Created()
+        .insert_header((header::LOCATION, links.token_client(&created.client.id)))
+        .insert_header((header::CONTENT_TYPE, media_type))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .body(encode(&created, &links)))
+}
+
+/// `GET /application/tokenClients/<clientId>`: without the secret.
+///
+/// # Errors
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
+    let media_type = wire.accepted("tokenClient")?;
+    let id = parse_client_id(&path)?;
+    let client = token_clients::get_client(edge.platform.database(), &caller.tenant, id).await?;
+    Ok(reply::found(media_type, &client, &wire.links()))
+}
+
+/// `DELETE /application/tokenClients/<clientId>`: with its tokens, which are good at no server from then on.
+///
+/// # Errors
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
+    wire.mode()?;
+    let id = parse_client_id(&path)?;
+    token_clients::delete_client(edge.platform.database(), &caller.tenant, id).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

@@ -1,0 +1,136 @@
+//! Access tokens: drawn for clients that prove to be one (T-01 to T-04), and taken as bearers for the user of the client
+//! (T-05, T-06). A token is opaque, so unlike a JWT it has no dots.
+
+use std::time::Instant;
+
+use platform_actors::model::token_client::{TokenHash, parse_client_id};
+use platform_actors::store;
+use platform_actors::store::access_tokens::Issued;
+
+use super::jwt::bearer;
+use super::throttle::Source;
+use super::{Authenticator, Caller, Proof, admit, password};
+use crate::http::error::{ApiError, Result, TokenFlaw};
+
+/// Characters of a token: letters and digits, 256 bits (T-08).
+const TOKEN_LENGTH: usize = 43;
+/// What no consumer key is called.
+const NO_KEY: &str = "-";
+
+/// Whether every path of the platform demands an access token, and takes nothing else (T-05).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GatewayCheck {
+    /// Passwords, JWTs and access tokens are taken.
+    Off,
+    /// Access tokens alone are.
+    On,
+}
+
+/// Draws a token, of letters and digits.
+pub fn draw() -> String {
+    password::draw(TOKEN_LENGTH)
+}
+
+/// The token of an `Authorization` header that brings an opaque one, of whatever worth.
+pub(super) fn from_header(header: &[u8]) -> Option<&str> {
+    bearer(header).filter(|token| !token.contains('.'))
+}
+
+/// What a token is looked up by; `None` for what was never drawn.
+pub(super) fn hash(token: &str) -> Option<TokenHash> {
+    let is_drawn = token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_drawn.then(|| TokenHash::of(token))
+}
+
+impl Authenticator {
+    /// Draws a token for a client that proves to be one by its consumer secret. An unknown client, a wrong secret and a client
+    /// whose user or tenant is out of action are told apart neither by the answer nor by the time it takes.
+    ///
+    /// # Errors
+    /// `Unauthorized` for all of these; `TooManyRequests` when too many of the source wait already.
+    pub async fn issue_token(&self, client: &str, secret: &str, source: Source) -> Result<(String, Issued)> {
+        let _turn = self.throttle.slow_down(source).await?;
+        let key = parse_client_id(client).unwrap_or(NO_KEY);
+        let found = store::token_clients::find_secret(&self.database, key).await?;
+        let hash = found.as_ref().map_or(&self.nobodys_secret, |(_, hash)| hash);
+        let proven = self.secret_key.verifies(secret, hash);
+        let Some((tenant, _)) = found.filter(|_| proven) else {
+            self.throttle.failed_at(source);
+            return Err(ApiError::Unauthorized);
+        };
+        let token = draw();
+        let (client, hash) = ((&tenant, client), TokenHash::of(&token));
+        let issued = store::access_tokens::insert_token(&self.database, client, hash, self.token_validity);
+        Ok((token, issued.await?.ok_or(ApiError::Unauthorized)?))
+    }
+
+    /// Who an access token speaks for. One that nobody was issued counts as a guess.
+    pub(super) async fn verify_access_token(&self, token: &str, source: Source) -> Result<Caller> {
+        let hash = hash(token).ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
+        let seen = self.changes.now();
+        let _turn = self.throttle.slow_down(source).await?;
+        let Some(granted) = store::access_tokens::find_token(&self.database, hash).await? else {
+            self.throttle.failed_at(source);
+            return Err(self.refusal(TokenFlaw::Invalid));
+        };
+        let remaining = granted.remaining.ok_or_else(|| self.refusal(TokenFlaw::Expired))?;
+        let expires = Instant::now() + remaining;
+        let found = store::users::find_user(&self.database, &granted.tenant, &granted.user).await?;
+        let enabled = found.filter(|(user, _)| user.enabled);
+        let (user, status) = enabled.ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
+        admit(user, status, Proof::AccessToken { hash, scope: granted.scope, expires }, seen)
+    }
+
+    /// Whether the token that a caller came by is still there.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(super) async fn holds(&self, proof: &Proof) -> Result<bool> {
+        let Proof::AccessToken { hash, .. } = proof else { return Ok(true) };
+        let found = store::access_tokens::find_token(&self.database, *hash).await?;
+        Ok(found.is_some_and(|granted| granted.remaining.is_some()))
+    }
+
+    /// How who presents no good credentials is refused: in the words of the gateway where that checks (T-05).
+    pub(super) fn refusal(&self, flaw: TokenFlaw) -> ApiError {
+        match self.gateway {
+            GatewayCheck::On => ApiError::AccessToken(flaw),
+            GatewayCheck::Off => ApiError::Unauthorized,
+        }
+    }
+
+    /// Whether the gateway checks, so that nobody comes in without an access token.
+    pub fn demands_tokens(&self) -> bool {
+        self.gateway == GatewayCheck::On
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_token_is_one_and_differs() {
+        let (one, other) = (draw(), draw());
+
+        assert!(hash(&one).is_some() && hash(&one) != hash(&other));
+        assert_eq!(from_header(format!("bearer  {one} ").as_bytes()), Some(&*one));
+    }
+
+    #[test]
+    fn what_was_never_drawn_is_not_looked_up() {
+        for text in [
+            "",
+            "abc",
+            &"x".repeat(42),
+            &"x".repeat(44),
+            &format!("{}-", "x".repeat(42)),
+            &"\u{e9}".repeat(43),
+        ] {
+            assert!(hash(text).is_none(), "{text}");
+        }
+        for header in ["", "Basic abc", "Bearer a.b.c", "Bearer", "Bearerabc"] {
+            assert_eq!(from_header(header.as_bytes()), None, "{header}");
+        }
+    }
+}

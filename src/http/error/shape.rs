@@ -1,0 +1,107 @@
+//! Bodies of errors that are not the documents' common one: of the token endpoint (T-03), of the gateway check (T-05) and of the
+//! limits query (L-04).
+
+use std::fmt;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError};
+use serde_json::{Value, json};
+
+use super::ApiError;
+
+/// An interface whose errors have a body of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// `{ErrorCode, Error}` (T-03).
+    TokenRequest,
+    /// `{error: {code, title, message}}` (L-04).
+    LimitsQuery,
+}
+
+/// What is wrong with an access token that the gateway check refuses (T-05).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenFlaw {
+    /// There is none, or it is none that was issued here.
+    Invalid,
+    /// It is over.
+    Expired,
+}
+
+impl TokenFlaw {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Invalid => "keymanagement.service.invalid_access_token",
+            Self::Expired => "keymanagement.service.access_token_expired",
+        }
+    }
+
+    /// The answer: `{fault: {faultstring, detail: {errorcode}}}`, as the clients of such gateways read it.
+    pub(super) fn response(self) -> HttpResponse {
+        let detail = json!({"errorcode": self.code()});
+        let body = json!({"fault": {"faultstring": self.to_string(), "detail": detail}});
+        let mut response = HttpResponse::build(StatusCode::UNAUTHORIZED);
+        response.insert_header((header::WWW_AUTHENTICATE, "Bearer"));
+        json_of(response, &body)
+    }
+}
+
+impl fmt::Display for TokenFlaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Invalid => "Invalid Access Token",
+            Self::Expired => "Access Token expired",
+        })
+    }
+}
+
+impl Shape {
+    /// The answer of an interface for what went wrong in it.
+    pub(super) fn response(self, error: &ApiError) -> HttpResponse {
+        let status = error.status_code();
+        let body = match self {
+            Self::TokenRequest => {
+                json!({"ErrorCode": error_code(status), "Error": self.message(error)})
+            }
+            Self::LimitsQuery => {
+                let title = status.canonical_reason().unwrap_or("Error");
+                let (code, message) = (status.as_u16(), self.message(error));
+                json!({"error": {"code": code, "title": title, "message": message}})
+            }
+        };
+        let mut response = HttpResponse::build(status);
+        error.add_headers(&mut response);
+        // Neither interface takes the credentials that the common challenge asks for.
+        let mut response = json_of(response, &body);
+        response.headers_mut().remove(header::WWW_AUTHENTICATE);
+        response
+    }
+
+    fn message(self, error: &ApiError) -> String {
+        match (self, error) {
+            (Self::TokenRequest, ApiError::Unauthorized) => "ClientId is Invalid".into(),
+            (_, ApiError::MethodNotAllowed { .. }) => "Method not allowed".into(),
+            (Self::LimitsQuery, ApiError::Unauthorized) => {
+                "The X-Auth-Token is missing, unknown or expired".into()
+            }
+            _ => error.to_string(),
+        }
+    }
+}
+
+/// The word for a status at the token endpoint (T-03). Those for what the documents do not name are those of OAuth 2.0.
+fn error_code(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "invalid_client",
+        StatusCode::TOO_MANY_REQUESTS => "rate_limit_exceeded",
+        StatusCode::SERVICE_UNAVAILABLE => "temporarily_unavailable",
+        status if status.is_server_error() => "server_error",
+        _ => "invalid_request",
+    }
+}
+
+fn json_of(mut response: HttpResponseBuilder, body: &Value) -> HttpResponse {
+    response
+        .insert_header((header::CONTENT_TYPE, HeaderValue::from_static("application/json")))
+        .body(body.to_string())
+}
