@@ -3,8 +3,8 @@
 -- Who may ask for tokens: a consumer key and a consumer secret, and the user of the tenant that its tokens speak for.
 CREATE TABLE token_clients (
     tenant      text NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
-    -- The consumer key.
-    id          text NOT NULL,
+    -- The consumer key. Lists go by it, the same whatever the locale of the database.
+    id          text COLLATE "C" NOT NULL,
     name        text NOT NULL,
     user_name   text NOT NULL,
     scope       text[] NOT NULL,
@@ -21,7 +21,7 @@ CREATE TABLE access_tokens (
     tenant     text NOT NULL,
     -- SHA-256 of the token (T-08). A token is presented without its tenant, so the hash alone is the key.
     hash       bytea NOT NULL,
-    client     text NOT NULL,
+    client     text COLLATE "C" NOT NULL,
     scope      text[] NOT NULL,
     issued_at  timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,

@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 
+mod access_tokens;
+mod account_limits;
 mod alarms;
 mod audit;
 mod authentication;

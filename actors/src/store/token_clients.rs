@@ -21,8 +21,6 @@ const FIND_SECRET: &str = include_str!("../../../sql/queries/token_clients/find_
 
 /// The columns of a client, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "c.tenant, c.id, c.name, c.user_name, c.scope, c.created_at";
-/// What clients are sorted by: the same whatever the locale of the database.
-const C_ID: &str = r#"c.id COLLATE "C""#;
 
 /// A client that is to be stored.
 #[derive(Clone, Copy)]
@@ -81,7 +79,7 @@ pub async fn list_clients(
     let client = database.reader().await?;
     let mut filtered = Filtered::new("token_clients c", "c.tenant", tenant.as_str());
     let count = filtered.total(&client, page.total).await?;
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Name(C_ID), page)).await?;
+    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Name("c.id"), page)).await?;
     let rows = client.query(&statement, &filtered.parameters()).await?;
     let clients = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
     Ok(Page { count, ..page_of(clients, page, |client| After::Name(client.id.as_str().into())) })

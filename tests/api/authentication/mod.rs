@@ -1,6 +1,6 @@
 //! Proving who asks, beside plain Basic credentials (which are in `callers`): tokens, and what guessing costs.
 
-mod issuer;
+pub(crate) mod issuer;
 mod jwt;
 mod open_connections;
 mod throttling;

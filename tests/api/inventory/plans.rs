@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 11] = [
+const LARGE: [&str; 12] = [
     "managed_objects",
     "alarms",
     "events",
@@ -23,6 +23,7 @@ const LARGE: [&str; 11] = [
     "new_device_requests",
     "measurement_rollups",
     "bulk_operations",
+    "token_clients",
 ];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
 const ROWS: f64 = 20_001.0;
@@ -105,6 +106,8 @@ BEGIN
     FROM generate_series(1, 100000) n;
     INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at, owner)
     SELECT 'main', 'user' || n, NULL, true, '{}', now(), 'user' || n / 100 FROM generate_series(1, 20000) n;
+    INSERT INTO token_clients (tenant, id, name, user_name, scope, secret_hash, created_at)
+    SELECT 'main', 'key' || n, 'x', 'user' || n, '{READ}', 'x', now() FROM generate_series(1, 20000) n;
     INSERT INTO new_device_requests (tenant, id, status, owner, created_at)
     SELECT 'main', 'sn-' || n, 'WAITING_FOR_CONNECTION', 'admin', now() FROM generate_series(1, 20000) n;
     INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, created_at,
@@ -120,7 +123,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 111] = [
+const LISTS: [&str; 113] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -232,6 +235,8 @@ const LISTS: [&str; 111] = [
     "/devicecontrol/bulkoperations",
     "/devicecontrol/bulkoperations?withDeleted=true&pageSize=100",
     "/devicecontrol/bulkoperations?currentPage=20&withTotalPages=true",
+    "/application/tokenClients",
+    "/application/tokenClients?currentPage=20&withTotalPages=true",
 ];
 
 /// What dashboards ask of what the server itself writes.

@@ -102,6 +102,12 @@ impl Fixture {
         let id = |created: serde_json::Value| created["id"].to_string().trim_matches('"').to_owned();
         match name {
             "number" => number.to_string(),
+            "uuid" => format!("{number:032x}"),
+            "token client" => {
+                let client = json!({"name": format!("{SECRET} {number}")});
+                let client = admin.create("/application/tokenClients", &client).await;
+                client["clientId"].as_str().unwrap().to_owned()
+            }
             "object" | "free" => {
                 let body = json!({"name": format!("{SECRET} {number}"), "plat_IsDevice": {}});
                 id(owner.create("/inventory/managedObjects", &body).await)

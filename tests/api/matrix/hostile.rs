@@ -81,7 +81,7 @@ const PARAMETERS: [&str; 37] = [
     "withDeleted",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 47] = [
+const MEMBERS: [&str; 51] = [
     "id",
     "name",
     "type",
@@ -129,6 +129,10 @@ const MEMBERS: [&str; 47] = [
     "startDate",
     "creationRamp",
     "operationPrototype",
+    "scope",
+    "grantType",
+    "clientId",
+    "clientSecret",
 ];
 /// Bodies that are no JSON object.
 const TEXTS: [&str; 9] =

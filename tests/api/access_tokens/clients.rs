@@ -1,0 +1,202 @@
+//! Clients by REST: who may make them, for whom, with what scope.
+
+use serde_json::{Value, json};
+
+use super::{CLIENTS, Client, OBJECTS, client, client_with};
+use crate::harness::{ADMIN_PASSWORD, MEDIA, TestDatabase, TestServer, without};
+
+const ROLE: &str = "ROLE_APPLICATION_MANAGEMENT_ADMIN";
+
+#[tokio::test]
+async fn created_client_is_told_with_its_secret_and_read_without() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let body =
+        json!({"name": "dashboard", "scope": "WRITE READ", "clientId": "mine", "clientSecret": "mine"});
+
+    let answer = admin.request("POST", CLIENTS).json(&body).send().await;
+
+    // Without `Accept` too, for the secret would be lost.
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let media_type = format!("{MEDIA}tokenClient+json;charset=UTF-8;ver=0.9");
+    assert_eq!(answer.header("Content-Type"), Some(&*media_type));
+    assert_eq!(answer.header("Cache-Control"), Some("no-store"));
+    let created = answer.json();
+    let names: Vec<&String> = created.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["self", "clientId", "name", "user", "scope", "creationTime", "clientSecret"]);
+    assert_eq!(
+        (&created["name"], &created["user"], &created["scope"]),
+        (&json!("dashboard"), &json!("admin"), &json!("READ WRITE"))
+    );
+    let (id, secret) = (created["clientId"].as_str().unwrap(), created["clientSecret"].as_str().unwrap());
+    assert!(id.len() == 20 && secret.len() == 20 && id != secret && id != "mine", "{created}");
+    let link = format!("{}{CLIENTS}/{id}", server.base());
+    assert_eq!((created["self"].as_str(), answer.header("Location")), (Some(&*link), Some(&*link)));
+    assert_eq!(admin.read(&link).await, without(&created, &["clientSecret"]));
+}
+
+#[tokio::test]
+async fn everything_has_a_default() {
+    let server = TestServer::start().await;
+
+    let created = server.admin().create(CLIENTS, &json!({})).await;
+
+    assert_eq!((&created["name"], &created["user"]), (&json!("admin"), &json!("admin")));
+    assert_eq!(created["scope"], "READ WRITE");
+}
+
+#[tokio::test]
+async fn wrong_body_is_refused_by_the_name_of_the_member() {
+    let server = TestServer::start().await;
+    for (body, status, named) in [
+        (r#"{"scope":"ALL"}"#, 422, "scope"),
+        (r#"{"scope":""}"#, 422, "scope"),
+        (r#"{"scope":["READ"]}"#, 422, "scope"),
+        (r#"{"scope":"read"}"#, 422, "scope"),
+        (r#"{"user":7}"#, 422, "user"),
+        (r#"{"user":"nobody"}"#, 422, "nobody"),
+        (r#"{"user":""}"#, 422, "user"),
+        (r#"{"name":" "}"#, 422, "name"),
+        (r#"{"name":{}}"#, 422, "name"),
+        ("", 422, "Representation"),
+        ("{", 400, "JSON"),
+        ("[]", 400, "JSON"),
+    ] {
+        let request = server.admin().request("POST", CLIENTS).header("Content-Type", "application/json");
+        let answer = request.body(body).send().await;
+        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+        assert!(answer.message().contains(named), "{body}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn clients_are_listed_page_by_page_and_of_the_own_tenant_only() {
+    let database = TestDatabase::create().await;
+    database.insert_tenant("t7", "plant7.example.com").await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let foreign = Client::create(&server.caller("t7/admin", ADMIN_PASSWORD), json!({})).await;
+    let mut made = Vec::new();
+    for _ in 0..7 {
+        made.push(client(&server).await.id);
+    }
+    made.sort();
+
+    let mut found = Vec::new();
+    let mut page = server.admin().read(&format!("{CLIENTS}?pageSize=3&withTotalPages=true")).await;
+    assert_eq!(page["statistics"]["totalPages"], 3);
+    loop {
+        let members = page["tokenClients"].as_array().unwrap();
+        assert!(members.iter().all(|member| member.get("clientSecret").is_none()), "{page}");
+        found.extend(members.iter().map(|member| member["clientId"].as_str().unwrap().to_owned()));
+        let Some(next) = page.get("next").and_then(Value::as_str) else { break };
+        page = server.admin().read(&next.to_owned()).await;
+    }
+
+    assert_eq!(found, made);
+    let path = format!("{CLIENTS}/{}", foreign.id);
+    assert_eq!(
+        (server.admin().get(&path).await.status, server.admin().delete(&path).await.status),
+        (404, 404)
+    );
+    assert_eq!(foreign.ask(&server).await.status, 200);
+}
+
+#[tokio::test]
+async fn unknown_client_is_404() {
+    let server = TestServer::start().await;
+    let client = client(&server).await;
+    let path = format!("{CLIENTS}/{}", client.id);
+    assert_eq!(server.admin().delete(&path).await.status, 204);
+
+    for path in [&*path, &format!("{CLIENTS}/x"), &format!("{CLIENTS}/%00"), &format!("{CLIENTS}/a%2Fb")] {
+        let answer = server.admin().get(path).await;
+        assert_eq!((answer.status, answer.error().as_str()), (404, "application/Not Found"), "{path}");
+        assert_eq!(server.admin().delete(path).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn clients_need_the_role_of_applications() {
+    let server = TestServer::start().await;
+    let joe =
+        server.user_with("joe", &["ROLE_APPLICATION_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"]).await;
+    let path = format!("{CLIENTS}/{}", client(&server).await.id);
+
+    assert_eq!(joe.get(CLIENTS).await.status, 403);
+    assert_eq!(joe.post(CLIENTS, &json!({})).await.status, 403);
+    assert_eq!(joe.get(&path).await.status, 403);
+    assert_eq!(joe.delete(&path).await.status, 403);
+}
+
+#[tokio::test]
+async fn client_for_another_user_needs_the_right_to_administer_users() {
+    let server = TestServer::start().await;
+    let joe = server.user_with("joe", &[ROLE]).await;
+    let boss = server.user_with("boss", &[ROLE, "ROLE_USER_MANAGEMENT_ADMIN"]).await;
+
+    let refused = joe.post(CLIENTS, &json!({"user": "admin"})).await;
+    let unknown = joe.post(CLIENTS, &json!({"user": "nobody"})).await;
+    let own = joe.post(CLIENTS, &json!({"user": "joe"})).await;
+    let by_boss = boss.post(CLIENTS, &json!({"user": "admin"})).await;
+
+    // Who may not is not told who there is.
+    assert_eq!((refused.status, unknown.status), (403, 403));
+    assert_eq!((own.status, by_boss.status), (201, 201));
+}
+
+#[tokio::test]
+async fn user_of_a_microservice_is_named_by_nobody() {
+    let server = TestServer::start().await;
+    let database = server.database();
+    let application = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \
+        required_roles, roles, created_at) \
+        VALUES ('main', 7, 'ms', 'MICROSERVICE', 'PRIVATE', 'h', 's', '{}', '{}', now())";
+    database.execute(application, &[]).await;
+    let user = "INSERT INTO users (tenant, name, enabled, roles, created_at, application, duty, sealed_password) \
+        VALUES ('main', 'service_ms', true, '{}', now(), 7, 'SERVICE', 'x')";
+    database.execute(user, &[]).await;
+
+    let answer = server.admin().post(CLIENTS, &json!({"user": "service_ms"})).await;
+
+    assert_eq!(answer.status, 422, "{}", answer.text);
+    assert!(answer.message().contains("service_ms"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn token_makes_no_client_of_a_wider_scope() {
+    let server = TestServer::start().await;
+    let writer = client_with(&server, "WRITE").await.bearer(&server).await;
+    let all = client(&server).await.bearer(&server).await;
+
+    for scope in [json!("READ WRITE"), json!("READ"), json!(null)] {
+        let refused = writer.post(CLIENTS, &json!({"scope": scope})).await;
+        assert_eq!((refused.status, refused.error().as_str()), (403, "security/Forbidden"), "{scope}");
+    }
+    assert_eq!(writer.post(CLIENTS, &json!({"scope": "WRITE"})).await.status, 201);
+    assert_eq!(all.post(CLIENTS, &json!({})).await.status, 201);
+}
+
+#[tokio::test]
+async fn media_types_are_those_of_the_interface() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let post = |content_type: &str, accept: &str| {
+        let request = admin.request("POST", CLIENTS).header("Content-Type", content_type);
+        request.header("Accept", accept).body("{}").send()
+    };
+    let own = format!("{MEDIA}tokenClient+json;ver=0.9");
+
+    assert_eq!(post(&own, &own).await.status, 201);
+    assert_eq!(post("text/plain", &own).await.status, 415);
+    assert_eq!(post(&own, "text/html").await.status, 406);
+    let list = admin
+        .request("GET", CLIENTS)
+        .header("Accept", &format!("{MEDIA}tokenClientCollection+json"))
+        .send()
+        .await;
+    assert_eq!(
+        list.header("Content-Type"),
+        Some(&*format!("{MEDIA}tokenClientCollection+json;charset=UTF-8;ver=0.9"))
+    );
+    assert_eq!(admin.get(OBJECTS).await.status, 200);
+}

@@ -1,0 +1,26 @@
+//! The limits query (document 1, Limits response; L-01 to L-05; X-21).
+
+mod commands;
+mod query;
+
+use crate::harness::{Answer, TestServer};
+
+const ACCOUNT: &str = "0123456789abcdef0123456789abcdef";
+const OTHER: &str = "fedcba9876543210fedcba9876543210";
+
+/// Enters an account without anything of its own, and a token for it that is good for so many seconds.
+async fn enter(server: &TestServer, account: &str, seconds: f64) -> String {
+    let statement = "INSERT INTO limit_accounts (id) VALUES ($1) ON CONFLICT DO NOTHING";
+    server.database().execute(statement, &[&account]).await;
+    let token = platform::auth::access_token::draw();
+    let hash = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
+    let statement = "INSERT INTO limit_tokens VALUES ($1, $2, now() + make_interval(secs => $3))";
+    server.database().execute(statement, &[&hash.as_ref(), &account, &seconds]).await;
+    token
+}
+
+/// Asks for the limits of an account.
+async fn ask(server: &TestServer, account: &str, token: &str) -> Answer {
+    let request = server.stranger().request("GET", &format!("/v2/{account}/limits"));
+    request.header("X-Auth-Token", token).send().await
+}
