@@ -1,5 +1,6 @@
 //! What can be asked for on the command line.
 
+mod credentials;
 mod csv;
 mod device_control;
 mod faults;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+pub(crate) use self::credentials::Credentials;
 pub(crate) use self::csv::{Csv, CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
 pub(crate) use self::faults::{Availability, Durability, Stop};
@@ -89,6 +91,8 @@ pub(crate) enum Scenario {
     CsvRows(CsvRows),
     /// Devices send rows in CSV, hold polls in CSV, and carry out operations that are queued at a fixed rate
     Csv(Csv),
+    /// Reads by Basic credentials and by an access token, in turns: what each costs the server
+    Credentials(Credentials),
     /// One device's year of measurements, sent in collections
     SeriesFill(SeriesFill),
     /// Reads of that year: series by day, by hour and raw, a page of a day

@@ -5,6 +5,7 @@ mod alarms;
 mod availability;
 mod bulk;
 mod closed_loop;
+mod credentials;
 mod csv;
 mod csv_rows;
 mod data;
@@ -55,6 +56,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
         cli::Scenario::CsvRows(settings) => Box::pin(csv_rows::run(&bench, settings)).await,
         cli::Scenario::Csv(settings) => Box::pin(csv::run(&bench, settings)).await,
+        cli::Scenario::Credentials(settings) => Box::pin(credentials::run(&bench, settings)).await,
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,

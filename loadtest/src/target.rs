@@ -92,6 +92,11 @@ impl Target {
         }
     }
 
+    /// The same server, spoken to by whoever brings this token.
+    pub(crate) fn with_bearer(&self, token: &str) -> Self {
+        Self { authorization: format!("Bearer {token}"), ..self.with_user("", "") }
+    }
+
     /// Id of the tenant that the user belongs to.
     ///
     /// # Errors

@@ -113,7 +113,6 @@ async fn malformed_and_unknown_accounts_are_404() {
         "main",
         "%00",
         "%FF",
-        "%2e%2e",
         "0123456789abcdef0123456789abcde",
         "0123456789abcdef0123456789abcdef0",
         "0123456789abcdef0123456789abcdeg",

@@ -236,7 +236,7 @@ const LISTS: [&str; 113] = [
     "/devicecontrol/bulkoperations?withDeleted=true&pageSize=100",
     "/devicecontrol/bulkoperations?currentPage=20&withTotalPages=true",
     "/application/tokenClients",
-    "/application/tokenClients?currentPage=20&withTotalPages=true",
+    "/application/tokenClients?currentPage=20&pageSize=100",
 ];
 
 /// What dashboards ask of what the server itself writes.
