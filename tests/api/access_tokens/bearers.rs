@@ -132,6 +132,22 @@ async fn rows_of_csv_need_the_scope_of_their_inner_method() {
 }
 
 #[tokio::test]
+async fn rows_of_csv_ask_for_no_tokens_and_no_limits() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let template = "10,100,POST,/v1/oauth/accesstokens,application/json,,,,{}\n\
+        10,101,GET,/v2/0123456789abcdef0123456789abcdef/limits\n";
+    let post = |body: &'static str| {
+        admin.request("POST", "/s").accepting_json().header("X-Id", "reserved").body(body).send()
+    };
+    assert!(post(template).await.text.starts_with("20,"));
+
+    let answer = post("100\n101\n").await;
+
+    assert_eq!(answer.text, "50,1,403\n50,2,403\n");
+}
+
+#[tokio::test]
 async fn measurement_of_a_row_is_stored_in_the_name_of_the_bearer() {
     let server = TestServer::start().await;
     let bearer = client(&server).await.bearer(&server).await;

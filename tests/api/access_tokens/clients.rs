@@ -89,7 +89,7 @@ async fn clients_are_listed_page_by_page_and_of_the_own_tenant_only() {
         assert!(members.iter().all(|member| member.get("clientSecret").is_none()), "{page}");
         found.extend(members.iter().map(|member| member["clientId"].as_str().unwrap().to_owned()));
         let Some(next) = page.get("next").and_then(Value::as_str) else { break };
-        page = server.admin().read(&next.to_owned()).await;
+        page = server.admin().read(next).await;
     }
 
     assert_eq!(found, made);
