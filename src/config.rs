@@ -326,6 +326,16 @@ pub struct LimitSettings {
     #[arg(long, env = "PLATFORM_WAITING_PER_SOURCE", value_name = "COUNT", default_value = "256",
           value_parser = count(1..=1_000_000))]
     pub waiting_per_source: usize,
+
+    /// Seconds that a call to a microservice may stand still: before its answer begins, and between parts of it (W-14)
+    #[arg(long = "service-timeout-seconds", env = "PLATFORM_SERVICE_TIMEOUT_SECONDS", value_name = "SECONDS",
+          default_value = "120", value_parser = seconds(1..=86_400))]
+    pub service_timeout: Duration,
+
+    /// Calls and sockets of one microservice at once; what comes beyond is answered 503 (W-14)
+    #[arg(long, env = "PLATFORM_SERVICE_CALLS", value_name = "COUNT", default_value = "1000",
+          value_parser = count(1..=1_000_000))]
+    pub service_calls: usize,
 }
 
 /// The flags behind [`Settings::naming`] (ruling 1.2): the vendor words, for a fleet that speaks other ones.
@@ -400,6 +410,8 @@ impl Settings {
             waiting_per_account: limits.waiting_per_account,
             verifications_per_source: limits.verifications_per_source,
             waiting_per_source: limits.waiting_per_source,
+            service_timeout: limits.service_timeout,
+            service_calls: limits.service_calls,
         }
     }
 

@@ -110,6 +110,11 @@ pub struct Limits {
     pub verifications_per_source: usize,
     /// Verifications of one source that may wait for their turn; what comes beyond is answered 429.
     pub waiting_per_source: usize,
+    /// A call to a microservice that stands still this long is given up: before its answer begins, and between parts of it.
+    /// Two minutes, so that long polls of microservices, a minute mostly, are held through (W-14).
+    pub service_timeout: Duration,
+    /// Calls and sockets of one microservice at once, so that one that hangs takes nobody else's connections (W-14).
+    pub service_calls: usize,
 }
 
 impl Default for Limits {
@@ -152,6 +157,8 @@ impl Default for Limits {
             waiting_per_account: 16,
             verifications_per_source: 4,
             waiting_per_source: 256,
+            service_timeout: Duration::from_secs(120),
+            service_calls: 1000,
         }
     }
 }

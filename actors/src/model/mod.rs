@@ -32,6 +32,7 @@ pub mod origin;
 pub mod page;
 pub mod reference;
 pub mod role;
+pub mod service_address;
 pub mod tenant;
 pub mod tenant_option;
 pub mod timestamp;
