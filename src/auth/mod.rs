@@ -82,17 +82,18 @@ struct Remembered {
 }
 
 impl Authenticator {
-    /// `default_tenant` is served where neither user name nor host name says which.
+    /// `default_tenant` is served where neither user name nor host name says which; `regions` are labels that may stand before
+    /// the domain of a tenant.
     pub fn new(
         database: Database,
         secret_key: Arc<SecretKey>,
-        default_tenant: TenantId,
+        (default_tenant, regions): (TenantId, Vec<String>),
         limits: &Limits,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let random = ring::rand::SystemRandom::new();
         Self {
-            domains: Domains::new(database.clone(), default_tenant),
+            domains: Domains::new(database.clone(), default_tenant, regions),
             public_keys: PublicKeys::new(database.clone()),
             database,
             secret_key,
