@@ -82,12 +82,6 @@ impl Wire {
         }
     }
 
-    /// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
-    pub fn application_key(&self) -> Option<&str> {
-        let value = self.request.headers().get(naming().header("Application-Key"))?;
-        value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
-    }
-
     /// The header `Content-Type` of the body, as far as it is text.
     pub fn content_type(&self) -> Option<&str> {
         self.request.headers().get(header::CONTENT_TYPE)?.to_str().ok()
@@ -252,6 +246,12 @@ pub fn authority(request: &HttpRequest) -> Option<&str> {
         .or(named)
         .or_else(|| request.uri().authority().map(|authority| authority.as_str()))
         .filter(|authority| is_authority(authority))
+}
+
+/// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
+pub fn application_key(request: &HttpRequest) -> Option<&str> {
+    let value = request.headers().get(naming().header("Application-Key"))?;
+    value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
 }
 
 /// The address a request came from: the peer's; behind trusted proxies the last one in `X-Forwarded-For` that is none of
