@@ -38,6 +38,15 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_TRUSTED_PROXIES", value_name = "NETWORKS", value_delimiter = ',')]
     pub trusted_proxies: Vec<TrustedProxy>,
 
+    /// HTTPS.
+    #[command(flatten)]
+    pub tls: TlsSettings,
+
+    /// Labels that may stand before a tenant's domain, as regional addresses have them (`jp.things.example.com`)
+    #[arg(long, env = "PLATFORM_REGIONS", value_name = "LABELS", value_delimiter = ',', default_value = "jp,us,uk",
+          value_parser = values::region)]
+    pub regions: Vec<String>,
+
     /// Tenant of a request whose host and user name say none (C-01)
     #[arg(long, env = "PLATFORM_DEFAULT_TENANT", value_name = "TENANT", default_value = "main",
           value_parser = values::tenant_id)]
@@ -109,6 +118,29 @@ pub struct Settings {
     /// The vendor words; [`Settings::naming`] has them for the actors.
     #[command(flatten)]
     pub naming: NamingSettings,
+}
+
+/// HTTPS instead of HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Server")]
+pub struct TlsSettings {
+    /// File of the certificate to serve HTTPS with, in PEM: the server's own first, then those above it
+    ///
+    /// With it nothing else is served at that address. Replaced files are noticed within seconds.
+    #[arg(long = "tls-cert", env = "PLATFORM_TLS_CERT", value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+
+    /// File of the private key of the certificate, in PEM
+    #[arg(long = "tls-key", env = "PLATFORM_TLS_KEY", value_name = "FILE")]
+    pub key: Option<PathBuf>,
+
+    /// How often the two files are looked at.
+    #[arg(skip = Duration::from_secs(5))]
+    pub check: Duration,
+
+    /// How long a handshake may take.
+    #[arg(skip = Duration::from_secs(10))]
+    pub handshake: Duration,
 }
 
 /// Where the data is: the part of the settings that every command takes as flags.

@@ -105,7 +105,7 @@ fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
 
 /// Says where the server is and, once, how to get in. The last line is for scripts that wait for it.
 fn announce(server: &Server) -> io::Result<()> {
-    let base = format!("http://{}", server.address());
+    let base = server.base();
     let mut out = io::stdout().lock();
     writeln!(out, "platform {} at {base}", env!("CARGO_PKG_VERSION"))?;
     if let Some(FirstStart { users }) = server.first_start() {

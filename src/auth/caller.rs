@@ -16,11 +16,15 @@ use platform_actors::model::role::{self, RoleSet};
 
 use super::throttle::Source;
 use crate::http::error::{ApiError, Result};
-use crate::http::{Wire, authority, client_address, edge};
+use crate::http::{Wire, application_key, authority, client_address, edge};
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
-pub struct Caller(Arc<Identity>);
+pub struct Caller {
+    identity: Arc<Identity>,
+    /// Name of the application whose key the request carries (C-05).
+    sent_by: Option<Arc<str>>,
+}
 
 /// What is known of a caller.
 #[derive(Debug)]
@@ -54,7 +58,7 @@ impl Identity {
 
 impl From<Identity> for Caller {
     fn from(identity: Identity) -> Self {
-        Self(Arc::new(identity))
+        Self { identity: Arc::new(identity), sent_by: None }
     }
 }
 
@@ -62,14 +66,24 @@ impl std::ops::Deref for Caller {
     type Target = Identity;
 
     fn deref(&self) -> &Identity {
-        &self.0
+        &self.identity
     }
 }
 
 impl Caller {
     /// Whether both are of one verification.
     pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.identity, &other.identity)
+    }
+
+    /// Name of the application that sent the request, by its key (C-05). It proves nothing and grants nothing.
+    pub fn sent_by(&self) -> Option<&Arc<str>> {
+        self.sent_by.as_ref()
+    }
+
+    /// User and application as audit records name them (Y-03).
+    pub fn recorded_as(&self) -> (&str, Option<&str>) {
+        (&self.user, self.sent_by.as_deref())
     }
 
     /// # Errors
@@ -149,7 +163,7 @@ impl Caller {
             user: self.user.clone(),
             mode,
             authority: self.authority(role, api, Permission::Admin),
-            application_key: wire.application_key().map(Into::into),
+            application: self.sent_by.clone(),
             links: wire.links(),
         }
     }
@@ -163,14 +177,26 @@ fn identify(request: &HttpRequest) -> Identified {
         return Either::Left(ready(Err(ApiError::Unauthorized)));
     };
     let host = authority(request).unwrap_or_default();
-    if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
-        return Either::Left(ready(Ok(caller)));
+    let authenticator = &edge(request).authenticator;
+    // Devices send no key, so they pay nothing for it.
+    let sent_by = application_key(request).map_or(Some(None), |key| authenticator.known_application(key));
+    if let Some(sent_by) = sent_by
+        && let Some(caller) = authenticator.remembered(header.as_bytes(), host)
+    {
+        return Either::Left(ready(Ok(Caller { sent_by, ..caller })));
     }
     let (request, header) = (request.clone(), header.clone());
     Either::Right(Box::pin(async move {
         let host = authority(&request).unwrap_or_default();
         let source = Source::of(client_address(&request));
-        edge(&request).authenticator.identify(header.as_bytes(), host, source).await
+        let authenticator = &edge(&request).authenticator;
+        let caller = authenticator.identify(header.as_bytes(), host, source).await?;
+        // Strangers do not get this far, so they cannot have keys looked up.
+        let sent_by = match application_key(&request) {
+            Some(key) => authenticator.find_application(key).await?,
+            None => None,
+        };
+        Ok(Caller { sent_by, ..caller })
     }))
 }
 

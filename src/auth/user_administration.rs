@@ -75,7 +75,13 @@ impl Caller {
             true => self.user.to_string(),
             false => format!("{}/{}", self.tenant, self.user),
         };
-        Administration { tenant, by, authority, audit_record: edge.platform.next_id() }
+        Administration {
+            tenant,
+            by,
+            application: self.sent_by().cloned(),
+            authority,
+            audit_record: edge.platform.next_id(),
+        }
     }
 
     async fn users_of(&self, edge: &Edge, tenant: &str, role: &str) -> Result<(TenantId, UserAuthority)> {

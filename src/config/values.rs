@@ -157,6 +157,15 @@ pub(crate) fn user_name(text: &str) -> Result<String, String> {
     }
 }
 
+/// A label of a host name, in lower case.
+pub(super) fn region(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    match (1..=63).contains(&text.len()) && text.bytes().all(allowed) {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("a region has 1 to 63 letters, digits and hyphens".into()),
+    }
+}
+
 /// A word that may stand in a header name, a JSON member and a URL alike.
 pub(super) fn word(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);

@@ -11,6 +11,10 @@ use platform_actors::naming::naming;
 use platform_actors::{Error, Noun};
 use serde::Serialize;
 
+/// What somebody is told who speaks HTTP without TLS where HTTPS is served.
+pub(crate) const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
+    Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
+
 /// Shorthand for the edge's results.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 

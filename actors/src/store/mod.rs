@@ -6,9 +6,10 @@
 pub mod access;
 pub mod alarm_collection;
 pub mod alarms;
-pub mod application_routes;
 pub mod application_changes;
 pub mod application_collection;
+pub mod application_keys;
+pub mod application_routes;
 pub mod application_users;
 pub mod applications;
 pub mod audit_records;

@@ -333,6 +333,7 @@ pub(super) async fn audit(
         text: format!("{activity}: {source}"),
         source,
         user: administration.by.clone(),
+        application: administration.application.clone(),
         severity: "warning".into(),
         changes,
     };
