@@ -1,5 +1,8 @@
-//! What an operator does beside the API: the first start, and the commands `tenant` and `user`.
+//! What an operator does beside the API: the first start, and the commands `tenant`, `user` and those of [`applications`].
 
+pub mod applications;
+
+use std::fmt;
 use std::io::{self, IsTerminal, Read};
 
 use platform_actors::model::id::TenantId;
@@ -27,6 +30,16 @@ pub struct NewUser {
     pub name: String,
     /// The password, unless the operator chose it and so knows it.
     pub generated_password: Option<String>,
+}
+
+/// What a command prints: the name, and the password if there is one to tell.
+impl fmt::Display for NewUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.generated_password {
+            Some(password) => write!(f, "{} {password}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
 }
 
 /// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09). What exists

@@ -3,9 +3,13 @@
 //! `serve` is the default and takes every setting of [`Settings`]; the other commands take where the data is as
 //! flags and everything else from the environment, so that they see what the server sees.
 
+mod applications;
+
 use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
+
+pub use applications::{ApplicationRoute, ApplicationTask};
 
 use crate::config::{self, Environment, Password, Settings, StoreSettings};
 
@@ -34,6 +38,13 @@ pub enum Command {
         settings: Box<Settings>,
         /// The user.
         user: UserPasswd,
+    },
+    /// Do something with applications.
+    Applications {
+        /// Of the server; the flags of the command are in them.
+        settings: Box<Settings>,
+        /// What.
+        task: ApplicationTask,
     },
 }
 
@@ -116,6 +127,7 @@ Examples:
   platform tenant create plant7 --domain plant7.example.com --company Acme
   platform user create plant7 mia --role ROLE_ALARM_READ
   echo \"$NEW_PASSWORD\" | platform user passwd main admin
+  platform application route rules http://10.0.0.7:8080
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. What
 is unknown or malformed is refused. The unit of a number stands in its name.";
@@ -140,6 +152,9 @@ enum TopLevel {
     /// Create users and change their passwords, also beside a running server
     #[command(subcommand)]
     User(UserCommand),
+    /// Say where microservices run, also beside a running server
+    #[command(subcommand)]
+    Application(applications::ApplicationCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,6 +223,10 @@ pub fn parse_from(
         }
         Some(TopLevel::User(UserCommand::Passwd(OnStore { arguments, store }))) => {
             Command::UserPasswd { settings: settings(store)?, user: arguments }
+        }
+        Some(TopLevel::Application(command)) => {
+            let (task, store) = command.task();
+            Command::Applications { settings: settings(store)?, task }
         }
     })
 }
@@ -294,6 +313,25 @@ mod tests {
         let line = "platform user passwd main mia --password new-secret";
         let Ok(Command::UserPasswd { user, .. }) = parsed(line, &[]) else { panic!("refused") };
         assert_eq!(user.password, Some("new-secret".parse().unwrap()));
+    }
+
+    #[test]
+    fn an_application_is_routed_to_an_address_or_to_none() {
+        let task = |line: &str| match parsed(line, &[]) {
+            Ok(Command::Applications { settings, task }) => (settings.store.data_dir.display().to_string(), task),
+            other => panic!("{line}: {other:?}"),
+        };
+        let route = |address: Option<&str>| {
+            let (application, address) = ("rules".into(), address.map(Into::into));
+            ApplicationTask::Route(ApplicationRoute { none: address.is_none(), application, address })
+        };
+        let line = "platform application route rules http://h:1 --data-dir /d";
+        assert_eq!(task(line), ("/d".into(), route(Some("http://h:1"))));
+        assert_eq!(task("platform application route rules --none").1, route(None));
+        assert_eq!(task("platform application routes").1, ApplicationTask::Routes);
+        for line in ["platform application route rules", "platform application route rules http://h:1 --none"] {
+            assert!(parsed(line, &[]).is_err(), "{line}");
+        }
     }
 
     #[test]

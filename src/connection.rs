@@ -30,6 +30,7 @@ use crate::csv::rest_caller::RestRoutes;
 use crate::http::middleware;
 use crate::routes;
 use crate::server::Edge;
+use crate::service::ServiceConnections;
 use crate::tls::{self, Tls};
 
 /// Idle connections are kept for devices that come back within a minute.
@@ -58,6 +59,7 @@ pub fn listen(
         let stopping = stopping.clone();
         let app = App::new()
             .app_data(RestRoutes::new(edge.clone()))
+            .app_data(web::Data::new(ServiceConnections::default()))
             .app_data(edge)
             .configure(routes::table)
             .wrap(actix_web::middleware::from_fn(middleware::around))

@@ -20,5 +20,6 @@ pub mod http;
 pub mod realtime;
 pub mod routes;
 pub mod server;
+pub mod service;
 pub mod telemetry;
 pub mod tls;

@@ -33,6 +33,9 @@ fn main() -> ExitCode {
         Command::UserPasswd { settings, user } => administer(&settings, async |database, key| {
             administration::change_password(database, key, &user).await
         }),
+        Command::Applications { settings, task } => administer(&settings, async |database, _| {
+            administration::applications::perform(database, &task).await
+        }),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -136,10 +139,10 @@ fn shown(user: &NewUser) -> &str {
     user.generated_password.as_deref().unwrap_or("(as configured)")
 }
 
-/// Runs one of the administrator's commands, beside a running server or without one.
-fn administer(
+/// Runs one of the administrator's commands, beside a running server or without one, and prints what it tells.
+fn administer<T: std::fmt::Display>(
     settings: &Settings,
-    command: impl AsyncFnOnce(&Database, &platform::auth::password::SecretKey) -> platform_actors::Result<NewUser>,
+    command: impl AsyncFnOnce(&Database, &platform::auth::password::SecretKey) -> platform_actors::Result<T>,
 ) -> Result<(), Failure> {
     let running = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
     let running = running.or_else(|| running_database_url(&settings.store.data_dir));
@@ -150,10 +153,9 @@ fn administer(
         database.migrate().await?;
         let key = secret_key(settings)?;
         agree_on_secret_key(&database, &key).await?;
-        let user = command(&database, &key).await?;
-        match &user.generated_password {
-            Some(password) => writeln!(io::stdout(), "{} {password}", user.name)?,
-            None => writeln!(io::stdout(), "{}", user.name)?,
+        let told = command(&database, &key).await?.to_string();
+        if !told.is_empty() {
+            writeln!(io::stdout(), "{told}")?;
         }
         Ok(())
     });

@@ -1,5 +1,6 @@
 //! The URL table: path, method, handler, one line each. The realtime paths come first, for they are called most.
 
+use actix_web::http::Method;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
@@ -14,6 +15,7 @@ use crate::health;
 use crate::http::cors;
 use crate::http::error::{ApiError, Result};
 use crate::realtime::{long_polling, websocket};
+use crate::service;
 use crate::telemetry::RouteDurations;
 
 /// Enters every path of the server.
@@ -135,6 +137,11 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/system/options", "GET").get(options::list_system));
     paths.push(at("/tenant/system/options/{category}/{key}", "GET").get(options::get_system));
 
+    // What microservices answer; they have rules of their own for what is below their path.
+    for path in ["/service/{contextPath}", "/service/{contextPath}/{path:.*}"] {
+        paths.push(at(path, service::METHODS).answered_by_service().reserved());
+    }
+
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));
     paths.push(at("/metrics", "GET").get(health::metrics));
@@ -180,6 +187,15 @@ impl Path {
     method!(post);
     method!(put);
     method!(delete);
+
+    /// Every method it takes goes to a microservice.
+    fn answered_by_service(self) -> Self {
+        let methods = self.allow.split(',').filter_map(|method| method.parse::<Method>().ok());
+        let resource = methods.fold(self.resource, |resource, method| {
+            resource.route(web::method(method).to(service::call))
+        });
+        Self { resource, ..self }
+    }
 
     fn reserved(self) -> Self {
         Self { reserved: true, ..self }

@@ -26,6 +26,7 @@ use crate::config::{Settings, TrustedProxy};
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::http::cors::Cors;
 use crate::tls::{self, Tls};
+use crate::service::{Services, probes};
 use crate::{connection, csv, telemetry};
 
 /// What every handler can reach.
@@ -38,6 +39,8 @@ pub struct Edge {
     pub cors: Cors,
     /// Which application answers where.
     pub applications: ApplicationPaths,
+    /// Microservices behind this server.
+    pub services: Services,
     /// Template sets of the CSV protocol.
     pub csv_templates: TemplateSets,
     /// Devices that act by rows of it.
@@ -140,6 +143,7 @@ impl Server {
             authenticator,
             cors: Cors::default(),
             applications: ApplicationPaths::default(),
+            services: Services::default(),
             csv_templates: TemplateSets::default(),
             csv_overlaps: Semaphore::new(csv::OVERLAPPING),
             csv_devices: ActingDevices::default(),
@@ -206,7 +210,7 @@ impl Server {
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 9] {
+    fn keep_up(&self) -> [JoinHandle<()>; 10] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
@@ -220,6 +224,7 @@ impl Server {
             spawn(platform().keep_bulk_operations_going()),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),
+            spawn(probes::keep_asking(self.edge.clone())),
         ]
     }
 }
@@ -238,6 +243,7 @@ fn warn_of_exposure(settings: &Settings) {
 }
 
 async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration) {
+    edge.services.stop();
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
     let release = async {
         loop {

@@ -50,8 +50,32 @@ pub enum ApiError {
         /// Bytes allowed.
         limit: usize,
     },
+    /// A microservice did not answer a call (W-14).
+    Service {
+        /// Where it is served.
+        context_path: Box<str>,
+        /// Why.
+        fault: ServiceFault,
+    },
     /// The HTTP library refused the request, e.g. a body that ended too early.
     Http(StatusCode, String),
+}
+
+/// Why a microservice did not answer a call (W-14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceFault {
+    /// The operator did not say where it runs.
+    NoAddress,
+    /// Its probes found it unwell.
+    Down,
+    /// Nobody takes connections at its address.
+    Unreachable,
+    /// As many calls as there may be are under way.
+    Busy,
+    /// It ended the connection, or what it sent is no HTTP.
+    Broken,
+    /// It said nothing for too long.
+    Silent,
 }
 
 impl ApiError {
@@ -108,6 +132,9 @@ impl ApiError {
             Self::NotAcceptable(_) => "general/Not Acceptable".into(),
             Self::UnsupportedMediaType(_) => "general/Unsupported Media Type".into(),
             Self::TooLarge { .. } => "general/Payload Too Large".into(),
+            Self::Service { .. } => {
+                format!("general/{}", self.status_code().canonical_reason().unwrap_or("Error"))
+            }
             Self::Http(status, _) => format!("general/{}", status.canonical_reason().unwrap_or("Error")),
         }
     }
@@ -142,6 +169,9 @@ impl ApiError {
             Self::Unauthorized => Some((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#)),
             Self::MethodNotAllowed { allow } => Some((header::ALLOW, *allow)),
             Self::Platform(Error::Contended | Error::Unavailable(_)) => Some((header::RETRY_AFTER, "2")),
+            Self::Service { .. } if self.status_code() == StatusCode::SERVICE_UNAVAILABLE => {
+                Some((header::RETRY_AFTER, "5"))
+            }
             _ => None,
         };
         if let Some(more) = more {
@@ -213,6 +243,17 @@ impl fmt::Display for ApiError {
             Self::NotAcceptable(message) | Self::UnsupportedMediaType(message) | Self::Http(_, message) => {
                 f.write_str(message)
             }
+            Self::Service { context_path, fault } => {
+                let why = match fault {
+                    ServiceFault::NoAddress => "has no address; the operator sets it",
+                    ServiceFault::Down => "is down",
+                    ServiceFault::Unreachable => "cannot be reached",
+                    ServiceFault::Busy => "has too many calls under way",
+                    ServiceFault::Broken => "gave no proper answer",
+                    ServiceFault::Silent => "did not answer in time",
+                };
+                write!(f, "The microservice '{context_path}' {why}")
+            }
             Self::TooLarge { limit } => write!(f, "The body is larger than the {limit} bytes allowed"),
         }
     }
@@ -239,6 +280,13 @@ impl ResponseError for ApiError {
             Self::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Service { fault, .. } => match fault {
+                ServiceFault::NoAddress | ServiceFault::Down | ServiceFault::Unreachable | ServiceFault::Busy => {
+                    StatusCode::SERVICE_UNAVAILABLE
+                }
+                ServiceFault::Broken => StatusCode::BAD_GATEWAY,
+                ServiceFault::Silent => StatusCode::GATEWAY_TIMEOUT,
+            },
             Self::Http(status, _) => *status,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use actix_web::HttpMessage;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::uri::{PathAndQuery, Uri};
@@ -56,9 +57,14 @@ fn emulate_method(request: &mut ServiceRequest) {
 fn collapse_slashes(request: &mut ServiceRequest) {
     if let Some(uri) = collapsed(request.uri()) {
         request.match_info_mut().get_mut().update(&uri);
-        request.head_mut().uri = uri;
+        let received = std::mem::replace(&mut request.head_mut().uri, uri);
+        request.extensions_mut().insert(AsReceived(received));
     }
 }
+
+/// The address as the client wrote it, of a request that is routed by another one: in its extensions.
+#[derive(Debug, Clone)]
+pub struct AsReceived(pub Uri);
 
 /// The address as it is routed, when it is another one: a trailing slash is ignored and repeated slashes are one.
 pub fn collapsed(uri: &Uri) -> Option<Uri> {

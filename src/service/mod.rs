@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use actix_web::http::{Method, StatusCode, header};
+use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -185,6 +185,7 @@ impl Exchange<'_> {
         let sent = self.connections.0.request(head.with(upload));
         let response = match (self.head_of(sent, &moved).await?, again) {
             (Err(error), Some(again)) if client::ended_unanswered(&error) => {
+                moved.set(Instant::now());
                 self.head_of(self.connections.0.request(again.with(Upload::None)), &moved).await?
             }
             (outcome, _) => outcome,
