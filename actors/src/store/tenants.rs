@@ -10,6 +10,7 @@ use super::{Database, groups, user_changes, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 use crate::model::page::{After, Count, Page, PageRequest};
+use crate::model::subscription::ApplicationReferences;
 use crate::model::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
 use crate::model::timestamp::Timestamp;
 use crate::model::user::User;
@@ -314,6 +315,8 @@ fn from_row(row: &Row) -> Result<Tenant> {
         custom_properties: row.get::<_, Json<Box<RawValue>>>(10).0,
         parent: parent.filter(|_| id.as_str() != MANAGEMENT),
         creation_time: Timestamp::stored(row.get(12), 0),
+        applications: ApplicationReferences::default(),
+        owned_applications: ApplicationReferences::default(),
         id,
     })
 }
