@@ -33,7 +33,10 @@ CREATE UNIQUE INDEX applications_by_id ON applications (id);
 CREATE UNIQUE INDEX applications_by_key ON applications (key_hash);
 CREATE UNIQUE INDEX applications_by_context_path ON applications (context_path);
 CREATE INDEX applications_by_name ON applications (name, id);
+-- What every tenant sees, by each way it is asked for.
 CREATE INDEX applications_of_market ON applications (id) WHERE availability = 'MARKET';
+CREATE INDEX applications_of_market_by_name ON applications (name, id) WHERE availability = 'MARKET';
+CREATE INDEX applications_of_market_by_owner ON applications (tenant, id) WHERE availability = 'MARKET';
 
 CREATE TABLE subscriptions (
     tenant      text NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,

@@ -1,9 +1,11 @@
 //! The REST interfaces, one file per resource of document 2. None imports another.
 
 pub mod alarms;
+pub mod applications;
 pub mod audit;
 pub mod bulk_operations;
 pub mod bulk_registration;
+pub mod current_application;
 pub mod current_user;
 pub mod device_credentials;
 pub mod entry;
@@ -21,5 +23,6 @@ pub mod operation_diagnosis;
 pub mod operations;
 pub mod options;
 pub mod roles;
+pub mod subscriptions;
 pub mod tenants;
 pub mod users;

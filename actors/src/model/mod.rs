@@ -7,6 +7,7 @@ pub mod access;
 pub mod alarm;
 pub mod alarm_mapping;
 pub mod application;
+pub mod application_credentials;
 pub mod application_settings;
 pub mod audit_record;
 pub mod availability;

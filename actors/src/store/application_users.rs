@@ -18,6 +18,8 @@ const DELETE: &str = include_str!("../../../sql/queries/application_users/delete
 const DELETE_ALL: &str = include_str!("../../../sql/queries/application_users/delete_all.sql");
 const INHERIT_SUBUSERS: &str = include_str!("../../../sql/queries/application_users/inherit_subusers.sql");
 const DELETE_SUBSCRIPTIONS: &str = include_str!("../../../sql/queries/subscriptions/delete_all.sql");
+const LOCK_SOME_APPLICATIONS: &str = include_str!("../../../sql/queries/applications/lock_some.sql");
+const DELETE_SOME_APPLICATIONS: &str = include_str!("../../../sql/queries/applications/delete_some.sql");
 const FIND_BOOTSTRAP_USER: &str =
     include_str!("../../../sql/queries/application_users/find_bootstrap_user.sql");
 const LIST_SERVICE_USERS: &str =
@@ -25,6 +27,9 @@ const LIST_SERVICE_USERS: &str =
 const COUNT_SERVICE_USERS: &str =
     include_str!("../../../sql/queries/application_users/count_service_users.sql");
 const LIST_TENANTS: &str = include_str!("../../../sql/queries/subscriptions/list_tenants.sql");
+
+/// Applications that one transaction takes away with their tenant: each may have users in very many others.
+const AT_ONCE: i64 = 100;
 
 /// The password of a new user, made by the edge: its hash, and sealed, for the microservice asks for it again.
 #[derive(Debug, Clone)]
@@ -139,10 +144,30 @@ pub(super) async fn dismiss(
 /// # Errors
 /// `Database`.
 pub(super) async fn dismiss_all(client: &impl GenericClient, application: ApplicationId) -> Result<()> {
-    let gone = client.query(DELETE_ALL, &[&application.0]).await?;
+    dismiss_each(client, &[application.0]).await
+}
+
+async fn dismiss_each(client: &impl GenericClient, applications: &[i64]) -> Result<()> {
+    let gone = client.query(DELETE_ALL, &[&applications]).await?;
     tell_of_gone(client, &gone).await?;
-    let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&application.0]).await?;
+    let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&applications]).await?;
     application_roles::withdraw_undefined(client, &tenants_of(&tenants)?).await
+}
+
+/// Deletes some applications of a tenant with their users and subscriptions, as part of a transaction that empties the tenant;
+/// `false` when there is none.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn delete_some_applications(client: &impl GenericClient, owner: &TenantId) -> Result<bool> {
+    let rows = client.query(LOCK_SOME_APPLICATIONS, &[&owner.as_str(), &AT_ONCE]).await?;
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    dismiss_each(client, &ids).await?;
+    client.execute(DELETE_SOME_APPLICATIONS, &[&owner.as_str(), &ids]).await?;
+    Ok(true)
 }
 
 /// A user of a microservice as it is stored.
