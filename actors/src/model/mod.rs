@@ -23,6 +23,7 @@ pub mod id;
 pub mod inventory_query;
 pub mod links;
 pub mod managed_object;
+pub mod manifest;
 pub mod measurement;
 pub mod new_device_request;
 pub mod operation;

@@ -8,6 +8,7 @@ pub mod alarm_collection;
 pub mod alarms;
 pub mod application_changes;
 pub mod application_collection;
+pub mod application_roles;
 pub mod application_users;
 pub mod applications;
 pub mod audit_records;
