@@ -57,7 +57,11 @@ ALTER TABLE users
     ADD CHECK ((application IS NULL) = (duty IS NULL)),
     ADD CHECK ((application IS NULL) = (sealed_password IS NULL));
 
-CREATE UNIQUE INDEX users_by_application ON users (application, duty, tenant) WHERE application IS NOT NULL;
+-- In the order in which a microservice is told of its subscribers.
+CREATE UNIQUE INDEX users_by_application ON users (application, duty, tenant COLLATE "C") WHERE application IS NOT NULL;
+
+-- Who may hold roles that microservices define, so that these can be taken away (U-03). Devices hold roles by their group.
+CREATE INDEX users_with_roles ON users (tenant) WHERE roles <> '{}';
 
 -- What was uploaded for an application is one binary: the files of the archive one behind the other.
 ALTER TABLE binaries
