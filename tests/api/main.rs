@@ -35,5 +35,6 @@ mod operations;
 mod options;
 mod process;
 mod realtime;
+mod service;
 mod tenants;
 mod users;
