@@ -57,9 +57,8 @@ async fn paths_that_lead_out_of_the_service_are_400_and_reach_nobody() {
 
     for path in ["..", "../admin", "a/./b", "%2e%2E/admin", "..%2fadmin", "..%5Cadmin", "..;/admin", "%252e%252e/admin"] {
         client.send(format!("GET /service/rules/{path} HTTP/1.1\r\n{lines}\r\n")).await;
-        let answer = client.read_until("error_reporting").await;
+        let answer = client.read_until("\"}").await;
         assert!(answer.starts_with("HTTP/1.1 400 "), "{path}: {answer}");
-        client.read_until("}").await;
     }
     behind.route_below("").await;
     behind.hears_nothing_of_what_was_before().await;

@@ -24,7 +24,7 @@ async fn roles_by_groups_are_told_too() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
     let mia = behind.server.user_with("mia", &[]).await;
-    let group = admin.create("/user/main/groups", &json!({"name": "readers"})).await["id"].to_string();
+    let group = admin.create("/user/main/groups", &json!({"name": "judges"})).await["id"].to_string();
     let role = json!({"role": {"name": "ROLE_EVENT_READ"}});
     admin.create(&format!("/user/main/groups/{group}/roles"), &role).await;
     admin.create(&format!("/user/main/groups/{group}/users"), &json!({"user": {"id": "mia"}})).await;
