@@ -122,8 +122,12 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "DELETE").delete(roles::withdraw_from_group));
     paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
     paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
-    paths.push(at("/application/applications", "POST").post(applications::create));
-    paths.push(at("/application/applications/{id}", "GET").get(applications::get));
+    paths.push(at("/application/applications", "GET,POST").get(applications::list).post(applications::create));
+    paths.push(at("/application/applications/{id}", "GET,PUT,DELETE").get(applications::get).put(applications::update).delete(applications::remove));
+    paths.push(at("/application/applications/{id}/clone", "POST").post(applications::clone));
+    paths.push(at("/application/applicationsByName/{name}", "GET").get(applications::list_by_name));
+    paths.push(at("/application/applicationsByOwner/{tenant}", "GET").get(applications::list_by_owner));
+    paths.push(at("/application/applicationsByTenant/{tenant}", "GET").get(applications::list_by_tenant));
     paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
     paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
     paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));
