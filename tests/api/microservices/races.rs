@@ -40,7 +40,7 @@ async fn subscriptions_and_changes_of_roles_leave_every_service_user_with_the_la
             assert_eq!(answer.status, 200, "{}", answer.text);
         }
     };
-    futures_util::join!(subscribing, changing);
+    tokio::join!(subscribing, changing);
 
     let roles = "SELECT DISTINCT roles FROM users WHERE duty = 'SERVICE'";
     let held: Vec<Vec<String>> =
@@ -62,7 +62,7 @@ async fn role_that_is_given_while_it_goes_is_held_by_nobody() {
     let role = json!({"role": {"id": "ROLE_PUMP_READ"}});
     let paths: Vec<String> = (0..10).map(|n| format!("/user/main/users/user{n}/roles")).collect();
     let giving = join_all(paths.iter().map(|path| admin.post(path, &role)));
-    let (answers, ()) = futures_util::join!(giving, unsubscribe(&admin, "main", &id));
+    let (answers, ()) = tokio::join!(giving, unsubscribe(&admin, "main", &id));
 
     for answer in answers {
         assert!([201, 422].contains(&answer.status), "{}", answer.text);
@@ -82,7 +82,7 @@ async fn subscription_and_deletion_of_the_application_leave_nothing_behind() {
         let (path, reference) = (of_tenant("t7"), reference(&id));
         let application = format!("{APPLICATIONS}/{id}");
         let (subscribed, deleted) =
-            futures_util::join!(boss.post(&path, &reference), server.admin().delete(&application));
+            tokio::join!(boss.post(&path, &reference), server.admin().delete(&application));
         match (subscribed.status, deleted.status) {
             (422, 204) | (201, 409) => {}
             other => panic!("{other:?}: {} {}", subscribed.text, deleted.text),
