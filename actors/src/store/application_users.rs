@@ -4,10 +4,12 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
-use super::{application_roles, watch};
+use super::filter::page_of;
+use super::{Database, application_roles, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, Duty};
 use crate::model::id::{ApplicationId, TenantId};
+use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
 use crate::model::role;
 
 const INSERT: &str = include_str!("../../../sql/queries/application_users/insert.sql");
@@ -16,7 +18,18 @@ const DELETE: &str = include_str!("../../../sql/queries/application_users/delete
 const DELETE_ALL: &str = include_str!("../../../sql/queries/application_users/delete_all.sql");
 const INHERIT_SUBUSERS: &str = include_str!("../../../sql/queries/application_users/inherit_subusers.sql");
 const DELETE_SUBSCRIPTIONS: &str = include_str!("../../../sql/queries/subscriptions/delete_all.sql");
+const LOCK_SOME_APPLICATIONS: &str = include_str!("../../../sql/queries/applications/lock_some.sql");
+const DELETE_SOME_APPLICATIONS: &str = include_str!("../../../sql/queries/applications/delete_some.sql");
+const FIND_BOOTSTRAP_USER: &str =
+    include_str!("../../../sql/queries/application_users/find_bootstrap_user.sql");
+const LIST_SERVICE_USERS: &str =
+    include_str!("../../../sql/queries/application_users/list_service_users.sql");
+const COUNT_SERVICE_USERS: &str =
+    include_str!("../../../sql/queries/application_users/count_service_users.sql");
 const LIST_TENANTS: &str = include_str!("../../../sql/queries/subscriptions/list_tenants.sql");
+
+/// Applications that one transaction takes away with their tenant: each may have users in very many others.
+const AT_ONCE: i64 = 100;
 
 /// The password of a new user, made by the edge: its hash, and sealed, for the microservice asks for it again.
 #[derive(Debug, Clone)]
@@ -131,10 +144,83 @@ pub(super) async fn dismiss(
 /// # Errors
 /// `Database`.
 pub(super) async fn dismiss_all(client: &impl GenericClient, application: ApplicationId) -> Result<()> {
-    let gone = client.query(DELETE_ALL, &[&application.0]).await?;
+    dismiss_each(client, &[application.0]).await
+}
+
+async fn dismiss_each(client: &impl GenericClient, applications: &[i64]) -> Result<()> {
+    let gone = client.query(DELETE_ALL, &[&applications]).await?;
     tell_of_gone(client, &gone).await?;
-    let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&application.0]).await?;
+    let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&applications]).await?;
     application_roles::withdraw_undefined(client, &tenants_of(&tenants)?).await
+}
+
+/// Deletes some applications of a tenant with their users and subscriptions, as part of a transaction that empties the tenant;
+/// `false` when there is none.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn delete_some_applications(client: &impl GenericClient, owner: &TenantId) -> Result<bool> {
+    let rows = client.query(LOCK_SOME_APPLICATIONS, &[&owner.as_str(), &AT_ONCE]).await?;
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    dismiss_each(client, &ids).await?;
+    client.execute(DELETE_SOME_APPLICATIONS, &[&owner.as_str(), &ids]).await?;
+    Ok(true)
+}
+
+/// A user of a microservice as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredUser {
+    /// Whose user it is.
+    pub tenant: TenantId,
+    /// Its name.
+    pub name: String,
+    /// Ciphertext of its password.
+    pub sealed_password: String,
+}
+
+/// The user that a microservice learns its subscribers as; `None` of what is no microservice.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_bootstrap_user(
+    database: &Database,
+    application: ApplicationId,
+) -> Result<Option<StoredUser>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND_BOOTSTRAP_USER).await?;
+    client.query_opt(&statement, &[&application.0]).await?.map(|row| stored(&row)).transpose()
+}
+
+/// A page of the users that a microservice works as, by tenant.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_service_users(
+    database: &Database,
+    application: ApplicationId,
+    page: &PageRequest,
+) -> Result<Page<StoredUser>> {
+    let client = database.reader().await?;
+    let count = match page.total {
+        TotalPages::Counted => {
+            let statement = client.prepare_cached(COUNT_SERVICE_USERS).await?;
+            Count::Of(client.query_one(&statement, &[&application.0]).await?.get(0))
+        }
+        TotalPages::Omitted => Count::Omitted,
+    };
+    let statement = client.prepare_cached(LIST_SERVICE_USERS).await?;
+    let (after, limit) = (page.after_name().unwrap_or_default(), i64::from(page.size) + 1);
+    let rows = client.query(&statement, &[&application.0, &after, &limit, &page.offset()]).await?;
+    let users = rows.iter().map(stored).collect::<Result<Vec<_>>>()?;
+    let page = page_of(users, page, |user| After::Name(user.tenant.as_str().into()));
+    Ok(Page { count, ..page })
+}
+
+fn stored(row: &Row) -> Result<StoredUser> {
+    Ok(StoredUser { tenant: TenantId::parse(row.get(0))?, name: row.get(1), sealed_password: row.get(2) })
 }
 
 async fn tell_of_gone(client: &impl GenericClient, gone: &[Row]) -> Result<()> {

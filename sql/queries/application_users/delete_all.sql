@@ -1,4 +1,4 @@
--- Every user of a microservice, in whichever tenant.
+-- Every user of these microservices, in whichever tenant.
 DELETE FROM users
-WHERE application = $1
+WHERE application = ANY($1)
 RETURNING tenant, name

@@ -1,4 +1,4 @@
--- Ends every subscription to an application.
+-- Ends every subscription to these applications.
 DELETE FROM subscriptions
-WHERE application = $1
+WHERE application = ANY($1)
 RETURNING tenant
