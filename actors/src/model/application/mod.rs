@@ -3,12 +3,14 @@
 mod change;
 mod members;
 mod shown;
+mod standard;
 
 use serde_json::value::RawValue;
 
 pub use self::change::{ApplicationPatch, NewApplication};
 pub use self::members::{Secret, parse_roles};
 pub use self::shown::{Health, HealthStatus, ShownApplication};
+pub use self::standard::STANDARD;
 
 use crate::error::{Error, Result};
 use crate::model::id::{ApplicationId, BinaryId, TenantId};
