@@ -9,6 +9,7 @@
 pub mod administration;
 pub mod api;
 pub mod application_paths;
+pub mod archive;
 pub mod auth;
 pub mod cli;
 pub mod config;
