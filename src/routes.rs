@@ -3,7 +3,7 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, audit, bulk_operations, bulk_registration, current_user, device_credentials, entry,
+    alarms, applications, audit, bulk_operations, bulk_registration, current_user, device_credentials, entry,
     event_binaries, events, groups, identity, inventory, inventory_binaries, inventory_children,
     measurement_series, measurements, new_device_requests, operation_diagnosis, operations, options, roles,
     tenants, users,
@@ -122,6 +122,8 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "DELETE").delete(roles::withdraw_from_group));
     paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
     paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
+    paths.push(at("/application/applications", "POST").post(applications::create));
+    paths.push(at("/application/applications/{id}", "GET").get(applications::get));
     paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
     paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
     paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));

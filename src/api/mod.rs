@@ -1,6 +1,7 @@
 //! The REST interfaces, one file per resource of document 2. None imports another.
 
 pub mod alarms;
+pub mod applications;
 pub mod audit;
 pub mod bulk_operations;
 pub mod bulk_registration;

@@ -140,7 +140,15 @@ mod tests {
 
     fn verified(tenant: &TenantId, user: &str, seen: u64, expires: Option<Instant>) -> Identity {
         let (roles, permissions) = (RoleSet::from_iter([""; 0]), DevicePermissions::default());
-        Identity { tenant: tenant.clone(), user: user.into(), roles, permissions, application: None, expires, seen }
+        Identity {
+            tenant: tenant.clone(),
+            user: user.into(),
+            roles,
+            permissions,
+            application: None,
+            expires,
+            seen,
+        }
     }
 
     #[test]

@@ -189,6 +189,9 @@ impl fmt::Display for ApiError {
             Self::Platform(Error::NotFound { noun, id }) => {
                 write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
             }
+            Self::Platform(Error::Duplicate { noun: Noun::Application, key }) => {
+                write!(f, "an application with {key} exists already")
+            }
             Self::Platform(Error::Unavailable(_)) => {
                 f.write_str("Service is temporarily unavailable, try again")
             }

@@ -8,6 +8,7 @@
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 
 mod alarms;
+mod applications;
 mod audit;
 mod authentication;
 mod availability;

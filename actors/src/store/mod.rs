@@ -6,6 +6,7 @@
 pub mod access;
 pub mod alarm_collection;
 pub mod alarms;
+pub mod application_changes;
 pub mod application_users;
 pub mod applications;
 pub mod audit_records;

@@ -191,6 +191,23 @@ impl TestDatabase {
         self.query(statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 
+    /// Every row of every table as text: what a stolen dump tells.
+    pub(crate) async fn dump(&self) -> String {
+        let tables = "SELECT quote_ident(c.relname) FROM pg_class c WHERE c.relkind = 'r' \
+            AND c.relnamespace = 'public'::regnamespace ORDER BY 1";
+        // Bytes as the text they are, where they are text.
+        let name: String = self.query("SELECT current_database()::text", &[]).await[0].get(0);
+        self.execute(&format!("ALTER DATABASE {name} SET bytea_output = 'escape'"), &[]).await;
+        let mut dump = String::new();
+        for table in self.query(tables, &[]).await {
+            let table: String = table.get(0);
+            for row in self.query(&format!("SELECT t::text FROM {table} t"), &[]).await {
+                dump.push_str(&format!("{table} {}\n", row.get::<_, String>(0)));
+            }
+        }
+        dump
+    }
+
     /// How many rows a table has.
     pub(crate) async fn count(&self, table: &str) -> i64 {
         self.query(&format!("SELECT count(*) FROM {table}"), &[]).await[0].get(0)

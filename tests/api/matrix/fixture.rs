@@ -200,6 +200,11 @@ impl Fixture {
                 let request = json!({"id": format!("{SECRET}-{number}")});
                 id(admin.create("/devicecontrol/newDeviceRequests", &request).await)
             }
+            "application" => {
+                let body = json!({"name": format!("{SECRET} {number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "HOSTED", "contextPath": format!("{SECRET}-{number}"), "resourcesUrl": "/"});
+                id(admin.create("/application/applications", &body).await)
+            }
             "option" => {
                 let key = format!("key {number}");
                 let option = json!({"category": "settings", "key": key, "value": SECRET});

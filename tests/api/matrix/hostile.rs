@@ -81,7 +81,7 @@ const PARAMETERS: [&str; 37] = [
     "withDeleted",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 47] = [
+const MEMBERS: [&str; 55] = [
     "id",
     "name",
     "type",
@@ -129,6 +129,14 @@ const MEMBERS: [&str; 47] = [
     "startDate",
     "creationRamp",
     "operationPrototype",
+    "availability",
+    "contextPath",
+    "resourcesUrl",
+    "resourcesUsername",
+    "resourcesPassword",
+    "externalUrl",
+    "requiredRoles",
+    "roles",
 ];
 /// Bodies that are no JSON object.
 const TEXTS: [&str; 9] =

@@ -1,6 +1,14 @@
 //! Applications: what a tenant offers to its users, or to other tenants (document 2, Application; W-01 to W-16).
 
+mod change;
+mod members;
+mod shown;
+
 use serde_json::value::RawValue;
+
+pub use self::change::{ApplicationPatch, NewApplication};
+pub use self::members::{Secret, parse_roles};
+pub use self::shown::{Health, HealthStatus, ShownApplication};
 
 use crate::error::{Error, Result};
 use crate::model::id::{ApplicationId, BinaryId, TenantId};
