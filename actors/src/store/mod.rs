@@ -8,6 +8,7 @@ pub mod alarm_collection;
 pub mod alarms;
 pub mod application_changes;
 pub mod application_users;
+pub mod application_versions;
 pub mod applications;
 pub mod audit_records;
 pub(crate) mod availability;
