@@ -17,6 +17,7 @@ pub mod connection;
 pub mod csv;
 pub mod embedded_postgres;
 pub mod health;
+pub mod hosted_files;
 pub mod http;
 pub mod realtime;
 pub mod routes;
