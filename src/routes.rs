@@ -3,10 +3,11 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, application_binaries, applications, audit, bulk_operations, bulk_registration, current_user,
-    device_credentials, entry, event_binaries, events, groups, hosted_applications, identity, inventory,
-    inventory_binaries, inventory_children, measurement_series, measurements, new_device_requests,
-    operation_diagnosis, operations, options, roles, tenants, users,
+    alarms, application_binaries, applications, audit, bulk_operations, bulk_registration,
+    current_application, current_user, device_credentials, entry, event_binaries, events, groups,
+    hosted_applications, identity, inventory, inventory_binaries, inventory_children, measurement_series,
+    measurements, new_device_requests, operation_diagnosis, operations, options, roles, subscriptions,
+    tenants, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::csv;
@@ -124,8 +125,16 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
     paths.push(at("/application/applications", "POST").post(applications::create));
     paths.push(at("/application/applications/{id}", "GET").get(applications::get));
+    paths.push(at("/application/applications/{id}/bootstrapUser", "GET").get(current_application::get_bootstrap_user));
+    paths.push(at("/application/currentApplication", "GET").get(current_application::get));
+    for path in ["/application/currentApplication/subscriptions", "/application/currentApplication/subscription"] {
+        paths.push(at(path, "GET").get(current_application::list_subscriptions));
+    }
+    paths.push(at("/application/currentApplication/settings", "GET").get(current_application::get_settings));
     paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
     paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
+    paths.push(at("/tenant/tenants/{tenant}/applications", "GET,POST").get(subscriptions::list).post(subscriptions::create));
+    paths.push(at("/tenant/tenants/{tenant}/applications/{application}", "DELETE").delete(subscriptions::remove));
     paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));
     paths.push(at("/tenant/loginOptions", "GET").get(tenants::list_login_options));
     paths.push(at("/tenant/options", "GET,POST").get(options::list).post(options::create));

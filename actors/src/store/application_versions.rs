@@ -6,6 +6,7 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::{Json, ToSql};
 
+use super::application_users::follow;
 use super::applications::{announce, from_row};
 use super::{Database, until_uncontended};
 use crate::error::{Error, Noun, Result};
@@ -57,8 +58,8 @@ pub struct NewVersion {
     pub manifest: Option<Manifest>,
 }
 
-/// Makes a version the one that is in use; the old one goes. Roles that the manifest names become the application's (W-03), and
-/// a microservice is served where it says. One transaction, which tells every server process.
+/// Makes a version the one that is in use; the old one goes. Roles that the manifest names become the application's and those of
+/// its users (W-03), and a microservice is served where it says. One transaction, which tells every server process.
 ///
 /// # Errors
 /// `NotFound` for an application that is not of this tenant or was deleted meanwhile, `Duplicate` when the context path is
@@ -90,8 +91,8 @@ async fn enter(
 ) -> Result<Application> {
     let (owner, binary) = (tenant.as_str(), version.binary.id);
     let row = client.query_opt(LOCK, &[&owner, &id.0]).await?;
-    let row = row.ok_or_else(|| Error::not_found(Noun::Application, id))?;
-    let (kind, name) = (ApplicationType::parse(row.get(0))?, row.get::<_, &str>(1));
+    let locked = row.ok_or_else(|| Error::not_found(Noun::Application, id))?;
+    let (kind, name) = (ApplicationType::parse(locked.get(0))?, locked.get::<_, &str>(1));
     client.execute(DELETE_REPLACED, &[&owner, &id.0]).await?;
     if client.execute(ATTACH, &[&owner, &binary.0, &id.0]).await? == 0 {
         return Err(Error::unavailable("an upload has gone before it became an application's content"));
@@ -114,7 +115,12 @@ async fn enter(
         true => Error::Duplicate { noun: Noun::Application, key: taken() },
         false => error,
     });
-    from_row(&row?)
+    let application = from_row(&row?)?;
+    let roles_before: [Vec<String>; 2] = [locked.get(2), locked.get(3)];
+    if roles_before != [application.required_roles.clone(), application.roles.clone()] {
+        follow(client, &application).await?;
+    }
+    Ok(application)
 }
 
 async fn insert_files(

@@ -1,5 +1,5 @@
 -- Of an application: others that change it wait.
-SELECT type, name, required_roles
+SELECT type, name, required_roles, roles
 FROM applications
 WHERE tenant = $1
     AND id = $2

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::ApplicationType;
 use crate::error::{Error, Result};
 use crate::model::body::text;
-use crate::model::role::Role;
+use crate::model::role::{self, Role};
 
 /// Characters of a name and of a key.
 pub(super) const MAX_NAME: usize = 128;
@@ -15,8 +15,6 @@ pub(super) const MAX_NAME: usize = 128;
 pub(super) const MAX_PATH: usize = 255;
 /// Roles an application may ask for, or define.
 const MAX_ROLES: usize = 200;
-/// Characters of a role that an application defines.
-const MAX_ROLE: usize = 128;
 
 /// A text that is told to its owner and stands in no log.
 #[derive(Clone, PartialEq, Eq)]
@@ -154,7 +152,7 @@ pub fn parse_roles(name: &str, raw: &RawValue) -> Result<Vec<String>> {
     }
     let mut roles: Vec<String> = Vec::with_capacity(given.len());
     for role in given {
-        if !is_role(&role) {
+        if !role::may_be_defined(&role) && Role::assignable(&role).is_err() {
             let allowed = "roles of GET /user/roles that may be assigned, and ROLE_<A-Z and _>_READ, …_ADMIN, …_CREATE, …_UPDATE";
             return Err(Error::invalid_value(name, role.escape_debug(), allowed));
         }
@@ -163,16 +161,6 @@ pub fn parse_roles(name: &str, raw: &RawValue) -> Result<Vec<String>> {
         }
     }
     Ok(roles)
-}
-
-/// Whether an application may name the role.
-fn is_role(role: &str) -> bool {
-    let of_application = || {
-        let (area, permission) = role.strip_prefix("ROLE_")?.rsplit_once('_')?;
-        let in_capitals = !area.is_empty() && area.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-        Some(in_capitals && ["READ", "ADMIN", "CREATE", "UPDATE"].contains(&permission))
-    };
-    role.len() <= MAX_ROLE && (Role::assignable(role).is_ok() || of_application().unwrap_or(false))
 }
 
 #[cfg(test)]
