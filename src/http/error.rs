@@ -57,6 +57,11 @@ pub enum ApiError {
         /// Why.
         fault: ServiceFault,
     },
+    /// No byte of the range that is asked for exists.
+    RangeNotSatisfiable {
+        /// Bytes there are.
+        length: u64,
+    },
     /// The HTTP library refused the request, e.g. a body that ended too early.
     Http(StatusCode, String),
 }
@@ -135,6 +140,7 @@ impl ApiError {
             Self::Service { .. } => {
                 format!("general/{}", self.status_code().canonical_reason().unwrap_or("Error"))
             }
+            Self::RangeNotSatisfiable { .. } => "general/Range Not Satisfiable".into(),
             Self::Http(status, _) => format!("general/{}", status.canonical_reason().unwrap_or("Error")),
         }
     }
@@ -179,6 +185,9 @@ impl ApiError {
         }
         if let Self::TooManyRequests { retry_after, .. } = self {
             response.insert_header((header::RETRY_AFTER, *retry_after));
+        }
+        if let Self::RangeNotSatisfiable { length } = self {
+            response.insert_header((header::CONTENT_RANGE, format!("bytes */{length}")));
         }
         let media_type = format!("{};charset=UTF-8;ver=0.9", naming().media_type("error"));
         let media_type = HeaderValue::from_str(&media_type).expect("media types are checked at start");
@@ -255,6 +264,9 @@ impl fmt::Display for ApiError {
                 write!(f, "The microservice '{context_path}' {why}")
             }
             Self::TooLarge { limit } => write!(f, "The body is larger than the {limit} bytes allowed"),
+            Self::RangeNotSatisfiable { length } => {
+                write!(f, "No byte of the range exists; there are {length} bytes")
+            }
         }
     }
 }
@@ -287,6 +299,7 @@ impl ResponseError for ApiError {
                 ServiceFault::Broken => StatusCode::BAD_GATEWAY,
                 ServiceFault::Silent => StatusCode::GATEWAY_TIMEOUT,
             },
+            Self::RangeNotSatisfiable { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
             Self::Http(status, _) => *status,
         }
     }

@@ -12,6 +12,7 @@ pub mod application_keys;
 pub mod application_roles;
 pub mod application_routes;
 pub mod application_users;
+pub mod application_versions;
 pub mod applications;
 pub mod audit_records;
 pub(crate) mod availability;
