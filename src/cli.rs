@@ -318,7 +318,9 @@ mod tests {
     #[test]
     fn an_application_is_routed_to_an_address_or_to_none() {
         let task = |line: &str| match parsed(line, &[]) {
-            Ok(Command::Applications { settings, task }) => (settings.store.data_dir.display().to_string(), task),
+            Ok(Command::Applications { settings, task }) => {
+                (settings.store.data_dir.display().to_string(), task)
+            }
             other => panic!("{line}: {other:?}"),
         };
         let route = |address: Option<&str>| {
@@ -329,7 +331,8 @@ mod tests {
         assert_eq!(task(line), ("/d".into(), route(Some("http://h:1"))));
         assert_eq!(task("platform application route rules --none").1, route(None));
         assert_eq!(task("platform application routes").1, ApplicationTask::Routes);
-        for line in ["platform application route rules", "platform application route rules http://h:1 --none"] {
+        for line in ["platform application route rules", "platform application route rules http://h:1 --none"]
+        {
             assert!(parsed(line, &[]).is_err(), "{line}");
         }
     }

@@ -209,9 +209,8 @@ impl Path {
     /// Every method it takes goes to a microservice.
     fn answered_by_service(self) -> Self {
         let methods = self.allow.split(',').filter_map(|method| method.parse::<Method>().ok());
-        let resource = methods.fold(self.resource, |resource, method| {
-            resource.route(web::method(method).to(service::call))
-        });
+        let resource = methods
+            .fold(self.resource, |resource, method| resource.route(web::method(method).to(service::call)));
         Self { resource, ..self }
     }
 

@@ -13,8 +13,10 @@ use actix_web::web;
 use platform_actors::Platform;
 use platform_actors::abandoned_uploads;
 use platform_actors::limits::Limits;
+use platform_actors::model::application::ShownApplication;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::links::Links;
+use platform_actors::store::applications::SeenApplication;
 use platform_actors::store::{self, Connections, Database};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -28,8 +30,8 @@ use crate::config::{Settings, TrustedProxy};
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
-use crate::tls::{self, Tls};
 use crate::service::{Services, probes};
+use crate::tls::{self, Tls};
 use crate::{connection, csv, telemetry};
 
 /// What every handler can reach.
@@ -75,6 +77,12 @@ impl Edge {
     /// The limits in force.
     pub fn limits(&self) -> &Limits {
         self.platform.limits()
+    }
+
+    /// An application as the tenant that sees it may be shown it: the owner with its key, a microservice with how it is.
+    pub fn show_application(&self, seen: SeenApplication) -> ShownApplication {
+        let shown = self.secret_key.show_application(seen);
+        ShownApplication { health: self.services.health.of(&shown.application), ..shown }
     }
 
     /// Whether forwarded headers of this peer are believed.

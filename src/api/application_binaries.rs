@@ -68,7 +68,7 @@ pub async fn create(
 
     let Some(media_type) = media_type else { return Ok(HttpResponse::NoContent().finish()) };
     let seen = store::applications::see_application(database, tenant, application.id).await?;
-    let shown = Arc::new(edge.secret_key.show_application(seen));
+    let shown = Arc::new(edge.show_application(seen));
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.application(application.id), &shown, &links))
 }

@@ -37,7 +37,8 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let database = edge.platform.database();
     store::application_changes::insert_application(database, &new.application, &secrets).await?;
     let (links, key) = (wire.links(), Some(new.key.as_str().to_owned()));
-    let shown = ShownApplication { application: new.application, key, health: None };
+    let health = edge.services.health.of(&new.application);
+    let shown = ShownApplication { application: new.application, key, health };
     Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
 }
 
@@ -56,7 +57,7 @@ pub async fn get(
     let media_type = wire.accepted("application")?;
     let (database, id) = (edge.platform.database(), ApplicationId::parse(&path)?);
     let seen = store::applications::see_application(database, &caller.tenant, id).await?;
-    Ok(reply::found(media_type, &edge.secret_key.show_application(seen), &wire.links()))
+    Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
 }
 
 /// `GET /application/applications`: a page of what the caller's tenant sees: its own, those of the market, those it
@@ -150,7 +151,7 @@ pub async fn update(
     let (database, secrets) = (edge.platform.database(), edge.secret_key.store_changed_secrets(id, &patch));
     let changed =
         store::application_changes::update_application(database, &caller.tenant, id, (&patch, &secrets));
-    let shown = edge.secret_key.show_application(changed.await?);
+    let shown = edge.show_application(changed.await?);
     Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
 
@@ -199,7 +200,7 @@ pub async fn clone(
     let secrets = secret_key.store_application_secrets(&new);
     let clone =
         store::application_changes::clone_application(database, original.id, &new.application, &secrets);
-    let shown = secret_key.show_application(clone.await?);
+    let shown = edge.show_application(clone.await?);
     let links = wire.links();
     Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
 }
@@ -221,6 +222,6 @@ async fn page(caller: &Caller, wire: &Wire, edge: &Edge, filter: &ApplicationFil
     let (request, database) = (page_request(&query)?, edge.platform.database());
     let page =
         store::application_collection::list_applications(database, &caller.tenant, filter, &request).await?;
-    let page = page.map(|seen| edge.secret_key.show_application(seen));
+    let page = page.map(|seen| edge.show_application(seen));
     reply::page(wire, media_type, "applications", &page, (&request, &query))
 }

@@ -59,7 +59,7 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
     let media_type = wire.accepted("application")?;
     let database = edge.platform.database();
     let seen = store::applications::see_application(database, &caller.0.tenant, application).await?;
-    Ok(reply::found(media_type, &edge.secret_key.show_application(seen), &wire.links()))
+    Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
 }
 
 /// `PUT /application/currentApplication`: changes name, availability, `requiredRoles`, `roles` and `externalUrl`, as far as
@@ -89,7 +89,7 @@ pub async fn update(
     let (database, tenant) = (edge.platform.database(), &caller.0.tenant);
     let change = (&patch, &ChangedSecrets::default());
     let seen = store::application_changes::update_application(database, tenant, application, change).await?;
-    let shown = edge.secret_key.show_application(seen);
+    let shown = edge.show_application(seen);
     Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
 

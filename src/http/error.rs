@@ -293,9 +293,10 @@ impl ResponseError for ApiError {
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Service { fault, .. } => match fault {
-                ServiceFault::NoAddress | ServiceFault::Down | ServiceFault::Unreachable | ServiceFault::Busy => {
-                    StatusCode::SERVICE_UNAVAILABLE
-                }
+                ServiceFault::NoAddress
+                | ServiceFault::Down
+                | ServiceFault::Unreachable
+                | ServiceFault::Busy => StatusCode::SERVICE_UNAVAILABLE,
                 ServiceFault::Broken => StatusCode::BAD_GATEWAY,
                 ServiceFault::Silent => StatusCode::GATEWAY_TIMEOUT,
             },

@@ -66,10 +66,6 @@ const NOT_ANSWERED: [&str; 22] = [
 /// Of answers, with what follows. Which pages may read answers is said by the platform (C-16).
 const NOT_ANSWERED_FAMILIES: [&str; 3] = ["access-control-", "proxy-", "x-accel-"];
 
-/// Pages of a microservice come from the address of the platform. A browser treats them as pages of nowhere: they reach
-/// neither what it stores for this address nor, with its stored credentials, the interfaces.
-const PAGE_POLICY: &str = "sandbox allow-scripts allow-forms";
-
 /// What may stand in a header without being encoded: visible ASCII without the comma, which separates roles, and without `%`.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b',');
 
@@ -96,16 +92,24 @@ pub(super) fn to_service(request: &HttpRequest, caller: &Caller) -> Result<Heade
     let client = client_address(request).to_string();
     headers.insert(HeaderName::from_static("x-forwarded-for"), value_of(client.as_bytes())?);
     let roles: Vec<String> = caller.roles.names().map(encoded).collect();
-    for (name, value) in
-        [("Tenant", encoded(caller.tenant.as_str())), ("User", encoded(&caller.user)), ("Roles", roles.join(","))]
-    {
+    for (name, value) in [
+        ("Tenant", encoded(caller.tenant.as_str())),
+        ("User", encoded(&caller.user)),
+        ("Roles", roles.join(",")),
+    ] {
         headers.insert(name_of(&naming().header(name))?, value_of(value.as_bytes())?);
     }
     Ok(headers)
 }
 
-/// Adds the headers of a microservice's answer that may pass, and the policy for its pages.
-pub(super) fn to_client(came: &HeaderMap, answer: &mut HttpResponseBuilder) {
+/// Adds the headers of a microservice's answer that may pass, and the policy for its pages, which is that of hosted
+/// applications: pages of a microservice come from the address of the platform too. A browser treats them as pages of nowhere, so
+/// they reach neither what it stores for this address nor, with its stored credentials, the interfaces.
+pub(super) fn to_client(
+    came: &HeaderMap,
+    page_policy: &edge_header::HeaderValue,
+    answer: &mut HttpResponseBuilder,
+) {
     let connection = came.get_all(hyper::header::CONNECTION);
     let named = named_by_connection(connection.iter().map(HeaderValue::as_bytes));
     for (name, value) in came {
@@ -116,7 +120,7 @@ pub(super) fn to_client(came: &HeaderMap, answer: &mut HttpResponseBuilder) {
         }
     }
     // Beside a policy of its own, which can only forbid more.
-    answer.append_header((edge_header::CONTENT_SECURITY_POLICY, PAGE_POLICY));
+    answer.append_header((edge_header::CONTENT_SECURITY_POLICY, page_policy));
     answer.insert_header((edge_header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
 }
 
@@ -131,7 +135,8 @@ pub(super) fn asks_for_websocket(request: &HttpRequest) -> Result<bool> {
         return Ok(false);
     }
     let has_body = |headers: &EdgeHeaders| {
-        headers.contains_key(edge_header::CONTENT_LENGTH) || headers.contains_key(edge_header::TRANSFER_ENCODING)
+        headers.contains_key(edge_header::CONTENT_LENGTH)
+            || headers.contains_key(edge_header::TRANSFER_ENCODING)
     };
     match request.head().upgrade() && request.method() == actix_web::http::Method::GET && !has_body(headers) {
         true => Ok(true),
@@ -189,7 +194,9 @@ mod tests {
         for name in ["x-platform-tenant", "X_Platform_Tenant", "x.platform-TENANT", "x~platform~tenant"] {
             assert_eq!(flattened(name), "x-platform-tenant");
         }
-        for name in ["Content_Length", "transfer_encoding", "X_Forwarded_For", "Proxy-Authorization", "PROXY_X"] {
+        for name in
+            ["Content_Length", "transfer_encoding", "X_Forwarded_For", "Proxy-Authorization", "PROXY_X"]
+        {
             assert!(is_dropped(&flattened(name), &NOT_ASKED, &NOT_ASKED_FAMILIES), "{name}");
         }
         assert!(!is_dropped("content-type", &NOT_ASKED, &NOT_ASKED_FAMILIES));

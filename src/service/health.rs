@@ -34,11 +34,17 @@ impl Healths {
     }
 
     /// Takes what is known now; gives whether it is another status than before. An unchanged one keeps its beginning.
-    pub(super) fn learn(&self, application: ApplicationId, status: HealthStatus, message: Option<String>) -> bool {
+    pub(super) fn learn(
+        &self,
+        application: ApplicationId,
+        status: HealthStatus,
+        message: Option<String>,
+    ) -> bool {
         let mut all = self.0.write();
         let before = all.get(&application);
         let is_new = before.is_none_or(|before| before.status != status);
-        let since = before.filter(|_| !is_new).and_then(|before| before.since).or_else(|| Some(Timestamp::now()));
+        let since =
+            before.filter(|_| !is_new).and_then(|before| before.since).or_else(|| Some(Timestamp::now()));
         all.insert(application, Health { status, since, message });
         is_new
     }
@@ -140,7 +146,10 @@ mod tests {
         assert!(healths.learn(id, HealthStatus::Down, Some("x".into())));
         let since = healths.0.read()[&id].since;
         assert!(!healths.learn(id, HealthStatus::Down, Some("y".into())));
-        assert_eq!((healths.0.read()[&id].since, healths.0.read()[&id].message.as_deref()), (since, Some("y")));
+        assert_eq!(
+            (healths.0.read()[&id].since, healths.0.read()[&id].message.as_deref()),
+            (since, Some("y"))
+        );
         assert!(healths.is_down(id));
         assert!(healths.learn(id, HealthStatus::Up, None));
         assert!(!healths.is_down(id));

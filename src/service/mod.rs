@@ -196,7 +196,7 @@ impl Exchange<'_> {
             return Err(ServiceFault::Broken);
         }
         let mut answer = HttpResponseBuilder::new(status);
-        headers::to_client(response.headers(), &mut answer);
+        headers::to_client(response.headers(), &self.edge.hosted_policy, &mut answer);
         let patience = self.edge.limits().service_timeout;
         let to_head = request.method() == Method::HEAD;
         Ok(answer.body(Answer::new(response, to_head, patience, running, self.call)))
@@ -214,7 +214,7 @@ impl Exchange<'_> {
         let response = self.head_of(sent, &moved).await?.map_err(|error| fault_of(&error))?;
         let status = StatusCode::from_u16(response.status().as_u16()).map_err(|_| ServiceFault::Broken)?;
         let mut answer = HttpResponseBuilder::new(status);
-        headers::to_client(response.headers(), &mut answer);
+        headers::to_client(response.headers(), &self.edge.hosted_policy, &mut answer);
         if status != StatusCode::SWITCHING_PROTOCOLS {
             // The connection was promised to a tunnel, so nothing else can follow on it.
             return Ok(answer.force_close().body(refusal(response, self.edge).await));

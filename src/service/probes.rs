@@ -99,7 +99,12 @@ impl Inquirer {
         }
     }
 
-    fn begin(&self, id: ApplicationId, address: &ServiceAddress, probes: &[(&'static str, Probe)]) -> Vec<Running> {
+    fn begin(
+        &self,
+        id: ApplicationId,
+        address: &ServiceAddress,
+        probes: &[(&'static str, Probe)],
+    ) -> Vec<Running> {
         let courses = probes.iter().map(|(name, _)| (*name, Course::default())).collect();
         let courses: Rc<RefCell<Vec<(&'static str, Course)>>> = Rc::new(RefCell::new(courses));
         self.conclude(id, &courses.borrow());
@@ -131,7 +136,9 @@ impl Inquirer {
     async fn ask(&self, address: &ServiceAddress, probe: &Probe) -> Result<(), String> {
         // The semaphore is never closed.
         let _place = self.places.acquire().await;
-        let uri = format!("{address}{}", probe.path).parse().map_err(|_| "its path cannot be asked for".to_owned())?;
+        let uri = format!("{address}{}", probe.path)
+            .parse()
+            .map_err(|_| "its path cannot be asked for".to_owned())?;
         let patience = probe.timeout.min(PATIENCE);
         match timeout(patience, self.connections.get(uri)).await {
             Err(_) => Err(format!("no answer within {} seconds", patience.as_secs())),

@@ -125,8 +125,25 @@ mod tests {
     #[test]
     fn nothing_leads_out_of_the_base() {
         for path in [
-            "..", ".", "a/..", "a/./b", "../../etc", "%2e%2e", ".%2E/x", "%2e", "..%2f..", "a%2f..%2fb", "..%5c", "a%5C..",
-            "..;/a", "a/..;x=1/b", "%2e%2e%3b/a", "%252e%252e/a", "..%252fa", "%25252e%25252e", "%2e%2e%20/x",
+            "..",
+            ".",
+            "a/..",
+            "a/./b",
+            "../../etc",
+            "%2e%2e",
+            ".%2E/x",
+            "%2e",
+            "..%2f..",
+            "a%2f..%2fb",
+            "..%5c",
+            "a%5C..",
+            "..;/a",
+            "a/..;x=1/b",
+            "%2e%2e%3b/a",
+            "%252e%252e/a",
+            "..%252fa",
+            "%25252e%25252e",
+            "%2e%2e%20/x",
         ] {
             assert_eq!(asked(&format!("/service/rules/{path}"), "http://h:1/base"), None, "{path}");
         }

@@ -94,7 +94,8 @@ async fn while_allowed(edge: &Edge, mut caller: Caller, application: &Applicatio
             Err(_) => {}
         }
         let database = edge.platform.database();
-        let used = edge.applications.used(database, &caller.tenant, context_path, ApplicationType::Microservice);
+        let used =
+            edge.applications.used(database, &caller.tenant, context_path, ApplicationType::Microservice);
         match used.await {
             Ok(used) if used.id == application.id && used.route == application.route => {}
             Err(ApiError::Platform(

@@ -53,7 +53,8 @@ impl Upload {
     /// The body of a request, and what passes it on. HTTP has been read strictly, so the headers say truly whether there is one.
     pub(super) fn of(request: &HttpRequest, payload: web::Payload, moved: &Moved) -> (Self, Option<Running>) {
         let headers = request.headers();
-        let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let announced =
+            headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.trim().parse().ok());
         if announced.is_none_or(|length| length == 0) && !headers.contains_key(header::TRANSFER_ENCODING) {
             return (Self::None, None);
         }

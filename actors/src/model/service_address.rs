@@ -6,7 +6,8 @@ use std::net::Ipv6Addr;
 use crate::error::{Error, Result};
 
 /// What is allowed, for whoever wrote something else.
-const ALLOWED: &str = "http://host:port or http://host:port/base, without user, query, fragment, '.' and '..'";
+const ALLOWED: &str =
+    "http://host:port or http://host:port/base, without user, query, fragment, '.' and '..'";
 /// Bytes of a whole address.
 const LONGEST: usize = 512;
 
@@ -29,7 +30,8 @@ impl ServiceAddress {
         let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let base = base.trim_end_matches('/');
         let (host, port) = authority.rsplit_once(':').ok_or_else(refused)?;
-        let port_is_one = port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0);
+        let port_is_one =
+            port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0);
         match is_host(host) && port_is_one && base.split('/').skip(1).all(is_segment) {
             true => Ok(Self { authority: authority.to_owned(), base: base.to_owned() }),
             false => Err(refused()),

@@ -30,7 +30,11 @@ pub async fn set_route(
         [row] => applications::from_row(row)?,
         _ => {
             let allowed = "the context path of the one, or the id of the other";
-            return Err(Error::invalid_value("application", format!("{named}, which two are called"), allowed));
+            return Err(Error::invalid_value(
+                "application",
+                format!("{named}, which two are called"),
+                allowed,
+            ));
         }
     };
     if application.kind != ApplicationType::Microservice {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::SECRET;
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of, event_of, measurement_of};
+use crate::service::run_everywhere;
 
 /// The kinds of callers, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,9 @@ impl Who {
     pub(super) const ALL: [Self; 6] =
         [Self::Stranger, Self::OtherTenant, Self::WithoutRole, Self::Device, Self::Owner, Self::Admin];
 }
+
+/// One for all cells, for calling it changes nothing.
+const MICROSERVICE: &str = "everywhere";
 
 /// The roles of the group `devices` (U-10).
 const DEVICE_ROLES: [&str; 8] = [
@@ -61,6 +65,7 @@ impl Fixture {
             (Who::Owner as u8, server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await),
             (Who::Admin as u8, server.admin()),
         ]);
+        run_everywhere(&server, MICROSERVICE).await;
         Self { callers, made: AtomicU32::new(0), _server: server }
     }
 
@@ -205,6 +210,7 @@ impl Fixture {
                     "type": "HOSTED", "contextPath": format!("{SECRET}-{number}"), "resourcesUrl": "/"});
                 id(admin.create("/application/applications", &body).await)
             }
+            "microservice" => MICROSERVICE.to_owned(),
             "option" => {
                 let key = format!("key {number}");
                 let option = json!({"category": "settings", "key": key, "value": SECRET});

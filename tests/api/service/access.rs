@@ -93,7 +93,8 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
 
     unsubscribe(&behind, "plant7").await;
     assert_eq!(both[0].get(PATH).await.status, 404, "where it was ended it has ended at once");
-    eventually("the end at the other server", async || (both[1].get(PATH).await.status == 404).then_some(())).await;
+    eventually("the end at the other server", async || (both[1].get(PATH).await.status == 404).then_some(()))
+        .await;
 }
 
 #[tokio::test]
@@ -126,7 +127,9 @@ async fn context_paths_that_nobody_has_are_404() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
 
-    for path in ["/service/Rules/x", "/service/rules%2Fx", "/service/%00/x", "/service/rules%00", "/service/%FF"] {
+    for path in
+        ["/service/Rules/x", "/service/rules%2Fx", "/service/%00/x", "/service/rules%00", "/service/%FF"]
+    {
         assert_eq!(admin.get(path).await.status, 404, "{path}");
     }
     assert_eq!(admin.get(&format!("/service/{}/x", "a".repeat(3000))).await.status, 404);

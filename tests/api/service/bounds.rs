@@ -7,7 +7,8 @@ use crate::harness::{RawConnection, eventually, soon};
 
 #[tokio::test]
 async fn answer_that_does_not_begin_in_time_is_504() {
-    let behind = Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
+    let behind =
+        Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
     let admin = behind.server.admin();
 
     let (service, answer) = tokio::join!(behind.asked(), admin.get("/service/rules/x"));
@@ -20,7 +21,8 @@ async fn answer_that_does_not_begin_in_time_is_504() {
 
 #[tokio::test]
 async fn answer_that_stands_still_ends_as_a_broken_one() {
-    let behind = Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
+    let behind =
+        Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
     let (mut client, lines) = behind.client().await;
 
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
@@ -34,7 +36,8 @@ async fn answer_that_stands_still_ends_as_a_broken_one() {
 
 #[tokio::test]
 async fn upload_that_moves_is_not_given_up() {
-    let behind = Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
+    let behind =
+        Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
     let (mut client, lines) = behind.client().await;
 
     client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Content-Length: 6\r\n\r\n")).await;

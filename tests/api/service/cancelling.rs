@@ -50,7 +50,9 @@ async fn client_that_goes_away_in_the_middle_of_an_answer_ends_the_call() {
 #[tokio::test]
 async fn client_that_breaks_off_its_body_makes_no_whole_request() {
     let behind = Behind::start().await;
-    for (framing, part, end) in [("Content-Length: 8", "half", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n", "half\r\n")] {
+    for (framing, part, end) in
+        [("Content-Length: 8", "half", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n", "half\r\n")]
+    {
         let (mut client, lines) = behind.client().await;
         client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}{framing}\r\n\r\n{part}")).await;
         let mut service = behind.accept().await;
@@ -100,7 +102,8 @@ async fn what_a_service_sends_behind_its_answer_reaches_nobody() {
     let admin = behind.server.admin();
     let forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
 
-    let (_, first) = behind.answered(admin.request("GET", "/service/rules/1"), &format!("{KEPT}{forged}")).await;
+    let (_, first) =
+        behind.answered(admin.request("GET", "/service/rules/1"), &format!("{KEPT}{forged}")).await;
     let head = behind.heard(admin.request("GET", "/service/rules/2")).await;
 
     assert_eq!((&*first.text, head.starts_with("GET /2 ")), ("ok", true), "{head}");

@@ -101,7 +101,11 @@ fn command_works_beside_a_running_server() {
 
     let set = |arguments: &[&str]| {
         let output = run(Program::command(directory.path(), &[&["application"], arguments].concat()), "");
-        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
     };
     let (code, printed, _) = set(&["route", "rules", "http://127.0.0.1:1"]);
     assert_eq!((code, &*printed), (Some(0), &*format!("{id} rules main http://127.0.0.1:1\n")));

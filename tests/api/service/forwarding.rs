@@ -55,7 +55,16 @@ async fn paths_that_lead_out_of_the_service_are_400_and_reach_nobody() {
     behind.route_below("/base").await;
     let (mut client, lines) = behind.client().await;
 
-    for path in ["..", "../admin", "a/./b", "%2e%2E/admin", "..%2fadmin", "..%5Cadmin", "..;/admin", "%252e%252e/admin"] {
+    for path in [
+        "..",
+        "../admin",
+        "a/./b",
+        "%2e%2E/admin",
+        "..%2fadmin",
+        "..%5Cadmin",
+        "..;/admin",
+        "%252e%252e/admin",
+    ] {
         client.send(format!("GET /service/rules/{path} HTTP/1.1\r\n{lines}\r\n")).await;
         let answer = client.read_until("\"}").await;
         assert!(answer.starts_with("HTTP/1.1 400 "), "{path}: {answer}");
@@ -182,7 +191,8 @@ async fn connections_to_the_service_are_used_again() {
             assert_eq!(admin.get("/service/rules/x").await.text, "ok");
         }
     };
-    let (_connection, ()) = soon("three calls on one connection", futures_util::future::join(service, client)).await;
+    let (_connection, ()) =
+        soon("three calls on one connection", futures_util::future::join(service, client)).await;
 }
 
 #[tokio::test]

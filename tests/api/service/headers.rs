@@ -44,7 +44,9 @@ async fn nobody_can_say_to_be_somebody_else() {
         }
     }
 
-    let head = behind.heard(request.header("Connection", "X-Platform-Tenant, X-Platform-User, X-Platform-Roles")).await;
+    let head = behind
+        .heard(request.header("Connection", "X-Platform-Tenant, X-Platform-User, X-Platform-Roles"))
+        .await;
 
     assert!(!head.contains("forged"), "{head}");
     let told = lines(&head).into_iter().filter(|line| line.starts_with("x-platform-")).collect::<Vec<_>>();
@@ -100,11 +102,14 @@ async fn service_gets_what_the_client_says_end_to_end_and_nothing_of_the_connect
 async fn what_a_stranger_says_of_where_it_comes_from_is_dropped() {
     let behind = Behind::start().await;
     let mut request = behind.server.admin().request("GET", "/service/rules/x");
-    for name in ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X_Forwarded_For", "X-Forwarded-Port"] {
+    for name in
+        ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X_Forwarded_For", "X-Forwarded-Port"]
+    {
         request = request.header(name, "203.0.113.9");
     }
 
-    let head = behind.heard(request.header("Forwarded", "for=203.0.113.9").header("X-Real-IP", "203.0.113.9")).await;
+    let head =
+        behind.heard(request.header("Forwarded", "for=203.0.113.9").header("X-Real-IP", "203.0.113.9")).await;
 
     assert!(!head.contains("203.0.113.9"), "{head}");
     assert_eq!(field(&head, "X-Forwarded-For"), Some("127.0.0.1"));
@@ -152,7 +157,8 @@ async fn service_decides_nothing_for_the_whole_address() {
         "X-Hop: 1",
     ];
 
-    let answer = format!("HTTP/1.1 200 OK\r\nX-Own: 1\r\n{}\r\nContent-Length: 2\r\n\r\nok", hostile.join("\r\n"));
+    let answer =
+        format!("HTTP/1.1 200 OK\r\nX-Own: 1\r\n{}\r\nContent-Length: 2\r\n\r\nok", hostile.join("\r\n"));
     let (_, answer) = behind.answered(request, &answer).await;
 
     assert_eq!((answer.status, answer.header("X-Own")), (200, Some("1")));
@@ -186,7 +192,8 @@ async fn pages_of_a_service_are_pages_of_nowhere() {
 async fn which_pages_may_read_answers_is_said_by_the_platform() {
     let behind = Behind::start().await;
     let admin = behind.server.admin();
-    let option = json!({"category": "access.control", "key": "allow.origin", "value": "https://a.example.com"});
+    let option =
+        json!({"category": "access.control", "key": "allow.origin", "value": "https://a.example.com"});
     admin.create("/tenant/options", &option).await;
     let request = admin.request("GET", "/service/rules/x").header("Origin", "https://a.example.com");
 

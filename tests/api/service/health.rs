@@ -90,7 +90,9 @@ async fn good_answer_makes_it_up_bad_ones_make_it_down_and_a_good_one_up_again()
 
     assert!(up["since"].is_string() && up["message"].is_null(), "{up}");
     assert_eq!(down["message"], "readiness probe: it answered 503");
-    assert!(up["since"].as_str() < down["since"].as_str() && down["since"].as_str() < up_again["since"].as_str());
+    assert!(
+        up["since"].as_str() < down["since"].as_str() && down["since"].as_str() < up_again["since"].as_str()
+    );
     assert_eq!((call.status, call.header("Retry-After")), (503, Some("5")));
     assert_eq!(call.message(), "The microservice 'rules' is down");
 }
@@ -162,14 +164,17 @@ async fn microservice_that_is_away_or_silent_is_down() {
 async fn readiness_and_liveness_are_asked_both() {
     let behind = Behind::start().await;
     let probe = |path| json!({"httpGet": {"path": path}, "periodSeconds": 1, "failureThreshold": 1});
-    let manifest = json!({"apiVersion": "1", "readinessProbe": probe("/ready"), "livenessProbe": probe("/alive")});
+    let manifest =
+        json!({"apiVersion": "1", "readinessProbe": probe("/ready"), "livenessProbe": probe("/alive")});
     store(behind.server.database(), &manifest).await;
 
     let serve = async {
         loop {
             let (mut connection, head) = behind.asked().await;
             let status = if head.starts_with("GET /alive ") { "500 No" } else { "200 OK" };
-            connection.send(format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")).await;
+            connection
+                .send(format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"))
+                .await;
         }
     };
     let down = tokio::select! { down = becomes(&behind, "DOWN") => down, () = serve => unreachable!() };
@@ -211,5 +216,8 @@ async fn each_server_asks_for_itself() {
         }
     };
 
-    soon("both", async { tokio::select! { () = up => {}, () = serve => {} } }).await;
+    soon("both", async {
+        tokio::select! { () = up => {}, () = serve => {} }
+    })
+    .await;
 }

@@ -119,6 +119,27 @@ async fn create_microservice(caller: &Caller, name: &str) -> String {
     created["id"].as_str().unwrap().to_owned()
 }
 
+/// A microservice of tenant `main` that answers everything alike, for as long as the test runs.
+pub(crate) async fn run_everywhere(server: &TestServer, name: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let application = create_microservice(&server.admin(), name).await;
+    route(server.database(), &application, Some(&address)).await.unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut connection = RawConnection::accepted(stream);
+                let mut came = connection.read_until("\r\n\r\n").await;
+                let length = field(&came, "Content-Length").map_or(0, |length| length.parse().unwrap());
+                while came.split_once("\r\n\r\n").unwrap().1.len() < length {
+                    came += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
+                }
+                connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await;
+            });
+        }
+    });
+}
+
 /// `platform application route <application> <address>`, or `--none`; gives what it prints or why it refuses.
 async fn route(database: &TestDatabase, application: &str, address: Option<&str>) -> Result<String, String> {
     let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());

@@ -46,9 +46,17 @@ async fn ambiguous_requests_are_400_and_reach_nobody() {
 async fn broken_chunks_make_no_whole_request() {
     let behind = Behind::start().await;
 
-    for chunks in ["5\nhello\n0\n\n", "-5\r\nhello\r\n0\r\n\r\n", "5\r\nhello0\r\n\r\n", "ffffffffffffffff1\r\nhello", "g\r\nhello"] {
+    for chunks in [
+        "5\nhello\n0\n\n",
+        "-5\r\nhello\r\n0\r\n\r\n",
+        "5\r\nhello0\r\n\r\n",
+        "ffffffffffffffff1\r\nhello",
+        "g\r\nhello",
+    ] {
         let (mut client, lines) = behind.client().await;
-        client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n")).await;
+        client
+            .send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n"))
+            .await;
         let (mut service, head) = behind.asked().await;
         client.send(chunks).await;
         let came = head + &service.read_to_end().await;
@@ -63,7 +71,11 @@ async fn line_feed_within_a_header_makes_two_headers_for_both() {
     let behind = Behind::start().await;
     let (mut client, own) = behind.client().await;
 
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{own}X-One: a\nX-Two: b\nX-Platform-User: forged\r\n\r\n")).await;
+    client
+        .send(format!(
+            "GET /service/rules/x HTTP/1.1\r\n{own}X-One: a\nX-Two: b\nX-Platform-User: forged\r\n\r\n"
+        ))
+        .await;
     let (mut service, head) = behind.asked().await;
     service.send(OK).await;
     client.read_until("ok").await;
@@ -109,7 +121,9 @@ async fn body_that_looks_like_a_request_is_a_body() {
     let body = "GET /service/rules/smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
     let length = body.len();
 
-    client.send(format!("POST /service/rules/x HTTP/1.1\r\n{own}Content-Length: {length}\r\n\r\n{body}")).await;
+    client
+        .send(format!("POST /service/rules/x HTTP/1.1\r\n{own}Content-Length: {length}\r\n\r\n{body}"))
+        .await;
     let mut service = behind.accept().await;
     let came = service.read_until(body).await;
     service.send(KEPT).await;

@@ -33,7 +33,9 @@ async fn body_of_unknown_length_reaches_the_service_in_chunks() {
     for method in ["POST", "GET", "DELETE"] {
         let (mut client, lines) = behind.client().await;
 
-        client.send(format!("{method} /service/rules/x HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n")).await;
+        client
+            .send(format!("{method} /service/rules/x HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n"))
+            .await;
         client.send("5;ext=1\r\nfirst\r\n").await;
         let mut service = behind.accept().await;
         let came = service.read_until("5\r\nfirst\r\n").await;

@@ -74,9 +74,13 @@ async fn head_of_the_upgrade_passes_both_ways() {
     let behind = Behind::start().await;
     let (mut client, lines) = behind.client().await;
 
-    client.send(format!("GET /service/rules/a?b HTTP/1.1\r\n{lines}Sec-WebSocket-Protocol: chat\r\n{UPGRADE}")).await;
+    client
+        .send(format!("GET /service/rules/a?b HTTP/1.1\r\n{lines}Sec-WebSocket-Protocol: chat\r\n{UPGRADE}"))
+        .await;
     let (mut service, head) = behind.asked().await;
-    service.send(format!("{}Set-Cookie: a=b\r\n\r\nfirst bytes", SWITCHED.strip_suffix("\r\n").unwrap())).await;
+    service
+        .send(format!("{}Set-Cookie: a=b\r\n\r\nfirst bytes", SWITCHED.strip_suffix("\r\n").unwrap()))
+        .await;
     let answer = client.read_until("first bytes").await;
 
     assert!(head.starts_with("GET /a?b HTTP/1.1\r\n"), "{head}");
@@ -87,7 +91,10 @@ async fn head_of_the_upgrade_passes_both_ways() {
     assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
     assert_eq!(field(&answer, "Upgrade"), Some("websocket"));
     assert_eq!(field(&answer, "Sec-WebSocket-Accept"), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-    assert_eq!((field(&answer, "Sec-WebSocket-Protocol"), field(&answer, "Set-Cookie")), (Some("chat"), None));
+    assert_eq!(
+        (field(&answer, "Sec-WebSocket-Protocol"), field(&answer, "Set-Cookie")),
+        (Some("chat"), None)
+    );
 }
 
 #[tokio::test]
@@ -105,7 +112,9 @@ async fn refusal_of_the_service_is_its_own_answer() {
     let behind = Behind::start().await;
     let (mut client, lines) = behind.client().await;
 
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}{UPGRADE}GET /service/rules/y HTTP/1.1\r\n")).await;
+    client
+        .send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}{UPGRADE}GET /service/rules/y HTTP/1.1\r\n"))
+        .await;
     let (mut service, _) = behind.asked().await;
     service.send("HTTP/1.1 426 Upgrade Required\r\nX-Own: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n").await;
     let answer = client.read_to_end().await;
