@@ -60,8 +60,15 @@ ALTER TABLE users
 -- In the order in which a microservice is told of its subscribers.
 CREATE UNIQUE INDEX users_by_application ON users (application, duty, tenant COLLATE "C") WHERE application IS NOT NULL;
 
--- Who may hold roles that microservices define, so that these can be taken away (U-03). Devices hold roles by their group.
-CREATE INDEX users_with_roles ON users (tenant) WHERE roles <> '{}';
+-- Users of microservices are not listed among people (W-11).
+DROP INDEX users_people;
+CREATE INDEX users_people ON users (tenant, name COLLATE "C")
+    WHERE NOT starts_with(name, 'device_') AND application IS NULL;
+
+-- Who may hold roles that microservices define, so that these can be taken away (U-03): not whoever has nothing but the two
+-- roles of every new user, as devices do.
+CREATE INDEX users_with_roles ON users (tenant)
+    WHERE NOT roles <@ '{ROLE_USER_MANAGEMENT_OWN_ADMIN,ROLE_USER_MANAGEMENT_OWN_READ}'::text[];
 
 -- What was uploaded for an application is one binary: the files of the archive one behind the other.
 ALTER TABLE binaries

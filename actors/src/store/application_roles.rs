@@ -12,6 +12,7 @@ use crate::model::role::{self, Role};
 const LIST: &str = include_str!("../../../sql/queries/application_roles/list.sql");
 const FIND: &str = include_str!("../../../sql/queries/application_roles/find.sql");
 const KEEP: &str = include_str!("../../../sql/queries/application_roles/keep.sql");
+const LOCK: &str = include_str!("../../../sql/queries/application_roles/lock.sql");
 const WITHDRAW_FROM_USERS: &str =
     include_str!("../../../sql/queries/application_roles/withdraw_from_users.sql");
 const WITHDRAW_FROM_GROUPS: &str =
@@ -81,6 +82,7 @@ pub(super) async fn withdraw_undefined(client: &impl GenericClient, tenants: &[T
         return Ok(());
     }
     let tenants: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
+    client.query_one(LOCK, &[]).await?;
     let users = client.query(WITHDRAW_FROM_USERS, &[&tenants, &&role::ALL[..]]).await?;
     let names = users.iter().map(|row| row.get::<_, &str>(1));
     watch::announce_users(client, tenants_of(&users)?.iter().zip(names)).await?;

@@ -16,8 +16,8 @@ SET roles = ARRAY(
 WHERE u.tenant = ANY($1)
     -- What a service user holds is its application's to say.
     AND u.application IS NULL
-    -- The words of the index that leaves devices out, which hold roles by their group.
-    AND u.roles <> '{}'
+    -- The words of the index that leaves devices out.
+    AND NOT u.roles <@ '{ROLE_USER_MANAGEMENT_OWN_ADMIN,ROLE_USER_MANAGEMENT_OWN_READ}'::text[]
     AND EXISTS (
         SELECT 1
         FROM unnest(u.roles) AS held (role)

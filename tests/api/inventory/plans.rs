@@ -132,7 +132,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 121] = [
+const LISTS: [&str; 125] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -254,6 +254,10 @@ const LISTS: [&str; 121] = [
     "/application/applicationsByOwner/owner1?pageSize=10&withTotalPages=true",
     "/application/applicationsByOwner/owner2",
     "/application/applicationsByTenant/main?pageSize=100&withTotalPages=true",
+    "/tenant/tenants/main/applications",
+    "/tenant/tenants/main/applications?pageSize=100&currentPage=15",
+    "/tenant/currentTenant",
+    "/user/roles",
 ];
 
 /// What dashboards ask of what the server itself writes.

@@ -72,17 +72,36 @@ async fn role_that_is_given_while_it_goes_is_held_by_nobody() {
 }
 
 #[tokio::test]
+async fn role_of_two_microservices_goes_when_both_leave_at_once() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let defining = json!({"roles": ["ROLE_PUMP_READ"]});
+    let (pump, _) = serve(&server, "pump", defining.clone(), &[]).await;
+    let (valve, _) = serve(&server, "valve", defining, &[]).await;
+    server.user_with("holder", &[]).await;
+
+    for _ in 0..10 {
+        subscribe(&admin, "main", &pump).await;
+        subscribe(&admin, "main", &valve).await;
+        let role = json!({"role": {"id": "ROLE_PUMP_READ"}});
+        admin.create("/user/main/users/holder/roles", &role).await;
+
+        tokio::join!(unsubscribe(&admin, "main", &pump), unsubscribe(&admin, "main", &valve));
+
+        let held = "SELECT 1 FROM users WHERE 'ROLE_PUMP_READ' = ANY(roles)";
+        assert!(server.database().query(held, &[]).await.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn subscription_and_deletion_of_the_application_leave_nothing_behind() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (admin, boss) = (server.admin(), create_tenant(&server, "t7").await);
     for n in 0..8 {
-        let mut body = microservice(&format!("pump{n}"));
-        body["availability"] = json!("MARKET");
-        let id = create_application(&server.admin(), &body).await;
+        let id = create_application(&admin, &microservice(&format!("pump{n}"))).await;
         let (path, reference) = (of_tenant("t7"), reference(&id));
         let application = format!("{APPLICATIONS}/{id}");
-        let (subscribed, deleted) =
-            tokio::join!(boss.post(&path, &reference), server.admin().delete(&application));
+        let (subscribed, deleted) = tokio::join!(boss.post(&path, &reference), admin.delete(&application));
         match (subscribed.status, deleted.status) {
             (422, 204) | (201, 409) => {}
             other => panic!("{other:?}: {} {}", subscribed.text, deleted.text),
