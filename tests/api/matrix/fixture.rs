@@ -205,6 +205,19 @@ impl Fixture {
                     "type": "HOSTED", "contextPath": format!("{SECRET}-{number}"), "resourcesUrl": "/"});
                 id(admin.create("/application/applications", &body).await)
             }
+            "subscription" => {
+                let body = json!({"name": format!("{SECRET} {number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "EXTERNAL", "externalUrl": "https://example.com/"});
+                let application = id(admin.create("/application/applications", &body).await);
+                let body = json!({"application": {"id": application}});
+                admin.create("/tenant/tenants/main/applications", &body).await;
+                application
+            }
+            "microservice" => {
+                let body = json!({"name": format!("{SECRET}{number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "MICROSERVICE"});
+                id(admin.create("/application/applications", &body).await)
+            }
             "option" => {
                 let key = format!("key {number}");
                 let option = json!({"category": "settings", "key": key, "value": SECRET});

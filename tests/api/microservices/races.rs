@@ -74,15 +74,12 @@ async fn role_that_is_given_while_it_goes_is_held_by_nobody() {
 #[tokio::test]
 async fn subscription_and_deletion_of_the_application_leave_nothing_behind() {
     let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (admin, boss) = (server.admin(), create_tenant(&server, "t7").await);
     for n in 0..8 {
-        let mut body = microservice(&format!("pump{n}"));
-        body["availability"] = json!("MARKET");
-        let id = create_application(&server.admin(), &body).await;
+        let id = create_application(&admin, &microservice(&format!("pump{n}"))).await;
         let (path, reference) = (of_tenant("t7"), reference(&id));
         let application = format!("{APPLICATIONS}/{id}");
-        let (subscribed, deleted) =
-            tokio::join!(boss.post(&path, &reference), server.admin().delete(&application));
+        let (subscribed, deleted) = tokio::join!(boss.post(&path, &reference), admin.delete(&application));
         match (subscribed.status, deleted.status) {
             (422, 204) | (201, 409) => {}
             other => panic!("{other:?}: {} {}", subscribed.text, deleted.text),
