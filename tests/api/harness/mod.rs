@@ -3,6 +3,7 @@
 //! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`] (WebSocket),
 //! [`RawConnection`] (bytes, for what no client library sends), [`Program`] (the real binary).
 
+mod archive;
 mod bayeux;
 mod json;
 mod postgres;
@@ -15,6 +16,7 @@ mod websocket;
 
 use std::time::{Duration, Instant};
 
+pub(crate) use archive::{Entry, LINK, archive, end_of_archive, form, service_archive, upload, web_archive};
 pub(crate) use bayeux::{REALTIME, Session, notifications, reply};
 pub(crate) use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub(crate) use postgres::TestDatabase;
