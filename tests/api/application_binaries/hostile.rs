@@ -149,8 +149,7 @@ async fn directories_of_an_archive_are_no_files() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let id = create(&admin, "HOSTED", "web").await;
-    let mut directory = Entry::stored("docs/", "");
-    directory.mode = 0o040_755;
+    let directory = Entry::stored("docs/", "");
     let file = Entry::stored("docs/a.txt", "hello");
 
     let answer = upload(&admin, &id, &archive(&[directory, Entry::stored("index.html", "x"), file])).await;

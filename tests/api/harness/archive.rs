@@ -8,7 +8,9 @@ use flate2::write::DeflateEncoder;
 use super::rest::{Answer, Caller};
 
 /// Kinds of files in the mode that Unix systems note.
-pub(crate) const REGULAR: u32 = 0o100_644;
+const REGULAR: u32 = 0o100_644;
+/// As [`REGULAR`], of a directory.
+const DIRECTORY: u32 = 0o040_755;
 /// As [`REGULAR`], of a symbolic link.
 pub(crate) const LINK: u32 = 0o120_777;
 
@@ -43,7 +45,7 @@ impl Entry {
             crc: crc.sum(),
             length: content.len() as u32,
             flags: 0x800,
-            mode: REGULAR,
+            mode: if name.as_ref().ends_with(b"/") { DIRECTORY } else { REGULAR },
             other_name: None,
             other_offset: None,
             other_size: None,

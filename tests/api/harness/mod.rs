@@ -23,7 +23,7 @@ pub(crate) use postgres::TestDatabase;
 pub(crate) use private_postgres::PrivatePostgres;
 pub(crate) use program::{Program, run, scratch};
 pub(crate) use raw::RawConnection;
-pub(crate) use rest::{Answer, Caller, MEDIA, Request, alarm_of, event_of, measurement_of};
+pub(crate) use rest::{Answer, Caller, MEDIA, Request, alarm_of, event_of, measurement_of, token};
 pub(crate) use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
 pub(crate) use websocket::{Socket, connect, handshake, subscribe};
 
