@@ -75,7 +75,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (changed(|entry| entry.crc ^= 1), "'entry'", "checksum"),
         (changed(|entry| entry.length += 1), "'entry'", "shorter"),
         (changed(|entry| entry.length -= 1), "'entry'", "longer"),
-        (changed(|entry| entry.packed[3] ^= 0xff), "'entry'", "it is"),
+        (changed(|entry| entry.packed[3] ^= 0xff), "'entry'", "checksum"),
         (changed(|entry| entry.packed = vec![0xff; 40]), "'entry'", "broken"),
         (changed(|entry| entry.packed.extend([0; 5])), "'entry'", "behind its packed content"),
         (changed(|entry| entry.packed.truncate(4)), "'entry'", "'entry'"),
