@@ -184,7 +184,10 @@ fn on_a_thread<T: Send + 'static>(
 
 /// What the media type of a file is told by: its name.
 fn content_type(path: &str) -> String {
-    let guessed = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
+    let guessed = match mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream") {
+        "application/javascript" => "text/javascript",
+        other => other,
+    };
     let is_text = guessed.starts_with("text/")
         || ["javascript", "json", "xml"].iter().any(|end| guessed.ends_with(end));
     if is_text { format!("{guessed};charset=utf-8") } else { guessed.to_owned() }
