@@ -8,6 +8,7 @@
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 
 mod alarms;
+mod application_keys;
 mod audit;
 mod authentication;
 mod availability;
@@ -34,5 +35,7 @@ mod operations;
 mod options;
 mod process;
 mod realtime;
+mod regions;
 mod tenants;
+mod tls;
 mod users;
