@@ -178,7 +178,8 @@ impl Connection {
         socket.set_tcp_nodelay(true).ok();
         socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
         let stream = match tls {
-            Some(tls) => Stream::Tls(tls.accept(stream).await?),
+            // On the heap, so that tasks of plain connections have no room for it.
+            Some(tls) => Stream::Tls(Box::pin(tls.accept(stream)).await?),
             None => Stream::Plain(stream),
         };
         Ok(Self { line: Line(Rc::new(LineState { stream: RefCell::new(stream), head: Head::default() })) })
