@@ -22,6 +22,24 @@ async fn slow_handshake_is_cut_off() {
 }
 
 #[tokio::test]
+async fn stop_does_not_wait_for_handshakes() {
+    let certificates = Certificates::new();
+    let long = Duration::from_secs(600);
+    let server = server_with(&certificates, |settings| {
+        (settings.tls.handshake, settings.shutdown) = (long, long);
+    })
+    .await;
+    let mut connection = RawConnection::open(server.address()).await;
+    connection.send([22, 3, 1]).await;
+    // Connections are taken in the order in which they came.
+    admin(&server, &certificates).await.create_device("pump").await;
+
+    server.stop().await;
+
+    assert_eq!(connection.read_at_most(64).await, [0; 0]);
+}
+
+#[tokio::test]
 async fn garbage_and_silence_leave_the_server_responsive() {
     let certificates = Certificates::new();
     let server = server_with(&certificates, |_| {}).await;
