@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use actix_http::HttpService;
 use actix_http::error::DispatchError;
-use actix_server::ServerBuilder;
+use actix_server::{GracefulShutdownSignal, ServerBuilder};
 use actix_service::{IntoServiceFactory, ServiceFactoryExt, fn_service, map_config};
 use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
@@ -55,8 +55,8 @@ pub fn listen(
     let stopping = builder.graceful_shutdown_signal();
     let address = listener.local_addr()?;
     builder.listen("http", listener, move || {
-        let (edge, tls) = (edge.clone(), tls.clone());
-        let stopping = stopping.clone();
+        let (edge, stopping) = (edge.clone(), stopping.clone());
+        let tls = tls.clone().map(|tls| (tls, stopping.clone()));
         let app = App::new()
             .app_data(RestRoutes::new(edge.clone()))
             .app_data(web::Data::new(ServiceConnections::default()))
@@ -82,7 +82,7 @@ pub fn listen(
             let tls = tls.clone();
             async move {
                 let peer = stream.peer_addr().ok();
-                let connection = Connection::open(stream, tls.as_deref()).await.map_err(DispatchError::Io)?;
+                let connection = Connection::open(stream, tls).await.map_err(DispatchError::Io)?;
                 Ok((connection, actix_http::Protocol::Http1, peer))
             }
         })
@@ -174,13 +174,22 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 }
 
 impl Connection {
-    async fn open(stream: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
+    async fn open(stream: TcpStream, tls: Option<(Arc<Tls>, GracefulShutdownSignal)>) -> io::Result<Self> {
         let socket = SockRef::from(&stream);
         // A small answer must not wait for an acknowledgement. Without either setting everything works, only later.
         socket.set_tcp_nodelay(true).ok();
         socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
         let stream = match tls {
-            Some(tls) => Stream::Tls(tls.accept(stream).await?),
+            // On the heap, so that tasks of plain connections have no room for it.
+            Some((tls, stopping)) => Stream::Tls(
+                Box::pin(async move {
+                    tokio::select! {
+                        connected = tls.accept(stream) => connected,
+                        () = stopping.notified() => Err(io::ErrorKind::Interrupted.into()),
+                    }
+                })
+                .await?,
+            ),
             None => Stream::Plain(stream),
         };
         Ok(Self { line: Line(Rc::new(LineState { stream: RefCell::new(stream), head: Head::default() })) })

@@ -10,6 +10,7 @@
 mod alarms;
 mod application_binaries;
 mod applications;
+mod application_keys;
 mod audit;
 mod authentication;
 mod availability;
@@ -39,5 +40,7 @@ mod options;
 mod process;
 mod realtime;
 mod service;
+mod regions;
 mod tenants;
+mod tls;
 mod users;

@@ -313,3 +313,6 @@ fn fingerprint(certificate: &[u8]) -> String {
     let pairs: Vec<String> = bytes.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
     pairs.join(":")
 }
+
+#[cfg(test)]
+mod tests;
