@@ -3,12 +3,14 @@
 //! `serve` is the default and takes every setting of [`Settings`]; the other commands take where the data is as
 //! flags and everything else from the environment, so that they see what the server sees.
 
+mod applications;
 mod tokens;
 
 use std::ffi::OsString;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
+pub use applications::{ApplicationRoute, ApplicationTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
 };
@@ -47,6 +49,13 @@ pub enum Command {
         settings: Box<Settings>,
         /// What.
         task: TokenTask,
+    },
+    /// Do something with applications.
+    Applications {
+        /// Of the server; the flags of the command are in them.
+        settings: Box<Settings>,
+        /// What.
+        task: ApplicationTask,
     },
 }
 
@@ -130,6 +139,7 @@ Examples:
   platform user create plant7 mia --role ROLE_ALARM_READ
   echo \"$NEW_PASSWORD\" | platform user passwd main admin
   platform token client create main --user mia --scope READ
+  platform application route rules http://10.0.0.7:8080
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. What
 is unknown or malformed is refused. The unit of a number stands in its name.";
@@ -160,6 +170,9 @@ enum TopLevel {
     /// Manage accounts of the limits query and their tokens, also beside a running server
     #[command(subcommand)]
     Limits(tokens::LimitsCommand),
+    /// Say where microservices run, also beside a running server
+    #[command(subcommand)]
+    Application(applications::ApplicationCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -236,6 +249,10 @@ pub fn parse_from(
         Some(TopLevel::Limits(command)) => {
             let (task, store) = command.task();
             Command::Tokens { settings: settings(store)?, task }
+        }
+        Some(TopLevel::Application(command)) => {
+            let (task, store) = command.task();
+            Command::Applications { settings: settings(store)?, task }
         }
     })
 }
@@ -356,6 +373,28 @@ mod tests {
             "platform limits token create 0123 --days 0",
             "platform limits set 0123 --max-server-meta -1",
         ] {
+            assert!(parsed(line, &[]).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_application_is_routed_to_an_address_or_to_none() {
+        let task = |line: &str| match parsed(line, &[]) {
+            Ok(Command::Applications { settings, task }) => {
+                (settings.store.data_dir.display().to_string(), task)
+            }
+            other => panic!("{line}: {other:?}"),
+        };
+        let route = |address: Option<&str>| {
+            let (application, address) = ("rules".into(), address.map(Into::into));
+            ApplicationTask::Route(ApplicationRoute { none: address.is_none(), application, address })
+        };
+        let line = "platform application route rules http://h:1 --data-dir /d";
+        assert_eq!(task(line), ("/d".into(), route(Some("http://h:1"))));
+        assert_eq!(task("platform application route rules --none").1, route(None));
+        assert_eq!(task("platform application routes").1, ApplicationTask::Routes);
+        for line in ["platform application route rules", "platform application route rules http://h:1 --none"]
+        {
             assert!(parsed(line, &[]).is_err(), "{line}");
         }
     }

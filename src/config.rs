@@ -19,6 +19,12 @@ pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
 pub use values::{DatabaseUrl, LogFormat, Password, TrustedProxy};
 pub(crate) use values::{tenant_id, user_name};
 
+/// What pages of hosted applications may do: nothing in the name of who opens them, for without `allow-same-origin` they are
+/// of no origin.
+const HOSTED_CONTENT_SECURITY_POLICY: &str = "sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads; \
+    default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
+    font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'";
+
 /// Every setting of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Server")]
@@ -37,6 +43,15 @@ pub struct Settings {
     /// Proxies whose X-Forwarded-… headers are believed: IP addresses or networks (10.0.0.0/8), separated by commas
     #[arg(long, env = "PLATFORM_TRUSTED_PROXIES", value_name = "NETWORKS", value_delimiter = ',')]
     pub trusted_proxies: Vec<TrustedProxy>,
+
+    /// HTTPS.
+    #[command(flatten)]
+    pub tls: TlsSettings,
+
+    /// Labels that may stand before a tenant's domain, as regional addresses have them (`jp.things.example.com`)
+    #[arg(long, env = "PLATFORM_REGIONS", value_name = "LABELS", value_delimiter = ',', default_value = "jp,us,uk",
+          value_parser = values::region)]
+    pub regions: Vec<String>,
 
     /// Tenant of a request whose host and user name say none (C-01)
     #[arg(long, env = "PLATFORM_DEFAULT_TENANT", value_name = "TENANT", default_value = "main",
@@ -103,6 +118,19 @@ pub struct Settings {
           value_parser = count(1..=1000))]
     pub job_connections: usize,
 
+    /// Bytes of hosted applications' files that are kept in memory
+    #[arg(long, env = "PLATFORM_HOSTED_CACHE_BYTES", value_name = "BYTES", default_value = "134217728",
+          value_parser = count(1_048_576..=1_099_511_627_776))]
+    pub hosted_cache_bytes: usize,
+
+    /// Content-Security-Policy of every answer below /apps
+    ///
+    /// The default keeps what a hosted application runs in an origin of its own. One without `sandbox`, or with
+    /// `allow-same-origin`, lets every hosted application act as whoever opens it.
+    #[arg(long, env = "PLATFORM_HOSTED_CONTENT_SECURITY_POLICY", value_name = "POLICY",
+          default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
+    pub hosted_content_security_policy: String,
+
     /// Where the data is; all that `platform tenant` and `platform user` need.
     #[command(flatten)]
     pub store: StoreSettings,
@@ -114,6 +142,29 @@ pub struct Settings {
     /// The vendor words; [`Settings::naming`] has them for the actors.
     #[command(flatten)]
     pub naming: NamingSettings,
+}
+
+/// HTTPS instead of HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Server")]
+pub struct TlsSettings {
+    /// File of the certificate to serve HTTPS with, in PEM: the server's own first, then those above it
+    ///
+    /// With it nothing else is served at that address. Replaced files are noticed within seconds.
+    #[arg(long = "tls-cert", env = "PLATFORM_TLS_CERT", value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+
+    /// File of the private key of the certificate, in PEM
+    #[arg(long = "tls-key", env = "PLATFORM_TLS_KEY", value_name = "FILE")]
+    pub key: Option<PathBuf>,
+
+    /// How often the two files are looked at.
+    #[arg(skip = Duration::from_secs(5))]
+    pub check: Duration,
+
+    /// How long a handshake may take.
+    #[arg(skip = Duration::from_secs(10))]
+    pub handshake: Duration,
 }
 
 /// Where the data is: the part of the settings that every command takes as flags.
@@ -204,6 +255,16 @@ pub struct LimitSettings {
     #[arg(long, env = "PLATFORM_BULK_REGISTRATION_BYTES", value_name = "BYTES", default_value = "1073741824",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub bulk_registration_bytes: usize,
+
+    /// Bytes of one archive of an application; it is kept in the system's temporary directory meanwhile (W-02)
+    #[arg(long, env = "PLATFORM_APPLICATION_BYTES", value_name = "BYTES", default_value = "536870912",
+          value_parser = count(1_024..=1_099_511_627_776))]
+    pub application_bytes: usize,
+
+    /// Bytes that may come out of one archive of an application (W-02)
+    #[arg(long, env = "PLATFORM_APPLICATION_UNPACKED_BYTES", value_name = "BYTES", default_value = "1073741824",
+          value_parser = count(1_024..=1_099_511_627_776))]
+    pub application_unpacked_bytes: usize,
 
     /// Seconds after which an event's file is given up of which no further chunk came
     #[arg(long = "incomplete-upload-seconds", env = "PLATFORM_INCOMPLETE_UPLOAD_SECONDS", value_name = "SECONDS",
@@ -341,6 +402,16 @@ pub struct LimitSettings {
     #[arg(long, env = "PLATFORM_WAITING_PER_SOURCE", value_name = "COUNT", default_value = "256",
           value_parser = count(1..=1_000_000))]
     pub waiting_per_source: usize,
+
+    /// Seconds that a call to a microservice may stand still: before its answer begins, and between parts of it (W-14)
+    #[arg(long = "service-timeout-seconds", env = "PLATFORM_SERVICE_TIMEOUT_SECONDS", value_name = "SECONDS",
+          default_value = "120", value_parser = seconds(1..=86_400))]
+    pub service_timeout: Duration,
+
+    /// Calls and sockets of one microservice at once; what comes beyond is answered 503 (W-14)
+    #[arg(long, env = "PLATFORM_SERVICE_CALLS", value_name = "COUNT", default_value = "1000",
+          value_parser = count(1..=1_000_000))]
+    pub service_calls: usize,
 }
 
 /// The flags behind [`Settings::naming`] (ruling 1.2): the vendor words, for a fleet that speaks other ones.
@@ -389,6 +460,8 @@ impl Settings {
             binary_bytes: limits.binary_bytes,
             binary_chunk_bytes: limits.binary_chunk_bytes,
             bulk_registration_bytes: limits.bulk_registration_bytes,
+            application_bytes: limits.application_bytes,
+            application_unpacked_bytes: limits.application_unpacked_bytes,
             incomplete_upload: limits.incomplete_upload,
             bayeux_bytes: limits.bayeux_bytes,
             socket_ping: limits.socket_ping,
@@ -417,6 +490,8 @@ impl Settings {
             waiting_per_account: limits.waiting_per_account,
             verifications_per_source: limits.verifications_per_source,
             waiting_per_source: limits.waiting_per_source,
+            service_timeout: limits.service_timeout,
+            service_calls: limits.service_calls,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The connection under HTTP: a TCP stream that can hold a head back until its body comes, and that can be asked whether
+//! The connection under HTTP: a TCP stream, encrypted or not, that can hold a head back until its body comes, and that can be asked whether
 //! its peer is still there.
 //!
 //! The answer to a held poll has its head ready long before its body. Written at once it costs a system call of its own
@@ -11,22 +11,27 @@ use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use actix_http::HttpService;
-use actix_server::ServerBuilder;
+use actix_http::error::DispatchError;
+use actix_server::{GracefulShutdownSignal, ServerBuilder};
 use actix_service::{IntoServiceFactory, ServiceFactoryExt, fn_service, map_config};
 use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::server::TlsStream;
 
 use crate::csv::rest_caller::RestRoutes;
 use crate::http::middleware;
 use crate::routes;
 use crate::server::Edge;
+use crate::service::ServiceConnections;
+use crate::tls::{self, Tls};
 
 /// Idle connections are kept for devices that come back within a minute.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -37,7 +42,7 @@ const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
 /// No head of ours is larger; what is, is written at once.
 const WITHHELD: usize = 1024;
 
-/// Serves HTTP/1.1 on a listener.
+/// Serves HTTP/1.1 on a listener, with TLS only or without.
 ///
 /// # Errors
 /// When the listener cannot be used.
@@ -45,14 +50,16 @@ pub fn listen(
     builder: ServerBuilder,
     listener: TcpListener,
     edge: web::Data<Edge>,
+    tls: Option<Arc<Tls>>,
 ) -> io::Result<ServerBuilder> {
     let stopping = builder.graceful_shutdown_signal();
     let address = listener.local_addr()?;
     builder.listen("http", listener, move || {
-        let edge = edge.clone();
-        let stopping = stopping.clone();
+        let (edge, stopping) = (edge.clone(), stopping.clone());
+        let tls = tls.clone().map(|tls| (tls, stopping.clone()));
         let app = App::new()
             .app_data(RestRoutes::new(edge.clone()))
+            .app_data(web::Data::new(ServiceConnections::default()))
             .app_data(edge)
             .configure(routes::table)
             .wrap(actix_web::middleware::from_fn(middleware::around))
@@ -70,15 +77,20 @@ pub fn listen(
             .local_addr(address)
             .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.line.clone())))
             .finish(map_config(app, |()| AppConfig::default()));
-        fn_service(|stream: TcpStream| async move {
-            let peer = stream.peer_addr().ok();
-            Ok((Connection::new(stream), actix_http::Protocol::Http1, peer))
+        // Runs as a task of its own for each connection, so a slow handshake keeps nobody else waiting.
+        fn_service(move |stream: TcpStream| {
+            let tls = tls.clone();
+            async move {
+                let peer = stream.peer_addr().ok();
+                let connection = Connection::open(stream, tls).await.map_err(DispatchError::Io)?;
+                Ok((connection, actix_http::Protocol::Http1, peer))
+            }
         })
         .and_then(http)
     })
 }
 
-/// A TCP stream that its handlers can reach as a [`Line`].
+/// A stream that its handlers can reach as a [`Line`].
 pub struct Connection {
     line: Line,
 }
@@ -87,9 +99,17 @@ pub struct Connection {
 #[derive(Debug, Clone)]
 pub struct Line(Rc<LineState>);
 
+/// What carries the bytes.
+#[derive(Debug)]
+enum Stream {
+    Plain(TcpStream),
+    /// On the heap, so that a plain connection stays small.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
 #[derive(Debug)]
 struct LineState {
-    stream: RefCell<TcpStream>,
+    stream: RefCell<Stream>,
     head: Head,
 }
 
@@ -115,12 +135,21 @@ impl Line {
     }
 
     /// Whether the peer closed or reset the connection, as far as the system knows at this moment: the worker may not
-    /// have come to notice it.
-    pub fn peer_is_gone(&self) -> bool {
-        let stream = self.0.stream.borrow();
-        match SockRef::from(&*stream).peek(&mut [MaybeUninit::uninit()]) {
-            Ok(bytes) => bytes == 0,
-            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+    /// have come to notice it. Asked while the connection is polled.
+    pub fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
+        match &mut *self.0.stream.borrow_mut() {
+            Stream::Plain(tcp) => match SockRef::from(&*tcp).peek(&mut [MaybeUninit::uninit()]) {
+                Ok(bytes) => bytes == 0,
+                Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+            },
+            Stream::Tls(stream) => {
+                let (tcp, session) = stream.get_mut();
+                let (ended, taken) = tls::has_ended(tcp, session);
+                if taken {
+                    cx.waker().wake_by_ref();
+                }
+                ended
+            }
         }
     }
 }
@@ -145,15 +174,28 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 }
 
 impl Connection {
-    fn new(stream: TcpStream) -> Self {
+    async fn open(stream: TcpStream, tls: Option<(Arc<Tls>, GracefulShutdownSignal)>) -> io::Result<Self> {
         let socket = SockRef::from(&stream);
         // A small answer must not wait for an acknowledgement. Without either setting everything works, only later.
         socket.set_tcp_nodelay(true).ok();
         socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
-        Self { line: Line(Rc::new(LineState { stream: RefCell::new(stream), head: Head::default() })) }
+        let stream = match tls {
+            // On the heap, so that tasks of plain connections have no room for it.
+            Some((tls, stopping)) => Stream::Tls(
+                Box::pin(async move {
+                    tokio::select! {
+                        connected = tls.accept(stream) => connected,
+                        () = stopping.notified() => Err(io::ErrorKind::Interrupted.into()),
+                    }
+                })
+                .await?,
+            ),
+            None => Stream::Plain(stream),
+        };
+        Ok(Self { line: Line(Rc::new(LineState { stream: RefCell::new(stream), head: Head::default() })) })
     }
 
-    fn stream(&self) -> RefMut<'_, TcpStream> {
+    fn stream(&self) -> RefMut<'_, Stream> {
         self.line.0.stream.borrow_mut()
     }
 
@@ -214,6 +256,58 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut *self.stream()).poll_shutdown(cx)
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buffer),
+            Self::Tls(stream) => match ready!(Pin::new(stream).poll_read(cx, buffer)) {
+                // Who hangs up without a farewell cuts nothing short: HTTP says how long a request is.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
+                read => Poll::Ready(read),
+            },
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
+        }
+    }
+
+    /// Over TLS both slices make one record.
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, buffers),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
     }
 }
 

@@ -36,6 +36,9 @@ fn main() -> ExitCode {
         Command::Tokens { settings, task } => administer(&settings, async |database, key| {
             administration::tokens::perform(database, key, &task).await
         }),
+        Command::Applications { settings, task } => administer(&settings, async |database, _| {
+            administration::applications::perform(database, &task).await
+        }),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -108,7 +111,7 @@ fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
 
 /// Says where the server is and, once, how to get in. The last line is for scripts that wait for it.
 fn announce(server: &Server) -> io::Result<()> {
-    let base = format!("http://{}", server.address());
+    let base = server.base();
     let mut out = io::stdout().lock();
     writeln!(out, "platform {} at {base}", env!("CARGO_PKG_VERSION"))?;
     if let Some(FirstStart { users }) = server.first_start() {

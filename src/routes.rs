@@ -1,12 +1,14 @@
 //! The URL table: path, method, handler, one line each. The realtime paths come first, for they are called most.
 
+use actix_web::http::Method;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    access_tokens, account_limits, alarms, audit, bulk_operations, bulk_registration, current_user,
-    device_credentials, entry, event_binaries, events, groups, identity, inventory, inventory_binaries,
-    inventory_children, measurement_series, measurements, new_device_requests, operation_diagnosis,
-    operations, options, roles, tenants, token_clients, users,
+    access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
+    bulk_registration, current_application, current_user, device_credentials, entry, event_binaries, events,
+    groups, hosted_applications, identity, inventory, inventory_binaries, inventory_children,
+    measurement_series, measurements, new_device_requests, operation_diagnosis, operations, options, roles,
+    subscriptions, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::csv;
@@ -14,6 +16,7 @@ use crate::health;
 use crate::http::cors;
 use crate::http::error::{ApiError, Result, Shape};
 use crate::realtime::{long_polling, websocket};
+use crate::service;
 use crate::telemetry::RouteDurations;
 
 /// Enters every path of the server.
@@ -122,8 +125,22 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "DELETE").delete(roles::withdraw_from_group));
     paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
     paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
+    paths.push(at("/application/applications", "GET,POST").get(applications::list).post(applications::create));
+    paths.push(at("/application/applications/{id}", "GET,PUT,DELETE").get(applications::get).put(applications::update).delete(applications::remove));
+    paths.push(at("/application/applications/{id}/clone", "POST").post(applications::clone));
+    paths.push(at("/application/applicationsByName/{name}", "GET").get(applications::list_by_name));
+    paths.push(at("/application/applicationsByOwner/{tenant}", "GET").get(applications::list_by_owner));
+    paths.push(at("/application/applicationsByTenant/{tenant}", "GET").get(applications::list_by_tenant));
+    paths.push(at("/application/applications/{id}/bootstrapUser", "GET").get(current_application::get_bootstrap_user));
+    paths.push(at("/application/currentApplication", "GET,PUT").get(current_application::get).put(current_application::update));
+    for path in ["/application/currentApplication/subscriptions", "/application/currentApplication/subscription"] {
+        paths.push(at(path, "GET").get(current_application::list_subscriptions));
+    }
+    paths.push(at("/application/currentApplication/settings", "GET").get(current_application::get_settings));
     paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
     paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
+    paths.push(at("/tenant/tenants/{tenant}/applications", "GET,POST").get(subscriptions::list).post(subscriptions::create));
+    paths.push(at("/tenant/tenants/{tenant}/applications/{application}", "DELETE").delete(subscriptions::remove));
     paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));
     paths.push(at("/tenant/loginOptions", "GET").get(tenants::list_login_options));
     paths.push(at("/tenant/options", "GET,POST").get(options::list).post(options::create));
@@ -139,6 +156,15 @@ fn paths() -> Vec<Path> {
     // Open to everyone; what proves who asks stands elsewhere than in `Authorization` (C-03).
     paths.push(open("/v1/oauth/accesstokens", "POST", Shape::TokenRequest).post(access_tokens::create).reserved());
     paths.push(open("/v2/{account}/limits", "GET", Shape::LimitsQuery).get(account_limits::get).reserved());
+
+    // What microservices answer; they have rules of their own for what is below their path.
+    for path in ["/service/{contextPath}", "/service/{contextPath}/{path:.*}"] {
+        paths.push(at(path, service::METHODS).answered_by_service().reserved());
+    }
+    paths.push(at("/application/applications/{id}/binaries", "POST").post(application_binaries::create).reserved());
+    // What hosted applications are made of is for browsers.
+    paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).head(hosted_applications::get_root).reserved());
+    paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).head(hosted_applications::get).reserved());
 
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));
@@ -198,9 +224,18 @@ impl Path {
     }
 
     method!(get);
+    method!(head);
     method!(post);
     method!(put);
     method!(delete);
+
+    /// Every method it takes goes to a microservice.
+    fn answered_by_service(self) -> Self {
+        let methods = self.allow.split(',').filter_map(|method| method.parse::<Method>().ok());
+        let resource = methods
+            .fold(self.resource, |resource, method| resource.route(web::method(method).to(service::call)));
+        Self { resource, ..self }
+    }
 
     fn reserved(self) -> Self {
         Self { reserved: true, ..self }

@@ -7,25 +7,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::http::header::HeaderValue;
 use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::Platform;
 use platform_actors::abandoned_uploads;
 use platform_actors::limits::Limits;
+use platform_actors::model::application::ShownApplication;
 use platform_actors::model::id::TenantId;
 use platform_actors::model::links::Links;
+use platform_actors::store::applications::SeenApplication;
 use platform_actors::store::{self, Connections, Database};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
+use crate::api::application_binaries;
 use crate::application_paths::ApplicationPaths;
 use crate::auth::access_token::GatewayCheck;
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
 use crate::csv::{ActingDevices, TemplateSets};
+use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
+use crate::service::{Services, probes};
+use crate::tls::{self, Tls};
 use crate::{connection, csv, telemetry};
 
 /// What every handler can reach.
@@ -38,6 +45,14 @@ pub struct Edge {
     pub cors: Cors,
     /// Which application answers where.
     pub applications: ApplicationPaths,
+    /// Microservices behind this server.
+    pub services: Services,
+    /// Turns to unpack an archive.
+    pub archives: Semaphore,
+    /// Files of hosted applications that are kept in memory.
+    pub hosted_files: HostedFiles,
+    /// What pages of hosted applications may do.
+    pub hosted_policy: HeaderValue,
     /// Template sets of the CSV protocol.
     pub csv_templates: TemplateSets,
     /// Devices that act by rows of it.
@@ -54,6 +69,8 @@ pub struct Edge {
     pub client_compatibility: bool,
     /// Whether error bodies carry the cause (E-03).
     pub debug_errors: bool,
+    /// `https` or `http`: how the server is spoken to.
+    pub scheme: &'static str,
     /// Start of links where a request named no host.
     pub fallback_base: String,
     trusted_proxies: Vec<TrustedProxy>,
@@ -63,6 +80,12 @@ impl Edge {
     /// The limits in force.
     pub fn limits(&self) -> &Limits {
         self.platform.limits()
+    }
+
+    /// An application as the tenant that sees it may be shown it: the owner with its key, a microservice with how it is.
+    pub fn show_application(&self, seen: SeenApplication) -> ShownApplication {
+        let shown = self.secret_key.show_application(seen);
+        ShownApplication { health: self.services.health.of(&shown.application), ..shown }
     }
 
     /// Whether forwarded headers of this peer are believed.
@@ -80,6 +103,9 @@ pub enum StartError {
     /// The secret key cannot be used.
     #[error("secret key: {0}")]
     SecretKey(String),
+    /// The certificate cannot be used.
+    #[error("{0}")]
+    Tls(String),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {cause}")]
     Listen {
@@ -102,6 +128,7 @@ const BACKLOG: u32 = 8192;
 pub struct Server {
     edge: web::Data<Edge>,
     http: actix_web::dev::Server,
+    tls: Option<Arc<Tls>>,
     address: SocketAddr,
     first_start: Option<FirstStart>,
     shutdown: Duration,
@@ -111,9 +138,11 @@ impl Server {
     /// Brings the schema up to date, creates what a first start creates, and listens. Needs an actix system.
     ///
     /// # Errors
-    /// [`StartError`] when the database, the secret key or the address cannot be used.
+    /// [`StartError`] when certificate, database, secret key or address cannot be used.
     pub async fn start(settings: &Settings, database_url: &str) -> Result<Self, StartError> {
         telemetry::start_metrics();
+        let tls = Tls::load(&settings.tls).map_err(StartError::Tls)?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let (limits, secret_key) = (settings.limits(), Arc::new(secret_key(settings)?));
         let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
         let database = Database::new(database_url, connections, &limits)?;
@@ -122,9 +151,10 @@ impl Server {
         agree_on_secret_key(&database, &secret_key).await?;
         let first_start = administration::first_start(&database, &secret_key, settings).await?;
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
+        let by_host = (default_tenant, settings.regions.clone());
         let gateway = if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off };
         let authenticator =
-            Authenticator::new(database.clone(), secret_key.clone(), default_tenant, &limits, gateway);
+            Authenticator::new(database.clone(), secret_key.clone(), by_host, &limits, gateway);
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
         let listener = listen(settings.listen)
             .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
@@ -135,6 +165,11 @@ impl Server {
             authenticator,
             cors: Cors::default(),
             applications: ApplicationPaths::default(),
+            services: Services::default(),
+            archives: Semaphore::new(application_binaries::UNPACKED_AT_ONCE),
+            hosted_files: HostedFiles::new(settings.hosted_cache_bytes),
+            hosted_policy: HeaderValue::from_str(&settings.hosted_content_security_policy)
+                .expect("the setting holds printable characters only"),
             csv_templates: TemplateSets::default(),
             csv_overlaps: Semaphore::new(csv::OVERLAPPING),
             csv_devices: ActingDevices::default(),
@@ -149,7 +184,8 @@ impl Server {
             ),
             client_compatibility: settings.client_compatibility,
             debug_errors: settings.debug_errors,
-            fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("http://{address}")),
+            scheme,
+            fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}")),
             trusted_proxies: settings.trusted_proxies.clone(),
         });
         let builder = actix_server::Server::build()
@@ -157,15 +193,21 @@ impl Server {
             .max_concurrent_connections(CONNECTIONS_PER_WORKER)
             .shutdown_timeout(settings.shutdown.as_secs())
             .disable_signals();
-        let http = connection::listen(builder, listener, edge.clone())
+        let http = connection::listen(builder, listener, edge.clone(), tls.clone())
             .map_err(|cause| StartError::Listen { address: settings.listen, cause })?
             .run();
-        Ok(Self { edge, http, address, first_start, shutdown: settings.shutdown })
+        warn_of_exposure(settings);
+        Ok(Self { edge, http, tls, address, first_start, shutdown: settings.shutdown })
     }
 
     /// Where the server listens; with port 0 the port the system chose.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Scheme, address and port of the server.
+    pub fn base(&self) -> String {
+        format!("{}://{}", self.edge.scheme, self.address)
     }
 
     /// What a first start created, to be told to the operator once.
@@ -198,12 +240,13 @@ impl Server {
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 9] {
+    fn keep_up(&self) -> [JoinHandle<()>; 11] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
         [
             spawn(telemetry::keep_up()),
+            spawn(tls::keep_fresh(self.tls.clone())),
             spawn(store::binaries::sweep_hourly(database())),
             spawn(store::device_credentials::sweep(database(), self.edge.limits().device_credentials)),
             spawn(store::access_tokens::sweep(database())),
@@ -212,11 +255,26 @@ impl Server {
             spawn(platform().keep_bulk_operations_going()),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),
+            spawn(probes::keep_asking(self.edge.clone())),
         ]
     }
 }
 
+/// Whoever listens to more than its own machine without encryption, and without somebody in front who encrypts, hears of it.
+fn warn_of_exposure(settings: &Settings) {
+    let encrypted = settings.tls.cert.is_some() || !settings.trusted_proxies.is_empty();
+    if !encrypted && !settings.listen.ip().to_canonical().is_loopback() {
+        tracing::warn!(
+            listen = %settings.listen,
+            "plain http on a network: passwords, keys and everything devices send can be read and changed on the way. Set \
+             --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that serves https, and name it with \
+             --trusted-proxies"
+        );
+    }
+}
+
 async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration) {
+    edge.services.stop();
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
     let release = async {
         loop {

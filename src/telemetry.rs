@@ -17,6 +17,9 @@ const REQUEST_DURATION: &str = "platform_http_request_seconds";
 /// Verifications of passwords that were throttled, by what (account, source) and how (delayed, refused).
 const THROTTLED: &str = "platform_authentication_throttled_total";
 
+/// Handshakes of TLS, by how they ended (done, failed, slow, plain).
+const HANDSHAKES: &str = "platform_tls_handshakes_total";
+
 /// How often histograms are folded up; left undone they grow without bound.
 const UPKEEP: Duration = Duration::from_secs(5);
 
@@ -28,8 +31,9 @@ static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 /// When the filter cannot be read; the text says where.
 pub fn start_logging(settings: &Settings) -> Result<(), String> {
     // Libraries that announce each of their steps are heard when somebody asks for them.
-    let filter = EnvFilter::try_new(format!("actix_server=warn,refinery_core=warn,{}", settings.log))
-        .map_err(|e| format!("--log {}: {e}", settings.log))?;
+    let filter =
+        EnvFilter::try_new(format!("actix_server=warn,refinery_core=warn,rustls=error,{}", settings.log))
+            .map_err(|e| format!("--log {}: {e}", settings.log))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(std::io::stderr().is_terminal())
@@ -59,6 +63,10 @@ pub fn start_metrics() {
         metrics::describe_counter!(
             THROTTLED,
             "verifications of passwords that waited or were answered 429, for guesses at the account or by the source"
+        );
+        metrics::describe_counter!(
+            HANDSHAKES,
+            "handshakes of TLS that were done, failed, took too long, or were plain HTTP instead"
         );
         if metrics::set_global_recorder(recorder).is_ok() {
             platform_actors::metrics::describe();
@@ -98,6 +106,30 @@ pub fn count_throttled(by: Throttled, how: &'static str) {
         Throttled::Source => "source",
     };
     metrics::counter!(THROTTLED, "by" => by, "how" => how).increment(1);
+}
+
+/// How a handshake of TLS ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handshake {
+    /// There is a connection.
+    Done,
+    /// The client broke it off, or offered nothing that is served here.
+    Failed,
+    /// It took too long.
+    Slow,
+    /// The client spoke HTTP without TLS.
+    Plain,
+}
+
+/// Counts a handshake that ended.
+pub fn count_handshake(ended: Handshake) {
+    let outcome = match ended {
+        Handshake::Done => "done",
+        Handshake::Failed => "failed",
+        Handshake::Slow => "slow",
+        Handshake::Plain => "plain",
+    };
+    metrics::counter!(HANDSHAKES, "outcome" => outcome).increment(1);
 }
 
 /// Durations of the requests of one route, by class of status. Handles are looked up once per route, so that a request

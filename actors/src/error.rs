@@ -179,6 +179,14 @@ impl Error {
         self.sql_state() == Some(&SqlState::FOREIGN_KEY_VIOLATION)
     }
 
+    /// The constraint that refused the row, by its name.
+    pub(crate) fn constraint(&self) -> Option<&str> {
+        match self {
+            Self::Database(error) => error.as_db_error()?.constraint(),
+            _ => None,
+        }
+    }
+
     fn sql_state(&self) -> Option<&SqlState> {
         match self {
             Self::Database(error) => error.code(),

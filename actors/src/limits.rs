@@ -54,6 +54,10 @@ pub struct Limits {
     pub binary_chunk_bytes: usize,
     /// Bytes of a file of devices to register (N-10); the documents know no limit, a temporary directory does.
     pub bulk_registration_bytes: usize,
+    /// Bytes of one archive of an application (W-02).
+    pub application_bytes: usize,
+    /// Bytes that may come out of one archive of an application (W-02).
+    pub application_unpacked_bytes: usize,
     /// A file of which no further chunk came for this long is given up, so that a device may go on after days offline.
     pub incomplete_upload: Duration,
     /// Bytes of one Bayeux request body or WebSocket message.
@@ -114,6 +118,11 @@ pub struct Limits {
     pub verifications_per_source: usize,
     /// Verifications of one source that may wait for their turn; what comes beyond is answered 429.
     pub waiting_per_source: usize,
+    /// A call to a microservice that stands still this long is given up: before its answer begins, and between parts of it.
+    /// Two minutes, so that long polls of microservices, a minute mostly, are held through (W-14).
+    pub service_timeout: Duration,
+    /// Calls and sockets of one microservice at once, so that one that hangs takes nobody else's connections (W-14).
+    pub service_calls: usize,
 }
 
 impl Default for Limits {
@@ -130,6 +139,8 @@ impl Default for Limits {
             binary_bytes: 50 << 20,
             binary_chunk_bytes: 5 << 20,
             bulk_registration_bytes: 1 << 30,
+            application_bytes: 512 << 20,
+            application_unpacked_bytes: 1 << 30,
             incomplete_upload: Duration::from_secs(7 * 24 * 3600),
             bayeux_bytes: 256 << 10,
             socket_ping: Duration::from_secs(30),
@@ -158,6 +169,8 @@ impl Default for Limits {
             waiting_per_account: 16,
             verifications_per_source: 4,
             waiting_per_source: 256,
+            service_timeout: Duration::from_secs(120),
+            service_calls: 1000,
         }
     }
 }

@@ -33,7 +33,10 @@ CREATE UNIQUE INDEX applications_by_id ON applications (id);
 CREATE UNIQUE INDEX applications_by_key ON applications (key_hash);
 CREATE UNIQUE INDEX applications_by_context_path ON applications (context_path);
 CREATE INDEX applications_by_name ON applications (name, id);
+-- What every tenant sees, by each way it is asked for.
 CREATE INDEX applications_of_market ON applications (id) WHERE availability = 'MARKET';
+CREATE INDEX applications_of_market_by_name ON applications (name, id) WHERE availability = 'MARKET';
+CREATE INDEX applications_of_market_by_owner ON applications (tenant, id) WHERE availability = 'MARKET';
 
 CREATE TABLE subscriptions (
     tenant      text NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
@@ -54,7 +57,18 @@ ALTER TABLE users
     ADD CHECK ((application IS NULL) = (duty IS NULL)),
     ADD CHECK ((application IS NULL) = (sealed_password IS NULL));
 
-CREATE UNIQUE INDEX users_by_application ON users (application, duty, tenant) WHERE application IS NOT NULL;
+-- In the order in which a microservice is told of its subscribers.
+CREATE UNIQUE INDEX users_by_application ON users (application, duty, tenant COLLATE "C") WHERE application IS NOT NULL;
+
+-- Users of microservices are not listed among people (W-11).
+DROP INDEX users_people;
+CREATE INDEX users_people ON users (tenant, name COLLATE "C")
+    WHERE NOT starts_with(name, 'device_') AND application IS NULL;
+
+-- Who may hold roles that microservices define, so that these can be taken away (U-03): not whoever has nothing but the two
+-- roles of every new user, as devices do.
+CREATE INDEX users_with_roles ON users (tenant)
+    WHERE NOT roles <@ '{ROLE_USER_MANAGEMENT_OWN_ADMIN,ROLE_USER_MANAGEMENT_OWN_READ}'::text[];
 
 -- What was uploaded for an application is one binary: the files of the archive one behind the other.
 ALTER TABLE binaries

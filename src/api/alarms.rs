@@ -141,7 +141,8 @@ pub async fn update_many(
     let Some(filter) = filter.filter(|_| mode.stores()) else { return Ok(HttpResponse::Ok().finish()) };
 
     let (user, links) = (caller.user.clone(), wire.links());
-    let new = NewBulkAlarmUpdate { filter, status, user, application: None, links };
+    let application = caller.sent_by().map(|name| name.to_string());
+    let new = NewBulkAlarmUpdate { filter, status, user, application, links };
     Ok(match edge.platform.update_alarms(&caller.tenant, new).await? {
         BulkProgress::Finished => HttpResponse::Ok().finish(),
         BulkProgress::GoesOn => HttpResponse::Accepted().finish(),

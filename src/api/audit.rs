@@ -30,7 +30,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let media_type = wire.accepted("auditRecord")?;
     wire.check_content_type(&["auditRecord"])?;
     let body = body.json(edge.limits().body_bytes).await?;
-    let mut record = AuditRecord::parse(body, &caller.tenant, &caller.user)?;
+    let mut record = AuditRecord::parse(body, &caller.tenant, caller.recorded_as())?;
 
     if mode.stores() {
         let (database, id) = (edge.platform.database(), edge.platform.next_id());

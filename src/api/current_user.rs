@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use platform_actors::model::role;
 use platform_actors::model::user::{CurrentUser, User, UserPatch};
 use platform_actors::store;
 
-use crate::auth::Caller;
+use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;
 use crate::http::error::Result;
 use crate::http::{Wire, reply};
@@ -28,12 +27,15 @@ fn shape(wire: &Wire) -> Result<Shape> {
     }
 }
 
-/// `GET /user/currentUser`.
+/// `GET /user/currentUser`. Users of microservices need no role for it (document 3, Microservices).
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_OWN_READ.
-pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    caller.require(role::USER_MANAGEMENT_OWN_READ)?;
+pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let AnyCaller(caller) = caller;
+    if caller.application.is_none() {
+        caller.owns_record()?;
+    }
     let shape = shape(&wire)?;
     let user = store::users::get_user(edge.platform.database(), &caller.tenant, &caller.user).await?;
     Ok(match shape {

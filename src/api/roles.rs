@@ -16,7 +16,8 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /user/roles`: a page of all roles of the platform by name (U-03).
+/// `GET /user/roles`: a page of all roles there are in the tenant by name: those of the platform and those of microservices to
+/// which it subscribes (U-03).
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for a wrong parameter.
@@ -25,7 +26,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     let media_type = wire.accepted("roleCollection")?;
     let query = Query::parse(wire.query_string());
     let request = page_request(&query)?.counted();
-    let page = request.cut(Role::all(), |role| &role.name);
+    let roles = store::application_roles::list_roles(edge.platform.database(), &caller.tenant).await?;
+    let page = request.cut(roles, |role| &role.name);
     reply::page(&wire, media_type, "roles", &page, (&request, &query))
 }
 
@@ -41,7 +43,8 @@ pub async fn get(
 ) -> Result<HttpResponse> {
     caller.reads_users(&edge, caller.tenant.as_str()).await?;
     let media_type = wire.accepted("role")?;
-    Ok(reply::found(media_type, &Role::named(&path)?, &wire.links()))
+    let role = store::application_roles::get_role(edge.platform.database(), &caller.tenant, &path).await?;
+    Ok(reply::found(media_type, &role, &wire.links()))
 }
 
 /// `GET /user/<tenant>/users/<name>/roles`: a page of the roles a user holds directly, by name.

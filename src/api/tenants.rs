@@ -6,9 +6,10 @@ use actix_web::{HttpResponse, rt, web};
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role;
 use platform_actors::model::tenant::{
-    CurrentTenant, LoginOption, MANAGEMENT, NewTenant, TenantPatch, TenantStatus,
+    CurrentTenant, LoginOption, MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus,
 };
 use platform_actors::model::user::{User, parse_user_name};
+use platform_actors::store::Database;
 use platform_actors::{Error, store};
 
 use crate::auth::{AnyCaller, Caller};
@@ -74,6 +75,7 @@ pub async fn get(
     let media_type = wire.accepted("tenant")?;
     let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
     let tenant = store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
+    let tenant = with_applications(database, &caller, tenant).await?;
     Ok(reply::found(media_type, &tenant, &wire.links()))
 }
 
@@ -102,7 +104,19 @@ pub async fn update(
 
     patch.admin_password = edge.authenticator.hash_chosen(patch.admin_password.take()).await?;
     let tenant = store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
+    let tenant = match wire.has_accept() {
+        true => with_applications(database, &caller, tenant).await?,
+        false => tenant,
+    };
     Ok(reply::updated(&wire, media_type, &Arc::new(tenant), &wire.links()))
+}
+
+/// A tenant with its applications: the first of what it subscribes to, and of what it owns those that the caller's tenant may
+/// see. Tenants of a collection are shown without.
+async fn with_applications(database: &Database, caller: &Caller, tenant: Tenant) -> Result<Tenant> {
+    let applications = store::subscriptions::first_subscriptions(database, &tenant.id).await?;
+    let owned_applications = store::subscriptions::first_owned(database, &tenant.id, &caller.tenant).await?;
+    Ok(Tenant { applications, owned_applications, ..tenant })
 }
 
 /// `DELETE /tenant/tenants/<id>`: the tenant with everything in it, in tenant `management` only. One that was interrupted,
@@ -140,14 +154,17 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `GET /tenant/currentTenant`: the caller's own tenant, for every user, also the bootstrap user (Z-02).
+/// `GET /tenant/currentTenant`: the caller's own tenant, with the first of the applications it
+/// subscribes to, for every user, also bootstrap users (Z-02).
 ///
 /// # Errors
 /// 401, and 403 for a suspended tenant.
 pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("currentTenant")?;
-    let tenant = store::tenants::get_tenant(edge.platform.database(), &caller.0.tenant).await?;
-    Ok(reply::found(media_type, &CurrentTenant(tenant), &wire.links()))
+    let database = edge.platform.database();
+    let tenant = store::tenants::get_tenant(database, &caller.0.tenant).await?;
+    let applications = store::subscriptions::first_subscriptions(database, &tenant.id).await?;
+    Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &wire.links()))
 }
 
 /// `GET /tenant/loginOptions`: how one may log in; open to everyone (C-03, C-07).

@@ -2,22 +2,45 @@
 //! microservices act as (W-10, W-11), and passwords for places elsewhere. All are sealed for their place; in clear they stand
 //! nowhere in the database.
 
-use platform_actors::model::application::Duty;
+use platform_actors::model::application::{
+    ApplicationPatch, ApplicationType, Duty, NewApplication, Secret, ShownApplication,
+};
 use platform_actors::model::id::{ApplicationId, TenantId};
+use platform_actors::store::application_changes::{ChangedSecrets, StoredKey, StoredSecrets};
 use platform_actors::store::application_users::UserSecret;
+use platform_actors::store::applications::SeenApplication;
 
 use super::password::{self, SecretKey};
 
-/// An application's key as it is stored.
-#[derive(Debug, Clone)]
-pub struct StoredKey {
-    /// What it is looked up by.
-    pub hash: String,
-    /// Ciphertext, for its owner.
-    pub sealed: String,
-}
-
 impl SecretKey {
+    /// The secrets of a new application as they are stored; that of the bootstrap user of a microservice is drawn (W-10).
+    pub fn store_application_secrets(&self, new: &NewApplication) -> StoredSecrets {
+        let (id, owner) = (new.application.id, &new.application.owner);
+        let is_service = new.application.kind == ApplicationType::Microservice;
+        let seal = |password: &Secret| self.seal_resources_password(id, password.as_str());
+        StoredSecrets {
+            key: self.store_application_key(id, new.key.as_str()),
+            resources_password: new.resources_password.as_ref().map(seal),
+            bootstrap: is_service.then(|| self.draw_user_secret(owner, id, Duty::Bootstrap)),
+        }
+    }
+
+    /// The secrets that a change of an application brings, as they are stored.
+    pub fn store_changed_secrets(&self, id: ApplicationId, patch: &ApplicationPatch) -> ChangedSecrets {
+        let seal = |password: &Secret| self.seal_resources_password(id, password.as_str());
+        ChangedSecrets {
+            key: patch.key.as_ref().map(|key| self.store_application_key(id, key.as_str())),
+            resources_password: patch.resources_password.as_ref().map(|new| new.as_ref().map(seal)),
+        }
+    }
+
+    /// An application as the tenant that sees it may be shown it: the owner with its key.
+    pub fn show_application(&self, seen: SeenApplication) -> ShownApplication {
+        let id = seen.application.id;
+        let key = seen.sealed_key.and_then(|sealed| self.open_application_key(id, &sealed));
+        ShownApplication { application: seen.application, key, health: None }
+    }
+
     /// How an application's key is looked up.
     pub fn hash_of_application_key(&self, key: &str) -> String {
         self.hash(key)
@@ -37,6 +60,11 @@ impl SecretKey {
     /// The password of `resourcesUrl`, sealed.
     pub fn seal_resources_password(&self, id: ApplicationId, password: &str) -> String {
         self.sealing().seal(["application", &id.to_string(), "resourcesPassword"], password)
+    }
+
+    /// The password of `resourcesUrl`, from what is stored.
+    pub fn open_resources_password(&self, id: ApplicationId, sealed: &str) -> Option<String> {
+        self.sealing().open(["application", &id.to_string(), "resourcesPassword"], sealed)
     }
 
     /// Draws the password of a user of a microservice in a tenant.

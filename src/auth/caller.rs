@@ -17,11 +17,15 @@ use platform_actors::model::token_client::{Scope, TokenHash};
 
 use super::throttle::Source;
 use crate::http::error::{ApiError, Result, TokenFlaw};
-use crate::http::{Wire, authority, client_address, edge};
+use crate::http::{Wire, application_key, authority, client_address, cors, edge};
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
-pub struct Caller(Arc<Identity>);
+pub struct Caller {
+    identity: Arc<Identity>,
+    /// Name of the application whose key the request carries (C-05).
+    sent_by: Option<Arc<str>>,
+}
 
 /// What is known of a caller.
 #[derive(Debug)]
@@ -94,7 +98,7 @@ impl Identity {
 
 impl From<Identity> for Caller {
     fn from(identity: Identity) -> Self {
-        Self(Arc::new(identity))
+        Self { identity: Arc::new(identity), sent_by: None }
     }
 }
 
@@ -102,14 +106,24 @@ impl std::ops::Deref for Caller {
     type Target = Identity;
 
     fn deref(&self) -> &Identity {
-        &self.0
+        &self.identity
     }
 }
 
 impl Caller {
     /// Whether both are of one verification.
     pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.identity, &other.identity)
+    }
+
+    /// Name of the application that sent the request, by its key (C-05). It proves nothing and grants nothing.
+    pub fn sent_by(&self) -> Option<&Arc<str>> {
+        self.sent_by.as_ref()
+    }
+
+    /// User and application as audit records name them (Y-03).
+    pub fn recorded_as(&self) -> (&str, Option<&str>) {
+        (&self.user, self.sent_by.as_deref())
     }
 
     /// # Errors
@@ -160,11 +174,16 @@ impl Caller {
         self.application.is_some_and(|user| user.duty == Duty::Bootstrap)
     }
 
-    /// Bootstrap users, of devices and of microservices, have endpoints of their own and may do nothing else (N-09, W-10).
+    /// Whether this is no bootstrap user: those of devices and of microservices have endpoints of their own and may do nothing
+    /// else (N-09, W-10).
+    pub(crate) fn goes_beyond_bootstrap(&self) -> bool {
+        !self.is_bootstrap() && !self.is_service_bootstrap()
+    }
+
     pub(super) fn beyond_bootstrap(self) -> Result<Self> {
-        match self.is_bootstrap() || self.is_service_bootstrap() {
-            true => Err(ApiError::forbidden()),
-            false => Ok(self),
+        match self.goes_beyond_bootstrap() {
+            true => Ok(self),
+            false => Err(ApiError::forbidden()),
         }
     }
 
@@ -204,7 +223,7 @@ impl Caller {
             user: self.user.clone(),
             mode,
             authority: self.authority(role, api, Permission::Admin),
-            application_key: wire.application_key().map(Into::into),
+            application: self.sent_by.clone(),
             links: wire.links(),
         }
     }
@@ -213,20 +232,55 @@ impl Caller {
 /// Who a request comes from, in most cases known at once, as far as its scope reaches.
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
 
+/// What a page of another site may have sent without its user's knowledge is refused, and such a page opens no socket with
+/// credentials that its browser added.
 fn identify(request: &HttpRequest) -> Identified {
+    if !request.headers().contains_key(header::ORIGIN) {
+        return authenticate(request);
+    }
+    if request.headers().contains_key(header::UPGRADE) && cors::is_foreign(request) {
+        return Either::Left(ready(Err(edge(request).authenticator.refusal(TokenFlaw::Invalid))));
+    }
+    match cors::is_unasked(request) {
+        true => {
+            let authenticated = authenticate(request);
+            Either::Right(Box::pin(async move { authenticated.await.and(Err(unasked())) }))
+        }
+        false => authenticate(request),
+    }
+}
+
+fn unasked() -> ApiError {
+    ApiError::forbidden_because(
+        "a page of another site sent this as any page could; send JSON, or the header with the application key",
+    )
+}
+
+fn authenticate(request: &HttpRequest) -> Identified {
     let Some(header) = request.headers().get(header::AUTHORIZATION) else {
         return Either::Left(ready(Err(edge(request).authenticator.refusal(TokenFlaw::Invalid))));
     };
     let host = authority(request).unwrap_or_default();
-    if let Some(caller) = edge(request).authenticator.remembered(header.as_bytes(), host) {
-        return Either::Left(ready(caller.within_scope(request.method())));
+    let authenticator = &edge(request).authenticator;
+    // Devices send no key, so they pay nothing for it.
+    let sent_by = application_key(request).map_or(Some(None), |key| authenticator.known_application(key));
+    if let Some(sent_by) = sent_by
+        && let Some(caller) = authenticator.remembered(header.as_bytes(), host)
+    {
+        return Either::Left(ready(Caller { sent_by, ..caller }.within_scope(request.method())));
     }
     let (request, header) = (request.clone(), header.clone());
     Either::Right(Box::pin(async move {
         let host = authority(&request).unwrap_or_default();
         let source = Source::of(client_address(&request));
-        let caller = edge(&request).authenticator.identify(header.as_bytes(), host, source).await?;
-        caller.within_scope(request.method())
+        let authenticator = &edge(&request).authenticator;
+        let caller = authenticator.identify(header.as_bytes(), host, source).await?;
+        // Strangers do not get this far, so they cannot have keys looked up.
+        let sent_by = match application_key(&request) {
+            Some(key) => authenticator.find_application(key).await?,
+            None => None,
+        };
+        Caller { sent_by, ..caller }.within_scope(request.method())
     }))
 }
 

@@ -1,4 +1,4 @@
-//! Tenant resolution by host name (C-01).
+//! Tenant resolution by host name (C-01), with a region's label before it or without (document 1, Addresses).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,6 +14,8 @@ use crate::http::error::{ApiError, Result};
 pub(super) struct Domains {
     database: Database,
     default_tenant: TenantId,
+    /// Labels of regions, in lower case.
+    regions: Vec<String>,
     known: RwLock<Option<Arc<Known>>>,
     /// Rises when it is forgotten, so that a reading under way does not bring old knowledge back.
     forgotten: AtomicU64,
@@ -26,8 +28,8 @@ struct Known {
 }
 
 impl Domains {
-    pub(super) fn new(database: Database, default_tenant: TenantId) -> Self {
-        Self { database, default_tenant, known: RwLock::default(), forgotten: AtomicU64::new(0) }
+    pub(super) fn new(database: Database, default_tenant: TenantId, regions: Vec<String>) -> Self {
+        Self { database, default_tenant, regions, known: RwLock::default(), forgotten: AtomicU64::new(0) }
     }
 
     pub(super) fn forget(&self) {
@@ -36,27 +38,36 @@ impl Domains {
         *known = None;
     }
 
-    /// The tenant of a host: a registered domain, else the default tenant. A host whose first label is a tenant's id
-    /// but not its domain is refused: the id must not be guessed to be a host name.
+    /// The tenant of a host: a registered domain, as it is or behind the label of a region, else the default tenant. A host
+    /// whose first label is a tenant's id but not its domain is refused: the id must not be guessed to be a host name.
     pub(super) async fn tenant_of(&self, host: &str) -> Result<TenantId> {
         let known = self.known().await?;
         let host = host.to_ascii_lowercase();
-        let name = without_port(&host);
-        if let Some(tenant) = known.of_domain(&host) {
+        if let Some(tenant) = self.found(&known, &host) {
             return Ok(tenant.clone());
         }
-        match name.split_once('.') {
-            Some((label, _)) if known.ids.contains(label) => {
-                Err(ApiError::forbidden_because("use <tenant>/<user> on this host"))
-            }
-            _ => Ok(self.default_tenant.clone()),
+        let mut names = [Some(&*host), self.behind_region(&host)].into_iter().flatten();
+        match names.any(|name| known.is_named_by_id(name)) {
+            true => Err(ApiError::forbidden_because("use <tenant>/<user> on this host")),
+            false => Ok(self.default_tenant.clone()),
         }
     }
 
     /// As [`Domains::tenant_of`], but whose request it is does not matter: there is always somebody who is served.
     pub(super) async fn tenant_served_at(&self, host: &str) -> Result<TenantId> {
         let known = self.known().await?;
-        Ok(known.of_domain(&host.to_ascii_lowercase()).unwrap_or(&self.default_tenant).clone())
+        Ok(self.found(&known, &host.to_ascii_lowercase()).unwrap_or(&self.default_tenant).clone())
+    }
+
+    /// The tenant whose domain a host is. A tenant whose own domain begins like a region goes before the one behind it.
+    fn found<'k>(&self, known: &'k Known, host: &str) -> Option<&'k TenantId> {
+        known.of_domain(host).or_else(|| known.of_domain(self.behind_region(host)?))
+    }
+
+    /// What follows the label of a region.
+    fn behind_region<'h>(&self, host: &'h str) -> Option<&'h str> {
+        let (label, rest) = host.split_once('.')?;
+        self.regions.iter().any(|region| region == label).then_some(rest)
     }
 
     async fn known(&self) -> Result<Arc<Known>> {
@@ -81,6 +92,11 @@ impl Domains {
 impl Known {
     fn of_domain(&self, host: &str) -> Option<&TenantId> {
         self.by_domain.get(host).or_else(|| self.by_domain.get(without_port(host)))
+    }
+
+    /// Whether the first label of a host is a tenant's id.
+    fn is_named_by_id(&self, host: &str) -> bool {
+        without_port(host).split_once('.').is_some_and(|(label, _)| self.ids.contains(label))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-04).
 
 pub mod access_token;
+mod application_keys;
 pub mod application_secrets;
 mod basic;
 mod caller;
@@ -34,6 +35,7 @@ use ring::hmac;
 use time::OffsetDateTime;
 
 use access_token::GatewayCheck;
+use application_keys::ApplicationKeys;
 use basic::Credentials;
 use changes::{Changes, Standing, TenantBy};
 use domains::Domains;
@@ -67,6 +69,7 @@ pub struct Authenticator {
     secret_key: Arc<SecretKey>,
     domains: Domains,
     public_keys: PublicKeys,
+    application_keys: ApplicationKeys,
     cache_key: hmac::Key,
     remembered: Cache<flights::Key, Remembered>,
     flights: Flights,
@@ -90,19 +93,21 @@ struct Remembered {
 }
 
 impl Authenticator {
-    /// `default_tenant` is served where neither user name nor host name says which.
+    /// `default_tenant` is served where neither user name nor host name says which; `regions` are labels that may stand before
+    /// the domain of a tenant.
     pub fn new(
         database: Database,
         secret_key: Arc<SecretKey>,
-        default_tenant: TenantId,
+        (default_tenant, regions): (TenantId, Vec<String>),
         limits: &Limits,
         gateway: GatewayCheck,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let random = ring::rand::SystemRandom::new();
         Self {
-            domains: Domains::new(database.clone(), default_tenant),
+            domains: Domains::new(database.clone(), default_tenant, regions),
             public_keys: PublicKeys::new(database.clone()),
+            application_keys: ApplicationKeys::new(database.clone(), secret_key.clone()),
             database,
             nobodys_secret: secret_key.hash(&password::generate()),
             secret_key,
@@ -127,6 +132,19 @@ impl Authenticator {
     fn recall(&self, key: &flights::Key) -> Option<Caller> {
         let known = self.remembered.get(key)?;
         (known.until > Instant::now()).then_some(known.caller)
+    }
+
+    /// The name of the application of a key, or that no application has it, as far as it is remembered (C-05).
+    pub(super) fn known_application(&self, key: &str) -> Option<Option<Arc<str>>> {
+        self.application_keys.known(key)
+    }
+
+    /// The name of the application of a key; `None` when no application has it (C-05).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(super) async fn find_application(&self, key: &str) -> Result<Option<Arc<str>>> {
+        self.application_keys.find(key).await
     }
 
     /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to, `source` where

@@ -55,6 +55,17 @@ impl Caller {
         }
     }
 
+    /// Lets a caller through who may read its own record; the bootstrap user of devices has none (U-04, N-09).
+    ///
+    /// # Errors
+    /// `Forbidden` without ROLE_USER_MANAGEMENT_OWN_READ.
+    pub fn owns_record(&self) -> Result<()> {
+        match self.is_bootstrap() {
+            true => Err(ApiError::forbidden()),
+            false => self.require(role::USER_MANAGEMENT_OWN_READ),
+        }
+    }
+
     /// A change of the caller's own user (U-13).
     ///
     /// # Errors
@@ -75,7 +86,13 @@ impl Caller {
             true => self.user.to_string(),
             false => format!("{}/{}", self.tenant, self.user),
         };
-        Administration { tenant, by, authority, audit_record: edge.platform.next_id() }
+        Administration {
+            tenant,
+            by,
+            application: self.sent_by().cloned(),
+            authority,
+            audit_record: edge.platform.next_id(),
+        }
     }
 
     async fn users_of(&self, edge: &Edge, tenant: &str, role: &str) -> Result<(TenantId, UserAuthority)> {

@@ -138,6 +138,14 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
     }
 }
 
+/// The value of a header as it is sent.
+pub(super) fn header_value(text: &str) -> Result<String, String> {
+    match !text.trim().is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => Ok(text.trim().into()),
+        false => Err("printable ASCII characters are allowed, at least one".into()),
+    }
+}
+
 /// An id of a tenant: at most 32 characters (Z-01) that need no escape in a URL or a user name.
 pub(crate) fn tenant_id(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
@@ -154,6 +162,15 @@ pub(crate) fn user_name(text: &str) -> Result<String, String> {
     match (1..=1000).contains(&length) && text.chars().all(allowed) {
         true => Ok(text.into()),
         false => Err("a user name has 1 to 1000 characters, no blanks and none of / + $ :".into()),
+    }
+}
+
+/// A label of a host name, in lower case.
+pub(super) fn region(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    match (1..=63).contains(&text.len()) && text.bytes().all(allowed) {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("a region has 1 to 63 letters, digits and hyphens".into()),
     }
 }
 

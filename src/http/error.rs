@@ -15,6 +15,10 @@ use serde::Serialize;
 
 pub use shape::{Shape, TokenFlaw};
 
+/// What somebody is told who speaks HTTP without TLS where HTTPS is served.
+pub(crate) const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
+    Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
+
 /// Shorthand for the edge's results.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
 
@@ -54,8 +58,37 @@ pub enum ApiError {
         /// Bytes allowed.
         limit: usize,
     },
+    /// A microservice did not answer a call (W-14).
+    Service {
+        /// Where it is served.
+        context_path: Box<str>,
+        /// Why.
+        fault: ServiceFault,
+    },
+    /// No byte of the range that is asked for exists.
+    RangeNotSatisfiable {
+        /// Bytes there are.
+        length: u64,
+    },
     /// The HTTP library refused the request, e.g. a body that ended too early.
     Http(StatusCode, String),
+}
+
+/// Why a microservice did not answer a call (W-14).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceFault {
+    /// The operator did not say where it runs.
+    NoAddress,
+    /// Its probes found it unwell.
+    Down,
+    /// Nobody takes connections at its address.
+    Unreachable,
+    /// As many calls as there may be are under way.
+    Busy,
+    /// It ended the connection, or what it sent is no HTTP.
+    Broken,
+    /// It said nothing for too long.
+    Silent,
 }
 
 impl ApiError {
@@ -118,6 +151,10 @@ impl ApiError {
             Self::NotAcceptable(_) => "general/Not Acceptable".into(),
             Self::UnsupportedMediaType(_) => "general/Unsupported Media Type".into(),
             Self::TooLarge { .. } => "general/Payload Too Large".into(),
+            Self::Service { .. } => {
+                format!("general/{}", self.status_code().canonical_reason().unwrap_or("Error"))
+            }
+            Self::RangeNotSatisfiable { .. } => "general/Range Not Satisfiable".into(),
             Self::Http(status, _) => format!("general/{}", status.canonical_reason().unwrap_or("Error")),
         }
     }
@@ -177,6 +214,12 @@ impl ApiError {
             Self::TooManyRequests { retry_after, .. } => {
                 response.insert_header((header::RETRY_AFTER, *retry_after))
             }
+            Self::Service { .. } if self.status_code() == StatusCode::SERVICE_UNAVAILABLE => {
+                response.insert_header((header::RETRY_AFTER, "5"))
+            }
+            Self::RangeNotSatisfiable { length } => {
+                response.insert_header((header::CONTENT_RANGE, format!("bytes */{length}")))
+            }
             _ => response,
         };
     }
@@ -217,6 +260,9 @@ impl fmt::Display for ApiError {
             Self::Platform(Error::NotFound { noun, id }) => {
                 write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
             }
+            Self::Platform(Error::Duplicate { noun: Noun::Application, key }) => {
+                write!(f, "an application with {key} exists already")
+            }
             Self::Platform(Error::Unavailable(_)) => {
                 f.write_str("Service is temporarily unavailable, try again")
             }
@@ -236,7 +282,21 @@ impl fmt::Display for ApiError {
             Self::NotAcceptable(message) | Self::UnsupportedMediaType(message) | Self::Http(_, message) => {
                 f.write_str(message)
             }
+            Self::Service { context_path, fault } => {
+                let why = match fault {
+                    ServiceFault::NoAddress => "has no address; the operator sets it",
+                    ServiceFault::Down => "is down",
+                    ServiceFault::Unreachable => "cannot be reached",
+                    ServiceFault::Busy => "has too many calls under way",
+                    ServiceFault::Broken => "gave no proper answer",
+                    ServiceFault::Silent => "did not answer in time",
+                };
+                write!(f, "The microservice '{context_path}' {why}")
+            }
             Self::TooLarge { limit } => write!(f, "The body is larger than the {limit} bytes allowed"),
+            Self::RangeNotSatisfiable { length } => {
+                write!(f, "No byte of the range exists; there are {length} bytes")
+            }
         }
     }
 }
@@ -263,6 +323,15 @@ impl ResponseError for ApiError {
             Self::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Service { fault, .. } => match fault {
+                ServiceFault::NoAddress
+                | ServiceFault::Down
+                | ServiceFault::Unreachable
+                | ServiceFault::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                ServiceFault::Broken => StatusCode::BAD_GATEWAY,
+                ServiceFault::Silent => StatusCode::GATEWAY_TIMEOUT,
+            },
+            Self::RangeNotSatisfiable { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
             Self::Http(status, _) => *status,
         }
     }

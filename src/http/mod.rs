@@ -5,6 +5,7 @@ pub mod cors;
 pub mod csv;
 pub mod error;
 pub mod file;
+pub mod hosted;
 pub mod middleware;
 pub mod multipart;
 pub mod paging;
@@ -12,7 +13,7 @@ pub mod query;
 pub mod reply;
 pub mod spool;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev, web};
@@ -82,12 +83,6 @@ impl Wire {
         }
     }
 
-    /// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
-    pub fn application_key(&self) -> Option<&str> {
-        let value = self.request.headers().get(naming().header("Application-Key"))?;
-        value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
-    }
-
     /// The header `Content-Type` of the body, as far as it is text.
     pub fn content_type(&self) -> Option<&str> {
         self.request.headers().get(header::CONTENT_TYPE)?.to_str().ok()
@@ -126,6 +121,22 @@ impl Wire {
                 text.join(",")
             ))),
         }
+    }
+
+    /// As [`Wire::accepted`], when the client names one of the types: not for `*/*`, which many send always.
+    ///
+    /// # Errors
+    /// As [`Wire::accepted`].
+    pub fn accepted_by_name(&self, name: &str) -> Result<Option<String>> {
+        let media_type = self.accepted(name)?;
+        let vendor = naming().media_type(name);
+        let mut headers = self.request.headers().get_all(header::ACCEPT);
+        let names = |value: &header::HeaderValue| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            let mut ranges = text.split(',').filter_map(MediaRange::parse);
+            ranges.any(|range| range.is(&vendor) || range.is("application/json"))
+        };
+        Ok(headers.any(names).then_some(media_type))
     }
 
     /// Whether the client wants a table instead of JSON of this name (G-09): `text/csv` comes first of what it accepts and can
@@ -232,21 +243,32 @@ impl<'a> MediaRange<'a> {
 /// Scheme and authority of the address the client used; forwarded ones count from trusted proxies only (C-15).
 pub fn base(request: &HttpRequest) -> String {
     let edge = edge(request);
-    let scheme =
-        forwarded(request, edge, "X-Forwarded-Proto").filter(|proto| *proto == "https").unwrap_or("http");
+    let scheme = match forwarded(request, edge, "X-Forwarded-Proto") {
+        Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
+        Some(proto) if proto.eq_ignore_ascii_case("http") => "http",
+        _ => edge.scheme,
+    };
     match authority(request) {
         Some(authority) => format!("{scheme}://{authority}"),
         None => edge.fallback_base.clone(),
     }
 }
 
-/// Host and port of the address the client used; `None` when it named none that could stand in a link.
+/// Host and port of the address the client used; `None` when it named none that could stand in a link. What a proxy forwards
+/// and is no address counts as not forwarded.
 pub fn authority(request: &HttpRequest) -> Option<&str> {
     let named = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).map(str::trim);
     forwarded(request, edge(request), "X-Forwarded-Host")
+        .filter(|authority| is_authority(authority))
         .or(named)
         .or_else(|| request.uri().authority().map(|authority| authority.as_str()))
         .filter(|authority| is_authority(authority))
+}
+
+/// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
+pub fn application_key(request: &HttpRequest) -> Option<&str> {
+    let value = request.headers().get(naming().header("Application-Key"))?;
+    value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
 }
 
 /// The address a request came from: the peer's; behind trusted proxies the last one in `X-Forwarded-For` that is none of
@@ -284,16 +306,25 @@ pub fn edge(request: &HttpRequest) -> &Edge {
     request.app_data::<web::Data<Edge>>().expect("every app has its edge")
 }
 
+/// What the nearest proxy says, if it is trusted. Of several values the last counts: a proxy that appends writes behind what
+/// came to it, and that anybody may have written. In a chain of proxies the outermost sets the value and the others keep it.
 fn forwarded<'r>(request: &'r HttpRequest, edge: &Edge, name: &str) -> Option<&'r str> {
-    let value = request.headers().get(name)?;
+    let value = request.headers().get_all(name).last()?;
     let trusted = request.peer_addr().is_some_and(|peer| edge.trusts(peer.ip()));
-    trusted.then(|| value.to_str().ok())?.and_then(|value| value.split(',').next()).map(str::trim)
+    trusted.then(|| value.to_str().ok())?.and_then(|value| value.rsplit(',').next()).map(str::trim)
 }
 
-fn is_authority(host: &str) -> bool {
-    !host.is_empty()
-        && host.len() <= 260
-        && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_:[]".contains(&b))
+/// Whether this is a host name or an address, with or without a port, and nothing more.
+fn is_authority(text: &str) -> bool {
+    let port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
+    if let Some((address, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
+        return address.parse::<Ipv6Addr>().is_ok()
+            && (rest.is_empty() || rest.strip_prefix(':').is_some_and(port));
+    }
+    let (name, named_port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
+    (1..=253).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+        && named_port.is_none_or(port)
 }
 
 #[cfg(test)]
@@ -334,8 +365,38 @@ mod tests {
 
     #[test]
     fn authority_holds_nothing_that_could_leave_a_link() {
-        assert!(is_authority("t1.example.com:8080") && is_authority("[::1]:80"));
-        for host in ["", "a b", "a/b", "a\"b", "a@b", "ä.de"] {
+        for host in [
+            "localhost",
+            "t1.example.com:8080",
+            "t_1.example.com.",
+            "192.0.2.1:80",
+            "[::1]:80",
+            "[2001:db8::7]",
+        ] {
+            assert!(is_authority(host), "{host}");
+        }
+        for host in [
+            "",
+            "a b",
+            "a/b",
+            "a\"b",
+            "a@b",
+            "ä.de",
+            ":80",
+            "a:",
+            "a:b",
+            "a:65536",
+            "a:1:2",
+            "::1",
+            "[::1",
+            "[::1]80",
+            "[a]:80",
+            "[::1]:",
+            "a,b",
+            "a\\b",
+            "a:+80",
+            "[::1%eth0]:80",
+        ] {
             assert!(!is_authority(host), "{host}");
         }
     }

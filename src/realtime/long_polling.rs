@@ -132,8 +132,8 @@ impl Pause {
     }
 
     /// What is written to a peer that has gone is lost without a word (B-22).
-    pub(crate) fn peer_is_gone(&self) -> bool {
-        self.line.peer_is_gone()
+    pub(crate) fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
+        self.line.peer_is_gone(cx)
     }
 
     /// What the server holds.
@@ -174,7 +174,7 @@ impl MessageBody for HeldPoll {
         let Poll::Ready(answer) = held.poll_answer(cx) else {
             return self.pause.poll_space(cx).map(|space| Some(Ok(space)));
         };
-        if !answer.delivery.notifications.is_empty() && self.pause.peer_is_gone() {
+        if !answer.delivery.notifications.is_empty() && self.pause.peer_is_gone(cx) {
             if let Some(held) = self.held.take() {
                 held.give_back(answer);
             }

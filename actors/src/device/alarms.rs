@@ -222,6 +222,7 @@ fn audit_record(
         text: "Alarm updated".into(),
         source: id.to_string(),
         user: origin.user.to_string(),
+        application: origin.application.clone(),
         severity: alarm.severity.as_str().to_lowercase(),
         changes,
     }

@@ -212,6 +212,7 @@ fn audit_record(id: OperationId, changes: Vec<AttributeChange>, origin: &Origin)
         text: "Operation updated".into(),
         source: id.to_string(),
         user: origin.user.to_string(),
+        application: origin.application.clone(),
         severity: "warning".into(),
         changes,
     }

@@ -1,5 +1,7 @@
 //! Audit records: who changed what (document 2, Audit; A-11, Y-01 to Y-05).
 
+use std::sync::Arc;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -65,12 +67,12 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    /// Reads the body of a POST; the record is not stored yet. The user is the caller's unless the body says otherwise
-    /// (Y-03).
+    /// Reads the body of a POST; the record is not stored yet. User and application are the request's unless the body says
+    /// otherwise (Y-03).
     ///
     /// # Errors
     /// `Invalid` lists all missing members (E-05) or names the wrong one.
-    pub fn parse(mut body: Body, tenant: &TenantId, caller: &str) -> Result<Self> {
+    pub fn parse(mut body: Body, tenant: &TenantId, (caller, by): (&str, Option<&str>)) -> Result<Self> {
         let activity = body.take_text("activity", MAX_SHORT_TEXT)?;
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
         let time = body.take_timestamp("time")?;
@@ -78,7 +80,8 @@ impl AuditRecord {
         let source = body.take("source").map(|raw| source_id(&raw)).transpose()?;
         let severity = body.take_text("severity", 64)?.map(|word| severity(&word)).transpose()?;
         let user = body.take_text("user", MAX_USER)?.unwrap_or_else(|| caller.to_owned());
-        let application = body.take_text("application", MAX_SHORT_TEXT)?;
+        let application =
+            body.take_text("application", MAX_SHORT_TEXT)?.or_else(|| by.map(ToOwned::to_owned));
         match (activity, type_, time, text, source, severity) {
             (Some(activity), Some(type_), Some(time), Some(text), Some(source), Some(severity)) => {
                 body.ignore(&SERVER_MEMBERS);
@@ -226,6 +229,8 @@ pub struct NewAuditRecord {
     pub source: String,
     /// Who asked for it.
     pub user: String,
+    /// By which application (C-05).
+    pub application: Option<Arc<str>>,
     /// Lower-case severity.
     pub severity: String,
     /// What changed.
@@ -244,7 +249,7 @@ impl NewAuditRecord {
             text: self.text.clone(),
             source: self.source.clone(),
             user: self.user.clone(),
-            application: None,
+            application: self.application.as_deref().map(ToOwned::to_owned),
             activity: self.activity.into(),
             severity: self.severity.clone(),
             changes: serde_json::value::to_raw_value(&self.changes).expect("changes have string keys only"),

@@ -133,6 +133,13 @@ server_id!(
     crate::error::Noun::Application
 );
 
+impl ApplicationId {
+    /// The id of a new application; see [`IdGenerator`].
+    pub fn numbered(number: i64) -> Self {
+        Self(number)
+    }
+}
+
 /// A number that stands for a text: half of the first 16 hexadecimal digits of its SHA-256.
 pub(crate) fn digest(text: &[u8]) -> i64 {
     let digest = ring::digest::digest(&ring::digest::SHA256, text);
@@ -159,7 +166,7 @@ impl IdGenerator {
     }
 
     /// The next id: unique in the deployment and larger than any this generator made before.
-    pub(crate) fn next(&self) -> i64 {
+    pub fn next(&self) -> i64 {
         let now = (OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64 - EPOCH_MILLIS;
         // (milliseconds, sequence) as one number, so that running out of sequence borrows from the future.
         let fresh = now << 12;

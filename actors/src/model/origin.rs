@@ -15,8 +15,8 @@ pub struct Origin {
     pub mode: ProcessingMode,
     /// By what right the caller writes.
     pub authority: Authority,
-    /// The application that sent the request, by its key (C-05).
-    pub application_key: Option<Arc<str>>,
+    /// Name of the application that sent the request, by its key (C-05).
+    pub application: Option<Arc<str>>,
     /// Address of the request; links in the answer and in notifications start with it.
     pub links: Links,
 }
@@ -31,7 +31,7 @@ impl Origin {
             user: SERVER.into(),
             mode: ProcessingMode::Persistent,
             authority: Authority::Role,
-            application_key: None,
+            application: None,
             links,
         }
     }
@@ -42,9 +42,9 @@ impl Origin {
     }
 
     /// Whether a write shows that the device lives: its own user made it, no application in its name, and it is stored
-    /// (R-03, M-02).
+    /// (R-03, M-02). A key that no application has is no application (C-05).
     pub fn is_heartbeat(&self) -> bool {
-        is_device_user(&self.user) && self.application_key.is_none() && self.mode.stores()
+        is_device_user(&self.user) && self.application.is_none() && self.mode.stores()
     }
 }
 

@@ -169,6 +169,22 @@ pub fn administrator() -> RoleSet {
     ALL.iter().copied().filter(|role| ![DEVICE_BOOTSTRAP, SYSTEM].contains(role)).collect()
 }
 
+/// Whether a microservice may define a role of this name for users of its subscribers: `ROLE_…_READ`, `_ADMIN`, `_CREATE` or
+/// `_UPDATE`, in capital letters and underscores, and none of the platform's (U-03).
+pub fn may_be_defined(name: &str) -> bool {
+    let ends = ["_READ", "_ADMIN", "_CREATE", "_UPDATE"];
+    let middle =
+        name.strip_prefix("ROLE_").and_then(|rest| ends.iter().find_map(|end| rest.strip_suffix(end)));
+    name.len() <= MAX_DEFINED
+        && middle.is_some_and(|middle| {
+            !middle.is_empty() && middle.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        })
+        && !ALL.contains(&name)
+}
+
+/// Characters of the name of a role that a microservice defines.
+const MAX_DEFINED: usize = 128;
+
 /// What every new user holds directly: reading and changing one's own user (U-05).
 pub fn of_new_user() -> RoleSet {
     [USER_MANAGEMENT_OWN_READ, USER_MANAGEMENT_OWN_ADMIN].into_iter().collect()
@@ -200,13 +216,7 @@ pub struct Role {
 }
 
 impl Role {
-    /// Every role of the platform by name.
-    pub fn all() -> Vec<Self> {
-        let all: RoleSet = ALL.into_iter().collect();
-        all.names().map(|name| Self { name: name.into() }).collect()
-    }
-
-    /// A role by its name.
+    /// A role of the platform by its name.
     ///
     /// # Errors
     /// `NotFound` for a role that does not exist.
@@ -217,19 +227,28 @@ impl Role {
         }
     }
 
-    /// Reads the body of an assignment: `{role: {self}}`, `{role: {id}}` or `{role: {name}}` (U-01).
+    /// Whether it is one of U-09, not one that a microservice defines.
+    pub fn is_of_platform(&self) -> bool {
+        ALL.contains(&&*self.name)
+    }
+
+    /// Reads the body of an assignment: `{role: {self}}`, `{role: {id}}` or `{role: {name}}` (U-01). Of a name that a
+    /// microservice may define, only the tenant's subscriptions tell whether it is a role.
     ///
     /// # Errors
-    /// `Invalid` for an unknown role, and for the two that are given to nobody: the internal one and the bootstrap
+    /// `Invalid` for what can be no role, and for the two that are given to nobody: the internal one and the bootstrap
     /// user's.
     pub fn parse_assignment(mut body: Body) -> Result<Self> {
         let name = referred(&mut body, "role", &["self", "id", "name"])?;
         // Names of roles need no encoding in a link, so its last segment is the name.
         let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        Self::assignable(name)
+        match may_be_defined(name) {
+            true => Ok(Self { name: name.into() }),
+            false => Self::assignable(name),
+        }
     }
 
-    /// A role that may be given to people and groups.
+    /// A role of the platform that may be given to people and groups.
     ///
     /// # Errors
     /// `Invalid` for an unknown role, the internal one, and the bootstrap user's.
@@ -359,6 +378,27 @@ mod tests {
         assert!(!roles.has(DEVICE_BOOTSTRAP) && !roles.has(SYSTEM));
     }
 
+    #[test]
+    fn microservices_define_roles_that_end_in_what_they_allow_and_none_of_the_platform() {
+        for name in ["ROLE_METER_READ", "ROLE_SMART_METER_ADMIN", "ROLE_X_CREATE", "ROLE_X_UPDATE"] {
+            assert!(may_be_defined(name), "{name}");
+        }
+        let long = format!("ROLE_{}_READ", "X".repeat(120));
+        for name in [
+            "",
+            "ROLE_READ",
+            "ROLE__READ_",
+            "ROLE_METER",
+            "ROLE_meter_READ",
+            "METER_READ",
+            ALARM_READ,
+            SYSTEM,
+            &long,
+        ] {
+            assert!(!may_be_defined(name), "{name}");
+        }
+    }
+
     fn assignment(json: &str) -> Result<Role> {
         Role::parse_assignment(Body::parse(json.as_bytes()).expect("an object"))
     }
@@ -384,6 +424,8 @@ mod tests {
             r#"{"role":{}}"#,
             r#"{"role":{"id":7}}"#,
             r#"{"role":{"id":"ROLE_KING"}}"#,
+            r#"{"role":{"id":"ROLE__READ"}}"#,
+            r#"{"role":{"id":"ROLE_METER2_READ"}}"#,
             r#"{"role":{"id":"role_alarm_read"}}"#,
             r#"{"role":{"id":"ROLE_SYSTEM"}}"#,
             r#"{"role":{"self":"/user/roles/ROLE_DEVICE_BOOTSTRAP"}}"#,

@@ -15,7 +15,7 @@ const MAX_NAME: usize = 256;
 const MAX_VALUE: usize = 64 << 10;
 
 /// Keys that start with this hold secrets: they are stored encrypted and never shown (Z-05).
-const SECRET_KEYS: &str = "credentials.";
+pub(crate) const SECRET_KEYS: &str = "credentials.";
 /// What stands in the place of a secret. Writing it back leaves the secret as it is (Z-05).
 pub const ENCRYPTED: &str = "<<Encrypted>>";
 

@@ -137,6 +137,8 @@ pub(crate) async fn update_alarms(
     let audit_times: Vec<_> = rows.iter().map(|(_, update)| update.audit.time.instant()).collect();
     let audit_texts: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.text).collect();
     let users: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.user).collect();
+    let applications: Vec<Option<&str>> =
+        rows.iter().map(|(_, update)| update.audit.application.as_deref()).collect();
     let audit_severities: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.severity).collect();
     let changes: Vec<String> = rows
         .iter()
@@ -144,7 +146,7 @@ pub(crate) async fn update_alarms(
             serde_json::to_string(&update.audit.changes).expect("changes have string keys only")
         })
         .collect();
-    let parameters: [&(dyn ToSql + Sync); 13] = [
+    let parameters: [&(dyn ToSql + Sync); 14] = [
         &tenants,
         &ids,
         &revisions,
@@ -156,6 +158,7 @@ pub(crate) async fn update_alarms(
         &audit_times,
         &audit_texts,
         &users,
+        &applications,
         &audit_severities,
         &changes,
     ];

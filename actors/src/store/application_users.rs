@@ -1,14 +1,35 @@
 //! The users that microservices act as: one bootstrap user in the owner's tenant (W-10), one service user in each subscriber's
-//! (W-11). They go with the application, and with the subscription.
+//! (W-11). They follow the application and the subscription; nobody else changes them.
 
 use deadpool_postgres::GenericClient;
+use tokio_postgres::Row;
 
-use super::watch;
-use crate::error::{Error, Result};
+use super::filter::page_of;
+use super::{Database, application_roles, watch};
+use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, Duty};
-use crate::model::id::TenantId;
+use crate::model::id::{ApplicationId, TenantId};
+use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
+use crate::model::role;
 
 const INSERT: &str = include_str!("../../../sql/queries/application_users/insert.sql");
+const FOLLOW: &str = include_str!("../../../sql/queries/application_users/follow.sql");
+const DELETE: &str = include_str!("../../../sql/queries/application_users/delete.sql");
+const DELETE_ALL: &str = include_str!("../../../sql/queries/application_users/delete_all.sql");
+const INHERIT_SUBUSERS: &str = include_str!("../../../sql/queries/application_users/inherit_subusers.sql");
+const DELETE_SUBSCRIPTIONS: &str = include_str!("../../../sql/queries/subscriptions/delete_all.sql");
+const LOCK_SOME_APPLICATIONS: &str = include_str!("../../../sql/queries/applications/lock_some.sql");
+const DELETE_SOME_APPLICATIONS: &str = include_str!("../../../sql/queries/applications/delete_some.sql");
+const FIND_BOOTSTRAP_USER: &str =
+    include_str!("../../../sql/queries/application_users/find_bootstrap_user.sql");
+const LIST_SERVICE_USERS: &str =
+    include_str!("../../../sql/queries/application_users/list_service_users.sql");
+const COUNT_SERVICE_USERS: &str =
+    include_str!("../../../sql/queries/application_users/count_service_users.sql");
+const LIST_TENANTS: &str = include_str!("../../../sql/queries/subscriptions/list_tenants.sql");
+
+/// Applications that one transaction takes away with their tenant: each may have users in very many others.
+const AT_ONCE: i64 = 100;
 
 /// The password of a new user, made by the edge: its hash, and sealed, for the microservice asks for it again.
 #[derive(Debug, Clone)]
@@ -22,7 +43,7 @@ pub struct UserSecret {
 /// Creates the user that a microservice learns its subscribers as, as part of the transaction that creates the microservice.
 ///
 /// # Errors
-/// `Database`.
+/// `Conflict` when both names it could have are taken, or `Database`.
 pub(super) async fn enter_bootstrap_user(
     client: &impl GenericClient,
     application: &Application,
@@ -31,24 +52,37 @@ pub(super) async fn enter_bootstrap_user(
     enter(client, &application.owner, application, Duty::Bootstrap, &[], secret).await
 }
 
+/// Creates the user that a microservice works as in the tenant of a subscriber, as part of the transaction of the subscription.
+///
+/// # Errors
+/// As [`enter_bootstrap_user`].
+pub(super) async fn enter_service_user(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    application: &Application,
+    secret: &UserSecret,
+) -> Result<()> {
+    enter(client, tenant, application, Duty::Service, &held(application), secret).await
+}
+
 /// Creates a user of a microservice. A name that somebody else has gets the id of the application behind it.
 async fn enter(
     client: &impl GenericClient,
     tenant: &TenantId,
     application: &Application,
     duty: Duty,
-    roles: &[String],
+    roles: &[&str],
     secret: &UserSecret,
 ) -> Result<()> {
     let name = format!("{}{}", duty.user_prefix(), application.name);
     let other_name = format!("{name}_{}", application.id);
-    for name in [name, other_name] {
+    for name in [&name, &other_name] {
         let inserted = client
             .execute(
                 INSERT,
                 &[
                     &tenant.as_str(),
-                    &name,
+                    name,
                     &secret.hash,
                     &secret.sealed,
                     &roles,
@@ -58,8 +92,155 @@ async fn enter(
             )
             .await?;
         if inserted == 1 {
-            return watch::announce(client, tenant, &name).await;
+            return watch::announce(client, tenant, name).await;
         }
     }
-    Err(Error::unavailable("both names of a user of a microservice are taken"))
+    let message = format!("other users have the names {name} and {other_name}, of which its user needs one");
+    Err(Error::Conflict { noun: Noun::Application, message })
+}
+
+/// What service users of an application hold: exactly what it requires (W-11), save for what nobody is given.
+fn held(application: &Application) -> Vec<&str> {
+    let given_to_nobody = [role::SYSTEM, role::DEVICE_BOOTSTRAP];
+    application
+        .required_roles
+        .iter()
+        .map(String::as_str)
+        .filter(|role| !given_to_nobody.contains(role))
+        .collect()
+}
+
+/// Lets users follow their application, as part of the transaction that changed what it requires or what it defines: its
+/// service users in every tenant hold what it requires now (W-11), and nobody in these tenants holds a role any more that it
+/// defined (U-03). Each user concerned is told of.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn follow(client: &impl GenericClient, application: &Application) -> Result<()> {
+    let changed = client.query(FOLLOW, &[&application.id.0, &held(application)]).await?;
+    announce(client, &changed).await?;
+    let tenants = client.query(LIST_TENANTS, &[&application.id.0]).await?;
+    application_roles::withdraw_undefined(client, &tenants_of(&tenants)?).await
+}
+
+/// Takes a microservice out of a tenant, as part of the transaction that ended its subscription: its service user goes, and
+/// the roles go that it alone defined there. Each user concerned is told of.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn dismiss(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    application: ApplicationId,
+) -> Result<()> {
+    let gone = client.query(DELETE, &[&tenant.as_str(), &application.0]).await?;
+    tell_of_gone(client, &gone).await?;
+    application_roles::withdraw_undefined(client, &[tenant.clone()]).await
+}
+
+/// Takes a microservice out of every tenant, as part of the transaction that deletes it and before it goes: all its users go,
+/// and the subscriptions with the roles that it alone defined.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn dismiss_all(client: &impl GenericClient, application: ApplicationId) -> Result<()> {
+    dismiss_each(client, &[application.0]).await
+}
+
+async fn dismiss_each(client: &impl GenericClient, applications: &[i64]) -> Result<()> {
+    let gone = client.query(DELETE_ALL, &[&applications]).await?;
+    tell_of_gone(client, &gone).await?;
+    let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&applications]).await?;
+    application_roles::withdraw_undefined(client, &tenants_of(&tenants)?).await
+}
+
+/// Deletes some applications of a tenant with their users and subscriptions, as part of a transaction that empties the tenant;
+/// `false` when there is none.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn delete_some_applications(client: &impl GenericClient, owner: &TenantId) -> Result<bool> {
+    let rows = client.query(LOCK_SOME_APPLICATIONS, &[&owner.as_str(), &AT_ONCE]).await?;
+    if rows.is_empty() {
+        return Ok(false);
+    }
+    let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    dismiss_each(client, &ids).await?;
+    client.execute(DELETE_SOME_APPLICATIONS, &[&owner.as_str(), &ids]).await?;
+    Ok(true)
+}
+
+/// A user of a microservice as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredUser {
+    /// Whose user it is.
+    pub tenant: TenantId,
+    /// Its name.
+    pub name: String,
+    /// Ciphertext of its password.
+    pub sealed_password: String,
+}
+
+/// The user that a microservice learns its subscribers as; `None` of what is no microservice.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_bootstrap_user(
+    database: &Database,
+    application: ApplicationId,
+) -> Result<Option<StoredUser>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND_BOOTSTRAP_USER).await?;
+    client.query_opt(&statement, &[&application.0]).await?.map(|row| stored(&row)).transpose()
+}
+
+/// A page of the users that a microservice works as, by tenant.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_service_users(
+    database: &Database,
+    application: ApplicationId,
+    page: &PageRequest,
+) -> Result<Page<StoredUser>> {
+    let client = database.reader().await?;
+    let count = match page.total {
+        TotalPages::Counted => {
+            let statement = client.prepare_cached(COUNT_SERVICE_USERS).await?;
+            Count::Of(client.query_one(&statement, &[&application.0]).await?.get(0))
+        }
+        TotalPages::Omitted => Count::Omitted,
+    };
+    let statement = client.prepare_cached(LIST_SERVICE_USERS).await?;
+    let (after, limit) = (page.after_name().unwrap_or_default(), i64::from(page.size) + 1);
+    let rows = client.query(&statement, &[&application.0, &after, &limit, &page.offset()]).await?;
+    let users = rows.iter().map(stored).collect::<Result<Vec<_>>>()?;
+    let page = page_of(users, page, |user| After::Name(user.tenant.as_str().into()));
+    Ok(Page { count, ..page })
+}
+
+fn stored(row: &Row) -> Result<StoredUser> {
+    Ok(StoredUser { tenant: TenantId::parse(row.get(0))?, name: row.get(1), sealed_password: row.get(2) })
+}
+
+async fn tell_of_gone(client: &impl GenericClient, gone: &[Row]) -> Result<()> {
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let named = gone.iter().map(|row| (row.get::<_, &str>(0), row.get::<_, &str>(1)));
+    let (tenants, names): (Vec<&str>, Vec<&str>) = named.unzip();
+    client.execute(INHERIT_SUBUSERS, &[&tenants, &names]).await?;
+    announce(client, gone).await
+}
+
+/// Tells every server of users, from rows of tenant and name.
+async fn announce(client: &impl GenericClient, users: &[Row]) -> Result<()> {
+    let tenants = tenants_of(users)?;
+    let names = users.iter().map(|row| row.get::<_, &str>(1));
+    watch::announce_users(client, tenants.iter().zip(names)).await
+}
+
+/// The first column of rows, which is a tenant.
+pub(super) fn tenants_of(rows: &[Row]) -> Result<Vec<TenantId>> {
+    rows.iter().map(|row| TenantId::parse(row.get(0))).collect()
 }

@@ -13,6 +13,7 @@ use crate::model::application::{Application, ApplicationType, Availability, Stan
 use crate::model::id::{ApplicationId, BinaryId, TenantId};
 
 const GET: &str = include_str!("../../../sql/queries/applications/get.sql");
+const SEE: &str = include_str!("../../../sql/queries/applications/see.sql");
 const FIND_AT: &str = include_str!("../../../sql/queries/applications/find_at.sql");
 
 impl Database {
@@ -44,6 +45,30 @@ pub async fn get_application(database: &Database, id: ApplicationId) -> Result<A
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
 }
 
+/// An application as a tenant sees it.
+#[derive(Debug, Clone)]
+pub struct SeenApplication {
+    /// The application.
+    pub application: Application,
+    /// Its key as it is stored, for its owner only (W-06).
+    pub sealed_key: Option<String>,
+}
+
+/// An application as a tenant sees it: its own, one it subscribes to, or one of the market (W-05).
+///
+/// # Errors
+/// `NotFound` for an unknown one and for one the tenant does not see alike; `Unavailable` or `Database`.
+pub async fn see_application(
+    database: &Database,
+    tenant: &TenantId,
+    id: ApplicationId,
+) -> Result<SeenApplication> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(SEE).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    seen_from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
+}
+
 /// The application of a context path as a tenant sees it; `None` for one it does not see.
 ///
 /// # Errors
@@ -61,6 +86,11 @@ pub async fn find_application_at(
         Ok((from_row(&row)?, standing))
     })
     .transpose()
+}
+
+/// Reads the columns of `see.sql`.
+pub(super) fn seen_from_row(row: &Row) -> Result<SeenApplication> {
+    Ok(SeenApplication { application: from_row(row)?, sealed_key: row.get(14) })
 }
 
 /// Reads the columns of `get.sql`, which every statement that gives applications has first.

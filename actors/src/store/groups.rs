@@ -7,7 +7,7 @@ use tokio_postgres::types::Json;
 
 use super::filter::{Filtered, Order, page_of};
 use super::user_changes::{audit, changed};
-use super::{Database, group_members, until_uncontended, watch};
+use super::{Database, application_roles, group_members, until_uncontended, watch};
 use crate::error::{Error, Noun, Result};
 use crate::limits::MAX_PAGE_SIZE;
 use crate::model::access::DevicePermissions;
@@ -237,14 +237,14 @@ pub async fn delete_group(database: &Database, administration: &Administration, 
 /// Gives a group a role; one it has already changes nothing. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Forbidden` when the caller lacks the role.
+/// `NotFound`; `Forbidden` when the caller lacks the role; `Invalid` for a role that no microservice of the tenant defines.
 pub async fn assign_role(
     database: &Database,
     administration: &Administration,
     id: GroupId,
     role: &Role,
 ) -> Result<()> {
-    change_roles(database, administration, id, |group| Ok(group.roles.with(&role.name))).await
+    change_roles(database, administration, (id, Some(role)), |group| Ok(group.roles.with(&role.name))).await
 }
 
 /// Takes a role from a group. One transaction.
@@ -264,19 +264,22 @@ pub async fn withdraw_role(
         true => Ok(group.roles.without(role)),
         false => Err(Error::not_found(Noun::Role, role)),
     };
-    change_roles(database, administration, id, decide).await
+    change_roles(database, administration, (id, None), decide).await
 }
 
 async fn change_roles(
     database: &Database,
     administration: &Administration,
-    id: GroupId,
+    (id, given): (GroupId, Option<&Role>),
     decide: impl Fn(&Group) -> Result<RoleSet>,
 ) -> Result<()> {
     let tenant = &administration.tenant;
     until_uncontended(async || {
         let mut client = database.reader().await?;
         let transaction = client.transaction().await?;
+        if let Some(role) = given {
+            application_roles::keep_assignable(&transaction, tenant, role).await?;
+        }
         let group = lock_group(&transaction, tenant, id).await?;
         let roles = decide(&group)?;
         let Some(change) = changed("roles", &group.roles, &roles) else { return Ok(()) };

@@ -97,12 +97,14 @@ pub(crate) async fn update_operations(
     let audit_ids: Vec<Option<i64>> = audits().map(|audit| audit.map(|(id, _)| *id)).collect();
     let audit_times: Vec<_> = audits().map(|audit| audit.map(|(_, record)| record.time.instant())).collect();
     let users: Vec<Option<&str>> = audits().map(|audit| audit.map(|(_, record)| &*record.user)).collect();
+    let applications: Vec<Option<&str>> =
+        audits().map(|audit| audit.and_then(|(_, record)| record.application.as_deref())).collect();
     let changes = |record: &NewAuditRecord| {
         serde_json::to_string(&record.changes).expect("changes have string keys only")
     };
     let changes: Vec<Option<String>> =
         audits().map(|audit| audit.map(|(_, record)| changes(record))).collect();
-    let parameters: [&(dyn ToSql + Sync); 10] = [
+    let parameters: [&(dyn ToSql + Sync); 11] = [
         &tenants,
         &ids,
         &revisions,
@@ -112,6 +114,7 @@ pub(crate) async fn update_operations(
         &audit_ids,
         &audit_times,
         &users,
+        &applications,
         &changes,
     ];
     Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())

@@ -16,6 +16,7 @@ use crate::model::tenant_option::{
 
 const FIND: &str = include_str!("../../../sql/queries/options/find.sql");
 const LIST: &str = include_str!("../../../sql/queries/options/list.sql");
+const LIST_STORED: &str = include_str!("../../../sql/queries/options/list_stored.sql");
 const COUNT: &str = include_str!("../../../sql/queries/options/count.sql");
 const LOCK: &str = include_str!("../../../sql/queries/options/lock.sql");
 const UPSERT: &str = include_str!("../../../sql/queries/options/upsert.sql");
@@ -101,6 +102,21 @@ pub async fn list_category(
 ) -> Result<Vec<TenantOption>> {
     let part = Part { category: Some(category), after: None, limit: None, offset: 0 };
     read(database, tenant, part).await
+}
+
+/// What a tenant set in a category, as it is stored: secrets are sealed. For who may open them (Z-05).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_stored(
+    database: &Database,
+    tenant: &TenantId,
+    category: &str,
+) -> Result<Vec<(String, String)>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST_STORED).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &category]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// What the tenant turns alarms into. A value that cannot be read, for it was written past the check, counts as

@@ -6,10 +6,11 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use super::filter::page_of;
-use super::{Database, groups, user_changes, watch};
+use super::{Database, application_users, applications, groups, until_uncontended, user_changes, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 use crate::model::page::{After, Count, Page, PageRequest};
+use crate::model::subscription::ApplicationReferences;
 use crate::model::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
 use crate::model::timestamp::Timestamp;
 use crate::model::user::User;
@@ -28,10 +29,10 @@ const DELETE: &str = include_str!("../../../sql/queries/tenants/delete.sql");
 const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_index.sql");
 
 /// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
-/// along. Table, and the rest of its key. What is not named here goes with the tenant itself.
-const CONTENTS: [(&str, &str); 23] = [
+/// along. Table, and the rest of its key. What is not named here goes with the tenant itself; applications go first of all,
+/// for they reach into other tenants.
+const CONTENTS: [(&str, &str); 22] = [
     ("subscriptions", "application"),
-    ("applications", "id"),
     ("access_tokens", "hash"),
     ("token_clients", "id"),
     ("bulk_operations", "id"),
@@ -237,6 +238,7 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
         return Err(Error::Forbidden);
     }
     suspend(database, tenant).await?;
+    while delete_some_applications(database, tenant).await? {}
     for contents in CONTENTS {
         while delete_some(database, tenant, contents).await? == CHUNK as u64 {}
     }
@@ -246,7 +248,23 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
     transaction.execute(HAND_OVER, &[&tenant.as_str()]).await?;
     transaction.execute(DELETE, &[&tenant.as_str()]).await?;
     watch::announce(&transaction, tenant, "").await?;
-    Ok(transaction.commit().await?)
+    applications::announce(&transaction, tenant).await?;
+    transaction.commit().await?;
+    database.applications_changed();
+    Ok(())
+}
+
+/// Deletes some applications of a tenant together with the users they have in other tenants, who are told of. `false` when there
+/// is none. One transaction.
+async fn delete_some_applications(database: &Database, tenant: &TenantId) -> Result<bool> {
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let deleted = application_users::delete_some_applications(&transaction, tenant).await?;
+        transaction.commit().await?;
+        Ok(deleted)
+    })
+    .await
 }
 
 async fn suspend(database: &Database, tenant: &TenantId) -> Result<()> {
@@ -272,6 +290,7 @@ async fn delete_some(database: &Database, tenant: &TenantId, contents: (&str, &s
 }
 
 async fn delete_contents(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
+    while application_users::delete_some_applications(client, tenant).await? {}
     for contents in CONTENTS {
         client.execute(&deletion(contents), &[&tenant.as_str(), &None::<i64>]).await?;
     }
@@ -314,6 +333,8 @@ fn from_row(row: &Row) -> Result<Tenant> {
         custom_properties: row.get::<_, Json<Box<RawValue>>>(10).0,
         parent: parent.filter(|_| id.as_str() != MANAGEMENT),
         creation_time: Timestamp::stored(row.get(12), 0),
+        applications: ApplicationReferences::default(),
+        owned_applications: ApplicationReferences::default(),
         id,
     })
 }

@@ -6,7 +6,9 @@ use serde::Serialize;
 use tokio_postgres::types::{Json, ToSql};
 
 use super::users::read_user;
-use super::{Database, audit_records, group_members, groups, until_uncontended, users, watch};
+use super::{
+    Database, application_roles, audit_records, group_members, groups, until_uncontended, users, watch,
+};
 use crate::error::{Error, Noun, Result};
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::group::ADMINS;
@@ -220,7 +222,8 @@ pub async fn delete_user(database: &Database, administration: &Administration, n
 /// Gives a user a role; one it has already changes nothing. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Forbidden` when the caller's authority does not reach the user or lacks the role.
+/// `NotFound`; `Forbidden` when the caller's authority does not reach the user or lacks the role; `Invalid` for a role that no
+/// microservice of the tenant defines.
 pub async fn assign_role(
     database: &Database,
     administration: &Administration,
@@ -232,7 +235,7 @@ pub async fn assign_role(
         administration.authority.may_give([&*role.name].into_iter())?;
         Ok(user.roles.with(&role.name))
     };
-    change_roles(database, administration, name, permitted).await
+    change_roles(database, administration, (name, Some(role)), permitted).await
 }
 
 /// Takes a role from a user. One transaction.
@@ -253,19 +256,22 @@ pub async fn withdraw_role(
             false => Err(Error::not_found(Noun::Role, role)),
         }
     };
-    change_roles(database, administration, name, permitted).await
+    change_roles(database, administration, (name, None), permitted).await
 }
 
 async fn change_roles(
     database: &Database,
     administration: &Administration,
-    name: &str,
+    (name, given): (&str, Option<&Role>),
     decide: impl Fn(&User) -> Result<RoleSet>,
 ) -> Result<()> {
     let tenant = &administration.tenant;
     until_uncontended(async || {
         let mut client = database.reader().await?;
         let transaction = client.transaction().await?;
+        if let Some(role) = given {
+            application_roles::keep_assignable(&transaction, tenant, role).await?;
+        }
         let user = lock_user(&transaction, tenant, name).await?;
         let roles = decide(&user)?;
         let Some(change) = changed("roles", &user.roles, &roles) else { return Ok(()) };
@@ -279,8 +285,16 @@ async fn change_roles(
 }
 
 /// A user nobody else changes until the transaction ends.
+///
+/// # Errors
+/// `NotFound`; `Refused` for a user of a microservice, which follows its application in everything (W-10, W-11).
 pub(super) async fn lock_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
-    client.query_opt(LOCK, &[&tenant.as_str(), &name]).await?;
+    let locked = client.query_opt(LOCK, &[&tenant.as_str(), &name]).await?;
+    if locked.is_some_and(|row| row.get(0)) {
+        return Err(Error::Refused(
+            "a user of a microservice follows its application and is changed by nobody",
+        ));
+    }
     read_user(client, tenant, name).await
 }
 
@@ -333,6 +347,7 @@ pub(super) async fn audit(
         text: format!("{activity}: {source}"),
         source,
         user: administration.by.clone(),
+        application: administration.application.clone(),
         severity: "warning".into(),
         changes,
     };

@@ -3,10 +3,10 @@ WITH wanted AS (
     SELECT *
     FROM unnest(
         $1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
-        $8::bigint[], $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[])
+        $8::bigint[], $9::timestamptz[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
         AS wanted (
             tenant, id, revision, text, status, severity, fragments,
-            audit_id, audit_time, audit_text, user_name, audit_severity, changes)
+            audit_id, audit_time, audit_text, user_name, application, audit_severity, changes)
 ), updated AS (
     UPDATE alarms a
     SET
@@ -25,10 +25,11 @@ WITH wanted AS (
         a.first_time, a.first_offset, a.created_at, a.revision, a.fragments
 ), recorded AS (
     INSERT INTO audit_records (
-        tenant, id, type, activity, time, text, source, user_name, severity, changes, created_at)
+        tenant, id, type, activity, time, text, source, user_name, application, severity, changes, created_at)
     SELECT
         wanted.tenant, wanted.audit_id, 'Alarm', 'Alarm updated', wanted.audit_time, wanted.audit_text,
-        wanted.id::text, wanted.user_name, wanted.audit_severity, wanted.changes::json, wanted.audit_time
+        wanted.id::text, wanted.user_name, wanted.application, wanted.audit_severity, wanted.changes::json,
+        wanted.audit_time
     FROM wanted
     JOIN updated ON updated.tenant = wanted.tenant AND updated.id = wanted.id
 )

@@ -7,3 +7,5 @@ FROM tenants t
 WHERE t.id = $1
     AND u.tenant = t.id
     AND u.name = t.admin_name
+    -- A microservice may have got the name of a user that is gone.
+    AND u.application IS NULL

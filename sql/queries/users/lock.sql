@@ -1,5 +1,6 @@
 -- Others who would change or delete the user wait until this transaction ends; memberships may still be added.
-SELECT name
+-- Whether a microservice acts as it.
+SELECT application IS NOT NULL
 FROM users
 WHERE tenant = $1
     AND name = $2

@@ -71,6 +71,7 @@ impl HeldPoll {
     /// The next state after an evaluation, or the end of the body.
     fn evaluated(
         &mut self,
+        cx: &Context<'_>,
         evaluation: Box<Evaluation>,
         evaluated: Result<Evaluated>,
     ) -> Result<State, String> {
@@ -81,7 +82,7 @@ impl HeldPoll {
                 Err(String::new())
             }
             Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
-            Ok(_) if self.pause.peer_is_gone() => Err(String::new()),
+            Ok(_) if self.pause.peer_is_gone(cx) => Err(String::new()),
             Ok(Evaluated { text, count }) => {
                 evaluation.taken(count);
                 Err(text)
@@ -131,7 +132,7 @@ impl MessageBody for HeldPoll {
                     }
                 },
                 State::Evaluating(mut evaluation) => match Pin::new(&mut *evaluation).poll(cx) {
-                    Poll::Ready(text) => poll.evaluated(evaluation, text),
+                    Poll::Ready(text) => poll.evaluated(cx, evaluation, text),
                     Poll::Pending => {
                         poll.state = State::Evaluating(evaluation);
                         return poll.pause.poll_space(cx).map(|space| Some(Ok(space)));

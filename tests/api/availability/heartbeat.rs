@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::{ALARMS, device_user, last_message, object, server, silence, watched};
-use crate::harness::{Caller, TestServer, alarm_of, eventually};
+use super::{ALARMS, device_user, last_message, object, server, server_on, silence, watched};
+use crate::application_keys::{KEY, insert_application};
+use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually};
 
 /// Moves the last message back and gives what is told of it then.
 async fn fall_silent(server: &TestServer, device: &str) -> String {
@@ -94,7 +95,9 @@ async fn alarm_for_a_child_counts_for_the_child() {
 
 #[tokio::test]
 async fn what_others_do_and_what_fails_is_none() {
-    let server = server().await;
+    let database = TestDatabase::create().await;
+    insert_application(&database, "main", "cockpit", "k-cockpit").await;
+    let server = server_on(&database).await;
     let (user, device) = pump(&server).await;
     let admin = server.admin();
     let before = fall_silent(&server, &device).await;
@@ -104,8 +107,7 @@ async fn what_others_do_and_what_fails_is_none() {
     user.read(&object(&device)).await;
     assert_eq!(user.put(&object(&device), &json!({"name": 7})).await.status, 422);
     assert_eq!(user.post(ALARMS, &json!({"source": {"id": device}})).await.status, 422);
-    for (name, value) in [("X-Platform-Application-Key", "key"), ("X-Platform-Processing-Mode", "TRANSIENT")]
-    {
+    for (name, value) in [(KEY, "k-cockpit"), ("X-Platform-Processing-Mode", "TRANSIENT")] {
         let put = user.request("PUT", &object(&device)).header(name, value);
         assert_eq!(put.json(&json!({"a": 1})).send().await.status, 200);
         let post = user.request("POST", ALARMS).header(name, value);
@@ -118,6 +120,18 @@ async fn what_others_do_and_what_fails_is_none() {
     until_heard(&server, &other, &marker).await;
 
     assert_eq!(last_message(&admin, &device).await, before);
+}
+
+#[tokio::test]
+async fn key_that_no_application_has_makes_no_difference() {
+    let server = server().await;
+    let (user, device) = pump(&server).await;
+    for _ in 0..2 {
+        let before = fall_silent(&server, &device).await;
+        let put = user.request("PUT", &object(&device)).header(KEY, "unknown");
+        assert_eq!(put.json(&json!({})).send().await.status, 200);
+        until_heard(&server, &device, &before).await;
+    }
 }
 
 #[tokio::test]

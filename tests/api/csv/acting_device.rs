@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{request, send, text_of};
+use crate::application_keys::{KEY, insert_application};
 use crate::harness::{
     BOOTSTRAP_PASSWORD, Caller, SERVER_MEMBERS, TestDatabase, TestServer, eventually, ids, redacted, without,
 };
@@ -314,6 +315,36 @@ async fn what_can_be_no_serial_is_422() {
     let answer = send_for(&server.admin(), &"x".repeat(1025), "200,t,T,1\n100").await;
 
     assert_eq!(answer, "50,1,422\n50,2,422\n");
+}
+
+#[tokio::test]
+async fn rows_of_an_application_are_no_heartbeats() {
+    let database = TestDatabase::create().await;
+    insert_application(&database, "main", "cockpit", "k-cockpit").await;
+    let pause = Duration::from_millis(1);
+    let server = TestServer::start_on(&database, |settings| settings.limits.heartbeat_pause = pause).await;
+    let (device, other) = (device_user(&server, "sn-1").await, device_user(&server, "sn-2").await);
+    for caller in [&device, &other] {
+        assert_eq!(send(caller, "117,10").await, "");
+    }
+    let back = "UPDATE availability SET last_message = last_message - interval '1 hour'";
+    assert_eq!(database.execute(back, &[]).await, 2);
+    let last_message = async |device: &str| {
+        let object = object_of(&server, device).await;
+        object["plat_Availability"]["lastMessage"].as_str().unwrap().to_owned()
+    };
+    let before = [last_message("sn-1").await, last_message("sn-2").await];
+
+    for row in ["200,t,T,1", "301,hot", "400,a,b", "110,x"] {
+        let answer = request(&device, row).header(KEY, "k-cockpit").send().await;
+        assert_eq!(answer.text, "", "{row}");
+    }
+    // What would have been written is written before this.
+    assert_eq!(send(&other, "200,t,T,1").await, "");
+    eventually("the other's heartbeat", async || (last_message("sn-2").await > before[1]).then_some(()))
+        .await;
+
+    assert_eq!(last_message("sn-1").await, before[0]);
 }
 
 #[tokio::test]

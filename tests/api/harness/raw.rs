@@ -19,6 +19,11 @@ impl RawConnection {
         Self(soon("a connection", TcpStream::connect(address)).await.unwrap())
     }
 
+    /// One that somebody opened to the test.
+    pub(crate) fn accepted(stream: TcpStream) -> Self {
+        Self(stream)
+    }
+
     /// Connects with the smallest receive buffer the system grants, for a client that reads slowly.
     pub(crate) async fn open_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
@@ -54,6 +59,20 @@ impl RawConnection {
         let count = soon("bytes", self.0.read(&mut buffer)).await.unwrap_or(0);
         buffer.truncate(count);
         buffer
+    }
+
+    /// Reads to the end of the connection; gives everything that came.
+    pub(crate) async fn read_to_end(&mut self) -> String {
+        let mut came = Vec::new();
+        while let piece @ [_, ..] = self.read_at_most(4096).await.as_slice() {
+            came.extend_from_slice(piece);
+        }
+        String::from_utf8_lossy(&came).into_owned()
+    }
+
+    /// The stream, for whoever speaks another language on it.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.0
     }
 
     /// Tells the server that nothing more will be sent, and keeps reading.

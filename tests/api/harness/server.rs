@@ -27,6 +27,7 @@ pub(crate) struct TestServer {
 
 /// The thread of a server.
 struct Running {
+    base: String,
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     ended: oneshot::Receiver<()>,
@@ -45,11 +46,19 @@ impl TestServer {
 
     /// On this database; several servers may share one.
     pub(crate) async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
+        let started = Self::try_start_on(database, change);
+        started.unwrap_or_else(|error| panic!("the server does not start: {error}"))
+    }
+
+    /// As [`start_on`](Self::start_on); gives what an operator is told of a refused start.
+    pub(crate) fn try_start_on(
+        database: &Arc<TestDatabase>,
+        change: impl FnOnce(&mut Settings),
+    ) -> Result<Self, String> {
         let mut settings = settings(database);
         change(&mut settings);
-        let running =
-            run(settings, database).unwrap_or_else(|error| panic!("the server does not start: {error}"));
-        Self { base: format!("http://{}", running.address), database: database.clone(), running }
+        let running = run(settings, database)?;
+        Ok(Self { base: running.base.clone(), database: database.clone(), running })
     }
 
     /// Scheme and authority.
@@ -145,7 +154,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let serve = async move {
         match Server::start(&settings, &url).await {
             Ok(server) => {
-                report.send(Ok(server.address())).unwrap();
+                report.send(Ok((server.base(), server.address()))).unwrap();
                 server.run(async { drop(stopped.await) }).await;
             }
             Err(error) => report.send(Err(error.to_string())).unwrap(),
@@ -158,6 +167,6 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
         let _ = end.send(());
     };
     thread::Builder::new().name("server".into()).spawn(body).unwrap();
-    let address = started.recv().map_err(|_| "its thread panicked".to_owned())??;
-    Ok(Running { address, stop, ended })
+    let (base, address) = started.recv().map_err(|_| "its thread panicked".to_owned())??;
+    Ok(Running { base, address, stop, ended })
 }

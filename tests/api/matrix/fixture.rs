@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use super::SECRET;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of, event_of, measurement_of};
+use crate::harness::{
+    ADMIN_PASSWORD, Caller, Entry, TestDatabase, TestServer, alarm_of, archive, event_of, measurement_of,
+    upload,
+};
+use crate::service::run_everywhere;
 
 /// The kinds of callers, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,9 @@ impl Who {
     pub(super) const ALL: [Self; 6] =
         [Self::Stranger, Self::OtherTenant, Self::WithoutRole, Self::Device, Self::Owner, Self::Admin];
 }
+
+/// One for all cells, for calling it changes nothing.
+const MICROSERVICE: &str = "everywhere";
 
 /// The roles of the group `devices` (U-10).
 const DEVICE_ROLES: [&str; 8] = [
@@ -61,6 +68,7 @@ impl Fixture {
             (Who::Owner as u8, server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await),
             (Who::Admin as u8, server.admin()),
         ]);
+        run_everywhere(&server, MICROSERVICE).await;
         Self { callers, made: AtomicU32::new(0), _server: server }
     }
 
@@ -205,6 +213,38 @@ impl Fixture {
             "request" => {
                 let request = json!({"id": format!("{SECRET}-{number}")});
                 id(admin.create("/devicecontrol/newDeviceRequests", &request).await)
+            }
+            "application" => {
+                let body = json!({"name": format!("{SECRET} {number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "HOSTED", "contextPath": format!("{SECRET}-{number}"), "resourcesUrl": "/"});
+                id(admin.create("/application/applications", &body).await)
+            }
+            "service" => MICROSERVICE.to_owned(),
+            "subscription" => {
+                let body = json!({"name": format!("{SECRET} {number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "EXTERNAL", "externalUrl": "https://example.com/"});
+                let application = id(admin.create("/application/applications", &body).await);
+                let body = json!({"application": {"id": application}});
+                admin.create("/tenant/tenants/main/applications", &body).await;
+                application
+            }
+            "microservice" => {
+                let body = json!({"name": format!("{SECRET}{number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "MICROSERVICE"});
+                id(admin.create("/application/applications", &body).await)
+            }
+            "archive" => {
+                // Of numbers so small that its bytes are a text.
+                let empty = Entry { mode: 0, ..Entry::stored("index.html", "") };
+                String::from_utf8(archive(&[empty])).unwrap()
+            }
+            "web" => {
+                let name = format!("{SECRET}-{number}");
+                let body = json!({"name": name, "key": name, "type": "HOSTED", "contextPath": name, "resourcesUrl": "/"});
+                let application = id(admin.create("/application/applications", &body).await);
+                let page = archive(&[Entry::stored("index.html", SECRET)]);
+                assert_eq!(upload(admin, &application, &page).await.status, 204);
+                name
             }
             "option" => {
                 let key = format!("key {number}");

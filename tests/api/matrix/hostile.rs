@@ -81,7 +81,7 @@ const PARAMETERS: [&str; 37] = [
     "withDeleted",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 51] = [
+const MEMBERS: [&str; 61] = [
     "id",
     "name",
     "type",
@@ -133,6 +133,16 @@ const MEMBERS: [&str; 51] = [
     "grantType",
     "clientId",
     "clientSecret",
+    "availability",
+    "contextPath",
+    "resourcesUrl",
+    "resourcesUsername",
+    "resourcesPassword",
+    "externalUrl",
+    "application",
+    "self",
+    "requiredRoles",
+    "roles",
 ];
 /// Bodies that are no JSON object.
 const TEXTS: [&str; 9] =

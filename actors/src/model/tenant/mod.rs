@@ -10,6 +10,7 @@ pub use self::change::{NewTenant, TenantPatch};
 use crate::error::{Error, Result};
 use crate::model::id::TenantId;
 use crate::model::links::{Linked, segment};
+use crate::model::subscription::{ApplicationReferences, ShownReferences};
 use crate::model::timestamp::Timestamp;
 
 /// The tenant of the installation, which has all others below it. It can be neither suspended nor deleted.
@@ -44,6 +45,10 @@ pub struct Tenant {
     pub parent: Option<String>,
     /// When it was created.
     pub creation_time: Timestamp,
+    /// What it subscribes to; empty in collections.
+    pub applications: ApplicationReferences,
+    /// What it owns; empty in collections.
+    pub owned_applications: ApplicationReferences,
 }
 
 impl Serialize for Linked<'_, Tenant> {
@@ -75,23 +80,11 @@ impl Serialize for Linked<'_, Tenant> {
         map.serialize_entry("creationTime", &tenant.creation_time)?;
         let owned =
             format!("{}/application/applicationsByOwner/{}", links.base(), segment(tenant.id.as_str()));
-        map.serialize_entry("applications", &References::at(Some(format!("{link}/applications"))))?;
-        map.serialize_entry("ownedApplications", &References::at(Some(owned)))?;
+        let shown =
+            |references, collection| ShownReferences { references, collection, with_self: true, links };
+        map.serialize_entry("applications", &shown(&tenant.applications, format!("{link}/applications")))?;
+        map.serialize_entry("ownedApplications", &shown(&tenant.owned_applications, owned))?;
         map.end()
-    }
-}
-
-/// Applications of a tenant: none, until there are applications.
-#[derive(Serialize)]
-struct References {
-    #[serde(rename = "self", skip_serializing_if = "Option::is_none")]
-    link: Option<String>,
-    references: [(); 0],
-}
-
-impl References {
-    fn at(link: Option<String>) -> Self {
-        Self { link, references: [] }
     }
 }
 
@@ -101,7 +94,7 @@ pub struct CurrentTenant(pub Tenant);
 
 impl Serialize for Linked<'_, CurrentTenant> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tenant = &self.value.0;
+        let Linked { value: CurrentTenant(tenant), links } = *self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", tenant.id.as_str())?;
         map.serialize_entry("domainName", &tenant.domain)?;
@@ -110,7 +103,10 @@ impl Serialize for Linked<'_, CurrentTenant> {
             map.serialize_entry("parent", parent)?;
         }
         map.serialize_entry("customProperties", &tenant.custom_properties)?;
-        map.serialize_entry("applications", &References::at(None))?;
+        let collection = format!("{}/applications", links.tenant(&tenant.id));
+        let references = &tenant.applications;
+        let shown = ShownReferences { references, collection, with_self: false, links };
+        map.serialize_entry("applications", &shown)?;
         map.end()
     }
 }

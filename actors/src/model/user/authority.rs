@@ -14,6 +14,8 @@ pub struct Administration {
     pub tenant: TenantId,
     /// Who asks, as audit records name them.
     pub by: String,
+    /// Through which application (C-05).
+    pub application: Option<Arc<str>>,
     /// By what right.
     pub authority: UserAuthority,
     /// Id of the audit record, when the change makes one (Y-05).

@@ -1,6 +1,17 @@
 //! Applications: what a tenant offers to its users, or to other tenants (document 2, Application; W-01 to W-16).
 
+mod change;
+mod members;
+mod shown;
+mod standard;
+
 use serde_json::value::RawValue;
+
+pub use self::change::{ApplicationPatch, NewApplication};
+pub(in crate::model) use self::members::is_segment;
+pub use self::members::{Secret, parse_roles};
+pub use self::shown::{Health, HealthStatus, ShownApplication};
+pub use self::standard::STANDARD;
 
 use crate::error::{Error, Result};
 use crate::model::id::{ApplicationId, BinaryId, TenantId};

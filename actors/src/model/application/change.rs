@@ -1,0 +1,314 @@
+//! What creates and changes applications: the bodies of POST and PUT (document 2, Application; W-04).
+
+use serde_json::value::RawValue;
+
+use super::members::{
+    Secret, address, check_name, context_path, key, parse_roles, resources_password, resources_username,
+};
+use super::{Application, ApplicationType, Availability};
+use crate::error::{Error, Result};
+use crate::model::body::{Body, missing, text};
+use crate::model::id::{ApplicationId, TenantId};
+
+/// What names, keys and context paths of clones start with (W-09).
+const CLONE: &str = "clone";
+
+/// An application that is to be created, with its secrets in clear.
+#[derive(Debug, Clone)]
+pub struct NewApplication {
+    /// The rest of it.
+    pub application: Application,
+    /// Its key.
+    pub key: Secret,
+    /// The password of `resourcesUrl`.
+    pub resources_password: Option<Secret>,
+}
+
+impl NewApplication {
+    /// Reads the body of `POST /application/applications`.
+    ///
+    /// # Errors
+    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    pub fn parse(body: Body, id: ApplicationId, owner: TenantId) -> Result<Self> {
+        let members = ApplicationPatch::parse_members(body, Nulls::Absent)?;
+        let is = |kind| members.kind == Some(kind);
+        let (hosted, external) = (is(ApplicationType::Hosted), is(ApplicationType::External));
+        let absent = [
+            ("name", members.name.is_none()),
+            ("key", members.key.is_none()),
+            ("type", members.kind.is_none()),
+            ("contextPath", hosted && members.context_path.is_none()),
+            ("resourcesUrl", hosted && members.resources_url.is_none()),
+            ("externalUrl", external && members.external_url.is_none()),
+        ];
+        let (Some(kind), Some(name), Some(key)) = (members.kind, members.name, members.key) else {
+            return Err(missing(&absent));
+        };
+        if absent.iter().any(|(_, absent)| *absent) {
+            return Err(missing(&absent));
+        }
+        check_name(&name, kind)?;
+        let application = Application {
+            context_path: served_at(members.context_path.flatten(), kind, &name),
+            id,
+            owner,
+            name,
+            kind,
+            availability: members.availability.flatten().unwrap_or_default(),
+            resources_url: members.resources_url.flatten(),
+            resources_username: members.resources_username.flatten(),
+            external_url: members.external_url.flatten(),
+            required_roles: members.required_roles.unwrap_or_default(),
+            roles: members.roles.unwrap_or_default(),
+            manifest: None,
+            active_version: None,
+            route: None,
+        };
+        Ok(Self { application, key, resources_password: members.resources_password.flatten() })
+    }
+
+    /// The clone of an application (W-09), without what was uploaded for it and without its route: those are told apart by
+    /// who copies or sets them.
+    ///
+    /// # Errors
+    /// `Invalid` for a name, a key or a context path that the prefix makes too long.
+    pub fn clone_of(
+        application: &Application,
+        id: ApplicationId,
+        key: &Secret,
+        resources_password: Option<Secret>,
+    ) -> Result<Self> {
+        let quoted = |text: &str| {
+            let json = serde_json::to_string(&format!("{CLONE}{text}")).expect("a text is JSON");
+            RawValue::from_string(json).expect("a text is JSON")
+        };
+        let name = format!("{CLONE}{}", application.name);
+        check_name(&name, application.kind)?;
+        let path = application.context_path.as_deref().map(|path| context_path(&quoted(path))).transpose()?;
+        let application = Application {
+            id,
+            name,
+            context_path: path,
+            manifest: None,
+            active_version: None,
+            route: None,
+            ..application.clone()
+        };
+        Ok(Self { application, key: self::key(&quoted(key.as_str()))?, resources_password })
+    }
+}
+
+/// The context path a new application is served at: that of a microservice is its name where none is given.
+fn served_at(given: Option<String>, kind: ApplicationType, name: &str) -> Option<String> {
+    given.or_else(|| (kind == ApplicationType::Microservice).then(|| name.to_owned()))
+}
+
+/// Body of `PUT /application/applications/<id>`: only what was sent changes; an inner `None` removes (C-10).
+#[derive(Debug, Clone, Default)]
+pub struct ApplicationPatch {
+    /// The new name.
+    pub name: Option<String>,
+    /// The new key.
+    pub key: Option<Secret>,
+    /// The type as it is; it cannot change.
+    pub kind: Option<ApplicationType>,
+    /// Who may see it; the default when it is removed.
+    pub availability: Option<Option<Availability>>,
+    /// The new context path.
+    pub context_path: Option<Option<String>>,
+    /// Where the files of a hosted one come from.
+    pub resources_url: Option<Option<String>>,
+    /// Who may read there.
+    pub resources_username: Option<Option<String>>,
+    /// That user's password.
+    pub resources_password: Option<Option<Secret>>,
+    /// Where an external one is.
+    pub external_url: Option<Option<String>>,
+    /// The new roles of service users, as a whole.
+    pub required_roles: Option<Vec<String>>,
+    /// The new roles it defines, as a whole.
+    pub roles: Option<Vec<String>>,
+}
+
+/// What `null` means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    /// As if the member were not there: in a POST.
+    Absent,
+    /// The member is removed: in a PUT.
+    Remove,
+}
+
+impl ApplicationPatch {
+    /// Reads the body of a PUT. What the server sets is ignored, for clients send back what they read.
+    ///
+    /// # Errors
+    /// `Invalid` names the wrong member, also a `null` of what must be there.
+    pub fn parse(body: Body) -> Result<Self> {
+        Self::parse_members(body, Nulls::Remove)
+    }
+
+    fn parse_members(mut body: Body, nulls: Nulls) -> Result<Self> {
+        let body = &mut body;
+        let kind = required(body, "type", nulls)?.map(|raw| text("type", &raw, 64)).transpose()?;
+        Ok(Self {
+            name: required(body, "name", nulls)?.map(|raw| text("name", &raw, 1024)).transpose()?,
+            key: required(body, "key", nulls)?.map(|raw| key(&raw)).transpose()?,
+            kind: kind.map(|word| ApplicationType::parse(&word)).transpose()?,
+            availability: removable(body, "availability", nulls, |raw| {
+                Availability::parse(&text("availability", raw, 64)?)
+            })?,
+            context_path: removable(body, "contextPath", nulls, context_path)?,
+            resources_url: removable(body, "resourcesUrl", nulls, |raw| address("resourcesUrl", raw))?,
+            resources_username: removable(body, "resourcesUsername", nulls, resources_username)?,
+            resources_password: removable(body, "resourcesPassword", nulls, resources_password)?,
+            external_url: removable(body, "externalUrl", nulls, |raw| address("externalUrl", raw))?,
+            required_roles: removable(body, "requiredRoles", nulls, |raw| parse_roles("requiredRoles", raw))?
+                .map(Option::unwrap_or_default),
+            roles: removable(body, "roles", nulls, |raw| parse_roles("roles", raw))?
+                .map(Option::unwrap_or_default),
+        })
+    }
+
+    /// Changes an application as it is stored. The context path of a microservice that was its name goes with the name.
+    ///
+    /// # Errors
+    /// `Invalid` for another type, a name its type does not allow, and for removing what its type must have.
+    pub fn apply(&self, application: &mut Application) -> Result<()> {
+        let kind = application.kind;
+        if let Some(other) = self.kind.filter(|other| *other != kind) {
+            let allowed = format!("{}, for it is fixed", kind.as_str());
+            return Err(Error::invalid_value("type", other.as_str(), &allowed));
+        }
+        for (name, value, needed_by) in [
+            ("contextPath", &self.context_path, ApplicationType::Hosted),
+            ("resourcesUrl", &self.resources_url, ApplicationType::Hosted),
+            ("externalUrl", &self.external_url, ApplicationType::External),
+        ] {
+            if *value == Some(None) && kind == needed_by {
+                let allowed = format!("a string, for type {} needs it", kind.as_str());
+                return Err(Error::invalid_value(name, "null", &allowed));
+            }
+        }
+        if let Some(name) = &self.name {
+            check_name(name, kind)?;
+            let old_name = std::mem::replace(&mut application.name, name.clone());
+            if kind == ApplicationType::Microservice && application.context_path.as_ref() == Some(&old_name) {
+                application.context_path = Some(name.clone());
+            }
+        }
+        if let Some(path) = &self.context_path {
+            application.context_path = served_at(path.clone(), kind, &application.name);
+        }
+        application.availability =
+            self.availability.map_or(application.availability, Option::unwrap_or_default);
+        replace(&mut application.resources_url, self.resources_url.as_ref());
+        replace(&mut application.resources_username, self.resources_username.as_ref());
+        replace(&mut application.external_url, self.external_url.as_ref());
+        replace(&mut application.required_roles, self.required_roles.as_ref());
+        replace(&mut application.roles, self.roles.as_ref());
+        Ok(())
+    }
+}
+
+fn replace<T: Clone>(place: &mut T, new: Option<&T>) {
+    if let Some(new) = new {
+        place.clone_from(new);
+    }
+}
+
+/// Takes a member out that cannot be removed.
+fn required(body: &mut Body, name: &str, nulls: Nulls) -> Result<Option<Box<RawValue>>> {
+    match (body.take_nullable(name), nulls) {
+        (Some(None), Nulls::Remove) => Err(Error::invalid_value(name, "null", "a string")),
+        (given, _) => Ok(given.flatten()),
+    }
+}
+
+/// Takes a member out that can be removed.
+fn removable<T>(
+    body: &mut Body,
+    name: &str,
+    nulls: Nulls,
+    parse: impl Fn(&RawValue) -> Result<T>,
+) -> Result<Option<Option<T>>> {
+    match (body.take_nullable(name), nulls) {
+        (None, _) | (Some(None), Nulls::Absent) => Ok(None),
+        (Some(None), Nulls::Remove) => Ok(Some(None)),
+        (Some(Some(raw)), _) => parse(&raw).map(|value| Some(Some(value))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(json: &str) -> Result<NewApplication> {
+        let owner = TenantId::parse("main")?;
+        NewApplication::parse(Body::parse(json.as_bytes())?, ApplicationId::numbered(7), owner)
+    }
+
+    fn patch(json: &str) -> Result<ApplicationPatch> {
+        ApplicationPatch::parse(Body::parse(json.as_bytes())?)
+    }
+
+    #[test]
+    fn missing_members_depend_on_the_type_and_are_listed_together() {
+        for (body, members) in [
+            ("{}", "name,key,type"),
+            (r#"{"name":null,"type":"HOSTED"}"#, "name,key,contextPath,resourcesUrl"),
+            (r#"{"type":"EXTERNAL","key":"k"}"#, "name,externalUrl"),
+            (r#"{"type":"MICROSERVICE"}"#, "name,key"),
+            (r#"{"type":"APAMA_CEP_RULE","name":"x"}"#, "key"),
+        ] {
+            let error = new(body).expect_err(body).to_string();
+            assert_eq!(error, format!("Following mandatory fields should be included: {members}"), "{body}");
+        }
+    }
+
+    #[test]
+    fn secrets_stand_neither_in_errors_nor_in_debug_output() {
+        let secret = "hush-hush";
+        for wrong in [
+            r#"{"key":["hush-hush"]}"#,
+            r#"{"key":"hush-hush "}"#,
+            r#"{"resourcesPassword":{"a":"hush-hush"}}"#,
+        ] {
+            let error = patch(wrong).expect_err(wrong).to_string();
+            assert!(!error.contains(secret), "{error}");
+        }
+        let sent = patch(r#"{"key":"hush-hush","resourcesPassword":"hush-hush"}"#).expect("valid");
+        assert!(!format!("{sent:?}").contains(secret));
+    }
+
+    #[test]
+    fn context_path_of_a_microservice_follows_its_name_until_another_is_set() {
+        let mut service =
+            new(r#"{"name":"a","key":"k","type":"MICROSERVICE"}"#).expect("complete").application;
+        assert_eq!(service.context_path.as_deref(), Some("a"));
+        patch(r#"{"name":"b"}"#).and_then(|patch| patch.apply(&mut service)).expect("renamed");
+        assert_eq!(service.context_path.as_deref(), Some("b"));
+        patch(r#"{"contextPath":"/p"}"#).and_then(|patch| patch.apply(&mut service)).expect("moved");
+        patch(r#"{"name":"c"}"#).and_then(|patch| patch.apply(&mut service)).expect("renamed");
+        assert_eq!(service.context_path.as_deref(), Some("p"));
+        patch(r#"{"contextPath":null}"#).and_then(|patch| patch.apply(&mut service)).expect("moved back");
+        assert_eq!(service.context_path.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn what_a_type_must_have_is_not_removed() {
+        let hosted = r#"{"name":"a b","key":"k","type":"HOSTED","contextPath":"a","resourcesUrl":"/"}"#;
+        let mut hosted = new(hosted).expect("complete").application;
+        for wrong in [
+            r#"{"contextPath":null}"#,
+            r#"{"resourcesUrl":null}"#,
+            r#"{"type":"EXTERNAL"}"#,
+            r#"{"name":""}"#,
+        ] {
+            assert!(patch(wrong).expect("well-formed").apply(&mut hosted).is_err(), "{wrong}");
+        }
+        for wrong in [r#"{"name":null}"#, r#"{"key":null}"#, r#"{"type":null}"#] {
+            assert!(patch(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! What an application says of itself: the file `platform.json` of an uploaded archive (W-03).
+//!
+//! Members nobody knows are kept with the text and mean nothing. Known ones of a wrong type or value refuse the upload.
+
+mod members;
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::model::application::{Application, ApplicationType, is_segment};
+use members::Members;
+
+/// The file of an archive that holds it.
+pub const FILE: &str = "platform.json";
+/// Bytes it may have.
+pub const MAX_BYTES: usize = 256 << 10;
+/// Characters of a name, a version and other short texts.
+const MAX_NAME: usize = 256;
+/// Characters of a context path (W-04).
+const MAX_CONTEXT_PATH: usize = 255;
+/// Settings of one application.
+const MAX_SETTINGS: usize = 256;
+/// Bytes of the default of a setting.
+const MAX_DEFAULT: usize = 64 << 10;
+/// Bytes of the path of a probe.
+const MAX_PATH: usize = 1024;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// The version of the format.
+    pub api_version: Option<String>,
+    /// What the application is called where it was made.
+    pub name: Option<String>,
+    /// Where a microservice is served, without a slash.
+    pub context_path: Option<String>,
+    /// The version of the application.
+    pub version: Option<String>,
+    /// Who made it.
+    pub provider: Option<Box<RawValue>>,
+    /// Whether one instance serves all its subscribers.
+    pub isolation: Isolation,
+    /// Whether there may be several instances, in the words of whoever runs it.
+    pub scale: Option<String>,
+    /// The most it may use, for whoever runs it.
+    pub resources: Option<Box<RawValue>>,
+    /// The least it needs, for whoever runs it.
+    pub requested_resources: Option<Box<RawValue>>,
+    /// What its service users may do (W-11). Absent members overwrite nothing.
+    pub required_roles: Option<Vec<String>>,
+    /// Roles it defines (U-03).
+    pub roles: Option<Vec<String>>,
+    /// What its subscribers may tune (W-12).
+    pub settings: Vec<Setting>,
+    /// The category of tenant options that holds the settings.
+    pub settings_category: Option<String>,
+    /// Tells whether it runs.
+    pub liveness_probe: Option<Probe>,
+    /// Tells whether it can be asked.
+    pub readiness_probe: Option<Probe>,
+    /// How its use is billed.
+    pub billing_mode: Option<String>,
+    /// The text as it was uploaded.
+    pub text: Box<RawValue>,
+}
+
+/// Whether one instance of a microservice serves all its subscribers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// One for all.
+    #[default]
+    MultiTenant,
+    /// One for each.
+    PerTenant,
+}
+
+impl Isolation {
+    /// The word of the manifest.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MultiTenant => "MULTI_TENANT",
+            Self::PerTenant => "PER_TENANT",
+        }
+    }
+}
+
+/// Something that subscribers may tune (W-12).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Key of the tenant option.
+    pub key: String,
+    /// What it is as long as nobody set it.
+    pub default_value: Option<String>,
+    /// Whether a subscriber's own value counts; else the owner's does.
+    pub editable: bool,
+}
+
+/// A question that tells whether a microservice is well. Which host and port are asked is said by the operator, never by
+/// the archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Probe {
+    /// What is asked for: an absolute path, perhaps with a query, below the address of the service.
+    pub path: String,
+    /// How long a service that was started is not asked.
+    pub initial_delay: Duration,
+    /// How often it is asked.
+    pub period: Duration,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Good answers in a row that make it well.
+    pub success_threshold: u32,
+    /// Bad answers in a row that make it unwell.
+    pub failure_threshold: u32,
+}
+
+impl Manifest {
+    /// Reads the bytes of `platform.json`.
+    ///
+    /// # Errors
+    /// `Invalid` names the member, its value and what is allowed, or says where the text is no JSON object.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        if bytes.len() > MAX_BYTES {
+            return Err(Error::invalid_value(
+                FILE,
+                format!("{} bytes", bytes.len()),
+                &format!("at most {MAX_BYTES} bytes"),
+            ));
+        }
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let mut members = Members::parse(FILE, bytes)?;
+        let text = String::from_utf8_lossy(bytes).trim().to_owned();
+        let text = RawValue::from_string(text).map_err(|e| Error::Invalid(format!("Invalid {FILE}: {e}")))?;
+        Ok(Self {
+            api_version: members.short("apiVersion", MAX_NAME)?,
+            name: members.short("name", MAX_NAME)?,
+            context_path: context_path(&mut members)?,
+            version: members.short("version", MAX_NAME)?,
+            provider: members.take_any("provider", &['"', '{'], "a string or an object")?,
+            isolation: isolation(&mut members)?,
+            scale: members.short("scale", MAX_NAME)?,
+            resources: members.take_any("resources", &['{'], "an object")?,
+            requested_resources: members.take_any("requestedResources", &['{'], "an object")?,
+            required_roles: members.roles("requiredRoles")?,
+            roles: members.roles("roles")?,
+            settings: settings(&mut members)?,
+            settings_category: members.short("settingsCategory", MAX_NAME)?,
+            liveness_probe: probe(&mut members, "livenessProbe")?,
+            readiness_probe: probe(&mut members, "readinessProbe")?,
+            billing_mode: members.short("billingMode", MAX_NAME)?,
+            text,
+        })
+    }
+
+    /// That of an application whose archive has one.
+    ///
+    /// # Errors
+    /// `Invalid` for a text that was stored before its rules became stricter.
+    pub fn of(application: &Application) -> Result<Option<Self>> {
+        application.manifest.as_ref().map(|text| Self::parse(text.get().as_bytes())).transpose()
+    }
+
+    /// Where an application of this name is served, if its archive decides that: a microservice under the path of its
+    /// manifest, else under its name (W-04).
+    pub fn served_at<'a>(&'a self, kind: ApplicationType, name: &'a str) -> Option<&'a str> {
+        (kind == ApplicationType::Microservice).then(|| self.context_path.as_deref().unwrap_or(name))
+    }
+}
+
+fn context_path(members: &mut Members) -> Result<Option<String>> {
+    let Some(given) = members.short("contextPath", MAX_CONTEXT_PATH + 1)? else { return Ok(None) };
+    let path = given.strip_prefix('/').unwrap_or(&given);
+    match path.len() <= MAX_CONTEXT_PATH && is_segment(path) {
+        true => Ok(Some(path.to_owned())),
+        false => {
+            let allowed = format!("1 to {MAX_CONTEXT_PATH} of a-z, A-Z, 0-9, '-', '_', '.', not '.' or '..'");
+            Err(members.invalid("contextPath", &given, &allowed))
+        }
+    }
+}
+
+fn isolation(members: &mut Members) -> Result<Isolation> {
+    let Some(word) = members.short("isolation", MAX_NAME)? else { return Ok(Isolation::default()) };
+    match &*word {
+        "MULTI_TENANT" => Ok(Isolation::MultiTenant),
+        "PER_TENANT" => Ok(Isolation::PerTenant),
+        _ => Err(members.invalid("isolation", &word, "MULTI_TENANT, PER_TENANT")),
+    }
+}
+
+fn settings(members: &mut Members) -> Result<Vec<Setting>> {
+    let mut settings: Vec<Setting> = Vec::new();
+    for mut one in members.objects("settings", MAX_SETTINGS)? {
+        let Some(key) = one.short("key", MAX_NAME)? else {
+            return Err(one.invalid("key", "nothing", &format!("1 to {MAX_NAME} characters")));
+        };
+        if settings.iter().any(|other| other.key == key) {
+            return Err(one.invalid("key", &key, "each key once"));
+        }
+        let default_value = one.text("defaultValue", MAX_DEFAULT)?;
+        settings.push(Setting { key, default_value, editable: one.flag("editable")?.unwrap_or(false) });
+    }
+    Ok(settings)
+}
+
+/// A probe that asks by HTTP; one of another kind is none.
+fn probe(members: &mut Members, name: &str) -> Result<Option<Probe>> {
+    let Some(mut probe) = members.object(name)? else { return Ok(None) };
+    let Some(mut get) = probe.object("httpGet")? else { return Ok(None) };
+    let path = get.text("path", MAX_PATH)?.unwrap_or_else(|| "/".into());
+    if !is_probe_path(&path) {
+        let allowed =
+            "an absolute path without '..', '\\', blanks and control characters, and without scheme and host";
+        return Err(get.invalid("path", &path, allowed));
+    }
+    // Read, for a wrong one is a mistake, and forgotten: where a service runs is said by the operator.
+    get.number("port", 1..=65_535)?;
+    let seconds = |probe: &mut Members, name: &str, allowed, otherwise| {
+        Ok::<_, Error>(Duration::from_secs(probe.number(name, allowed)?.unwrap_or(otherwise).into()))
+    };
+    Ok(Some(Probe {
+        path,
+        initial_delay: seconds(&mut probe, "initialDelaySeconds", 0..=86_400, 0)?,
+        period: seconds(&mut probe, "periodSeconds", 1..=86_400, 10)?,
+        timeout: seconds(&mut probe, "timeoutSeconds", 1..=300, 1)?,
+        success_threshold: probe.number("successThreshold", 1..=100)?.unwrap_or(1),
+        failure_threshold: probe.number("failureThreshold", 1..=100)?.unwrap_or(3),
+    }))
+}
+
+/// Whether a path stays below the address it is put behind, whoever reads it.
+fn is_probe_path(path: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>^`{|}#".contains(&byte);
+    let lower = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
+    path.starts_with('/')
+        && !lower.starts_with("//")
+        && path.bytes().all(plain)
+        && !lower.contains('\\')
+        && !lower.split(['/', '?']).any(|segment| segment == "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        match Manifest::parse(text.as_bytes()) {
+            Err(Error::Invalid(message)) => message,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_member_is_read_and_unknown_ones_are_kept() {
+        let text = r#"{"apiVersion":"1","name":"hello","contextPath":"/hello","version":"1.0.0","provider":{"name":"A"},
+            "isolation":"PER_TENANT","scale":"AUTO","resources":{"cpu":"1","memory":"256M"},"requestedResources":{"cpu":"100m"},
+            "requiredRoles":["ROLE_ALARM_READ","ROLE_ALARM_READ","ROLE_OTHER_ADMIN"],"roles":["ROLE_HELLO_READ"],
+            "settings":[{"key":"a","defaultValue":"1","editable":true},{"key":"b","more":1}],"settingsCategory":"hi",
+            "livenessProbe":{"httpGet":{"path":"/health?x=1","port":80},"initialDelaySeconds":60,"periodSeconds":5,
+            "timeoutSeconds":2,"successThreshold":2,"failureThreshold":4},"readinessProbe":{"exec":{"command":["x"]}},
+            "billingMode":"RESOURCES","extensions":[{"type":"menu"}]}"#;
+
+        let manifest = Manifest::parse(text.as_bytes()).expect("a manifest");
+
+        let setting = |key: &str, default: Option<&str>, editable| Setting {
+            key: key.into(),
+            default_value: default.map(Into::into),
+            editable,
+        };
+        let probe = Probe {
+            path: "/health?x=1".into(),
+            initial_delay: Duration::from_secs(60),
+            period: Duration::from_secs(5),
+            timeout: Duration::from_secs(2),
+            success_threshold: 2,
+            failure_threshold: 4,
+        };
+        assert_eq!(manifest.context_path.as_deref(), Some("hello"));
+        assert_eq!(manifest.isolation, Isolation::PerTenant);
+        assert_eq!(
+            manifest.required_roles.as_deref(),
+            Some(&["ROLE_ALARM_READ", "ROLE_OTHER_ADMIN"].map(String::from)[..])
+        );
+        assert_eq!(manifest.roles.as_deref(), Some(&["ROLE_HELLO_READ".to_owned()][..]));
+        assert_eq!(manifest.settings, [setting("a", Some("1"), true), setting("b", None, false)]);
+        assert_eq!(manifest.liveness_probe, Some(probe));
+        assert_eq!(manifest.readiness_probe, None);
+        assert_eq!(manifest.text.get(), text);
+    }
+
+    #[test]
+    fn least_manifest_is_an_object() {
+        let manifest = Manifest::parse(b"\xef\xbb\xbf{}").expect("a manifest");
+
+        assert_eq!(manifest.isolation, Isolation::MultiTenant);
+        assert_eq!((manifest.required_roles.as_deref(), manifest.settings.len()), (None, 0));
+        assert_eq!(manifest.served_at(ApplicationType::Microservice, "name"), Some("name"));
+        assert_eq!(manifest.served_at(ApplicationType::Hosted, "name"), None);
+    }
+
+    #[test]
+    fn wrong_member_is_named_with_its_place_its_value_and_what_is_allowed() {
+        for (text, member, allowed) in [
+            ("", "platform.json", "null"),
+            ("[]", "platform.json", "Malformed"),
+            ("{", "platform.json", "Malformed"),
+            (r#"{"name":1}"#, "platform.json: name", "a string"),
+            (r#"{"name":"a\nb"}"#, "platform.json: name", "control"),
+            (r#"{"contextPath":"../x"}"#, "platform.json: contextPath", "a-z"),
+            (r#"{"contextPath":"//x"}"#, "platform.json: contextPath", "a-z"),
+            (r#"{"contextPath":"/"}"#, "platform.json: contextPath", "a-z"),
+            (r#"{"isolation":"BOTH"}"#, "platform.json: isolation", "MULTI_TENANT, PER_TENANT"),
+            (r#"{"provider":[]}"#, "platform.json: provider", "a string or an object"),
+            (r#"{"resources":"1"}"#, "platform.json: resources", "an object"),
+            (r#"{"requiredRoles":"ROLE_A"}"#, "platform.json: requiredRoles", "array"),
+            (r#"{"requiredRoles":["ROLE_A",1]}"#, "platform.json: requiredRoles", "array"),
+            (r#"{"requiredRoles":["ROLE_SYSTEM"]}"#, "platform.json: requiredRoles", "ROLE_"),
+            (r#"{"roles":["admin"]}"#, "platform.json: roles", "ROLE_"),
+            (r#"{"settings":{}}"#, "platform.json: settings", "an array"),
+            (r#"{"settings":[{}]}"#, "platform.json: settings[0].key", "1 to"),
+            (r#"{"settings":[{"key":"a"},{"key":"a"}]}"#, "platform.json: settings[1].key", "once"),
+            (
+                r#"{"settings":[{"key":"a","defaultValue":1}]}"#,
+                "platform.json: settings[0].defaultValue",
+                "a string",
+            ),
+            (
+                r#"{"settings":[{"key":"a","editable":"yes"}]}"#,
+                "platform.json: settings[0].editable",
+                "true, false",
+            ),
+            (r#"{"livenessProbe":1}"#, "platform.json: livenessProbe", "an object"),
+            (
+                r#"{"livenessProbe":{"httpGet":{"port":"x"}}}"#,
+                "platform.json: livenessProbe.httpGet.port",
+                "65535",
+            ),
+            (
+                r#"{"livenessProbe":{"httpGet":{},"periodSeconds":0}}"#,
+                "platform.json: livenessProbe.periodSeconds",
+                "1 to",
+            ),
+            (
+                r#"{"livenessProbe":{"httpGet":{},"periodSeconds":1.5}}"#,
+                "platform.json: livenessProbe.periodSeconds",
+                "1 to",
+            ),
+        ] {
+            let message = refused(text);
+            assert!(message.contains(member) && message.contains(allowed), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn probe_asks_below_the_address_it_is_put_behind_only() {
+        for path in ["/", "/health", "/a/b.c?d=e..f", "/..a"] {
+            let text = format!(r#"{{"readinessProbe":{{"httpGet":{{"path":"{path}"}}}}}}"#);
+            assert!(Manifest::parse(text.as_bytes()).expect(path).readiness_probe.is_some(), "{path}");
+        }
+        for path in [
+            "",
+            "health",
+            "http://10.0.0.1/",
+            "//10.0.0.1/",
+            "/%2f10.0.0.1/",
+            "/a/../b",
+            "/a/..",
+            "/%2e%2E/b",
+            "/a%2f../b",
+            "/a\\\\..",
+            "/a%5c..",
+            "/a b",
+            "/a\\tb",
+            "/a\\r\\nHost: x",
+            "/ä",
+            "/a#b",
+        ] {
+            let message = refused(&format!(r#"{{"readinessProbe":{{"httpGet":{{"path":"{path}"}}}}}}"#));
+            assert!(message.contains("platform.json: readinessProbe.httpGet.path"), "{path}: {message}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Roles that microservices define for the users of their subscribers (U-03). They exist in a tenant as long as it subscribes:
+//! whatever ends that takes them from users and groups in the same transaction.
+
+use deadpool_postgres::GenericClient;
+
+use super::application_users::tenants_of;
+use super::{Database, watch};
+use crate::error::{Error, Result};
+use crate::model::id::TenantId;
+use crate::model::role::{self, Role};
+
+const LIST: &str = include_str!("../../../sql/queries/application_roles/list.sql");
+const FIND: &str = include_str!("../../../sql/queries/application_roles/find.sql");
+const KEEP: &str = include_str!("../../../sql/queries/application_roles/keep.sql");
+const LOCK: &str = include_str!("../../../sql/queries/application_roles/lock.sql");
+const WITHDRAW_FROM_USERS: &str =
+    include_str!("../../../sql/queries/application_roles/withdraw_from_users.sql");
+const WITHDRAW_FROM_GROUPS: &str =
+    include_str!("../../../sql/queries/application_roles/withdraw_from_groups.sql");
+
+/// Roles of microservices that one tenant is told of; more would be a mistake, or an attack on its administrators.
+const MOST: i64 = 10_000;
+
+/// Every role there is in a tenant, by name: those of the platform and those of microservices it subscribes to (U-03).
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_roles(database: &Database, tenant: &TenantId) -> Result<Vec<Role>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &MOST]).await?;
+    let defined = rows.iter().map(|row| row.get::<_, &str>(0)).filter(|name| role::may_be_defined(name));
+    let mut names: Vec<&str> = defined.chain(role::ALL).collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(names.into_iter().map(|name| Role { name: name.into() }).collect())
+}
+
+/// A role of a tenant by its name.
+///
+/// # Errors
+/// `NotFound` for a role that is neither the platform's nor of a microservice the tenant subscribes to.
+pub async fn get_role(database: &Database, tenant: &TenantId, name: &str) -> Result<Role> {
+    let unknown = match Role::named(name) {
+        Ok(role) => return Ok(role),
+        Err(unknown) => unknown,
+    };
+    if !role::may_be_defined(name) {
+        return Err(unknown);
+    }
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND).await?;
+    match client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
+        true => Ok(Role { name: name.into() }),
+        false => Err(unknown),
+    }
+}
+
+/// Makes sure that a role may be given to somebody of a tenant, and that it stays so until the transaction ends.
+///
+/// # Errors
+/// `Invalid` for a role that is not the platform's when no microservice defines it that the tenant subscribes to.
+pub(super) async fn keep_assignable(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    role: &Role,
+) -> Result<()> {
+    if role.is_of_platform() || client.query_opt(KEEP, &[&tenant.as_str(), &&*role.name]).await?.is_some() {
+        return Ok(());
+    }
+    let allowed = "a role of the platform, or of a microservice to which the tenant subscribes";
+    Err(Error::invalid_value("role", &role.name, allowed))
+}
+
+/// Takes from everybody in these tenants what no microservice defines there any more, and tells of it. Of a group all users of
+/// its tenant are told, as of every change of a group.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn withdraw_undefined(client: &impl GenericClient, tenants: &[TenantId]) -> Result<()> {
+    if tenants.is_empty() {
+        return Ok(());
+    }
+    let tenants: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
+    client.query_one(LOCK, &[]).await?;
+    let users = client.query(WITHDRAW_FROM_USERS, &[&tenants, &&role::ALL[..]]).await?;
+    let names = users.iter().map(|row| row.get::<_, &str>(1));
+    watch::announce_users(client, tenants_of(&users)?.iter().zip(names)).await?;
+    let groups = client.query(WITHDRAW_FROM_GROUPS, &[&tenants, &&role::ALL[..]]).await?;
+    watch::announce_users(client, tenants_of(&groups)?.iter().map(|tenant| (tenant, ""))).await
+}

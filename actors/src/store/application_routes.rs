@@ -1,0 +1,60 @@
+//! Where microservices run: set by the operator (W-14), followed by every server process at once.
+
+use super::{Database, applications};
+use crate::error::{Error, Noun, Result};
+use crate::model::application::{Application, ApplicationType};
+use crate::model::id::ApplicationId;
+use crate::model::service_address::ServiceAddress;
+
+const FIND: &str = include_str!("../../../sql/queries/application_routes/find.sql");
+const UPDATE: &str = include_str!("../../../sql/queries/application_routes/update.sql");
+const LIST: &str = include_str!("../../../sql/queries/application_routes/list.sql");
+
+/// Says where a microservice runs, or with `None` that it runs nowhere. It is named by its id or its context path. One
+/// transaction; every server process is told with its commit.
+///
+/// # Errors
+/// `NotFound`; `Invalid` for an application that is no microservice, and for a name that is the id of one application and
+/// the context path of another.
+pub async fn set_route(
+    database: &Database,
+    named: &str,
+    address: Option<&ServiceAddress>,
+) -> Result<Application> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    let id = ApplicationId::parse(named).ok().map(|id| id.0);
+    let rows = transaction.query(FIND, &[&id, &named]).await?;
+    let application = match &*rows {
+        [] => return Err(Error::not_found(Noun::Application, named.chars().take(64).collect::<String>())),
+        [row] => applications::from_row(row)?,
+        _ => {
+            let allowed = "the context path of the one, or the id of the other";
+            return Err(Error::invalid_value(
+                "application",
+                format!("{named}, which two are called"),
+                allowed,
+            ));
+        }
+    };
+    if application.kind != ApplicationType::Microservice {
+        return Err(Error::invalid_value("application", application.kind.as_str(), "a MICROSERVICE"));
+    }
+    let route = address.map(ToString::to_string);
+    let tenant = &application.owner;
+    transaction.execute(UPDATE, &[&tenant.as_str(), &application.id.0, &route]).await?;
+    applications::announce(&transaction, tenant).await?;
+    transaction.commit().await?;
+    database.applications_changed();
+    Ok(Application { route, ..application })
+}
+
+/// Every microservice that runs somewhere, by id.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_routed(database: &Database) -> Result<Vec<Application>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(LIST).await?;
+    client.query(&statement, &[]).await?.iter().map(applications::from_row).collect()
+}

@@ -1,0 +1,8 @@
+-- Whether a microservice defines the role to which the tenant subscribes.
+SELECT EXISTS (
+    SELECT 1
+    FROM subscriptions s
+    JOIN applications a ON a.id = s.application
+    WHERE s.tenant = $1
+        AND a.type = 'MICROSERVICE'
+        AND $2 = ANY(a.roles))

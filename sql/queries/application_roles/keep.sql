@@ -1,0 +1,9 @@
+-- Whether a microservice defines the role to which the tenant subscribes; it stays so until this transaction ends.
+SELECT a.id
+FROM subscriptions s
+JOIN applications a ON a.id = s.application
+WHERE s.tenant = $1
+    AND a.type = 'MICROSERVICE'
+    AND $2 = ANY(a.roles)
+LIMIT 1
+FOR SHARE OF s, a

@@ -1,0 +1,4 @@
+UPDATE applications
+SET route = $3
+WHERE tenant = $1
+    AND id = $2

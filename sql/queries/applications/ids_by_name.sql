@@ -1,0 +1,29 @@
+-- What a tenant sees under a name, which is unique in each owner's tenant only (W-08).
+(
+    SELECT a.id
+    FROM applications a
+    WHERE a.tenant = $1
+        AND a.name = $4
+        AND a.id > $2
+)
+UNION
+(
+    SELECT a.id
+    FROM applications a
+    WHERE a.availability = 'MARKET'
+        AND a.name = $4
+        AND a.id > $2
+    ORDER BY a.id
+    LIMIT $3
+)
+UNION
+(
+    SELECT s.application
+    FROM subscriptions s
+    JOIN applications a ON a.id = s.application
+    WHERE s.tenant = $1
+        AND a.name = $4
+        AND s.application > $2
+    ORDER BY s.application
+    LIMIT $3
+)

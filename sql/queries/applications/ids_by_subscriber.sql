@@ -1,0 +1,8 @@
+-- What a tenant subscribes to (W-08), whoever asks; so the tenant that asks is not looked at.
+SELECT s.application
+FROM subscriptions s
+WHERE s.tenant = $4
+    AND s.application > $2
+    AND $1::text IS NOT NULL
+ORDER BY s.application
+LIMIT $3

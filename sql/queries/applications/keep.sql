@@ -1,0 +1,7 @@
+-- An application that is neither changed nor deleted until this transaction ends.
+SELECT
+    a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.resources_url, a.resources_username, a.external_url,
+    a.required_roles, a.roles, a.manifest, a.active_version, a.route
+FROM applications a
+WHERE a.id = $1
+FOR SHARE

@@ -1,0 +1,4 @@
+-- Who subscribes to an application.
+SELECT tenant
+FROM subscriptions
+WHERE application = $1

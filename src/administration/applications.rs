@@ -1,0 +1,32 @@
+//! Where microservices run: the operator says it, and nobody else can (W-14).
+
+use platform_actors::Result;
+use platform_actors::model::application::Application;
+use platform_actors::model::service_address::ServiceAddress;
+use platform_actors::store::{Database, application_routes};
+
+use crate::cli::{ApplicationRoute, ApplicationTask};
+
+/// `platform application …`; gives the lines to print.
+///
+/// # Errors
+/// `Invalid` for an address that is none, or an application that is no microservice; `NotFound` for an unknown one.
+pub async fn perform(database: &Database, task: &ApplicationTask) -> Result<String> {
+    match task {
+        ApplicationTask::Route(ApplicationRoute { application, address, .. }) => {
+            let address = address.as_deref().map(ServiceAddress::parse).transpose()?;
+            let set = application_routes::set_route(database, application, address.as_ref()).await?;
+            Ok(line(&set))
+        }
+        ApplicationTask::Routes => {
+            let routed = application_routes::list_routed(database).await?;
+            Ok(routed.iter().map(line).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+fn line(application: &Application) -> String {
+    let context_path = application.context_path.as_deref().unwrap_or("-");
+    let route = application.route.as_deref().unwrap_or("-");
+    format!("{} {context_path} {} {route}", application.id, application.owner)
+}

@@ -1,0 +1,185 @@
+//! `/application/currentApplication`: what a microservice learns of itself (W-10 to W-13), and the bootstrap user it does that
+//! as.
+
+use std::sync::Arc;
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use platform_actors::limits::MAX_PAGE_SIZE;
+use platform_actors::model::application::{ApplicationPatch, ApplicationUser, Duty, Secret};
+use platform_actors::model::application_credentials::ApplicationCredentials;
+use platform_actors::model::application_settings::{Options, SettingsPlan};
+use platform_actors::model::id::{ApplicationId, TenantId};
+use platform_actors::model::page::Page;
+use platform_actors::model::role;
+use platform_actors::model::tenant_option::OptionName;
+use platform_actors::store::application_changes::ChangedSecrets;
+use platform_actors::store::application_users::StoredUser;
+use platform_actors::{Error, Noun, store};
+
+use crate::auth::{AnyCaller, Caller};
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// `GET /application/applications/<id>/bootstrapUser`: what a microservice shall log in with, as often as its owner asks
+/// (W-10).
+///
+/// # Errors
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for an application of another tenant; 404 for one that is unknown, not
+/// seen, or no microservice.
+pub async fn get_bootstrap_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
+    let media_type = wire.accepted("user")?;
+    let (database, id) = (edge.platform.database(), ApplicationId::parse(&path)?);
+    let seen = store::applications::see_application(database, &caller.tenant, id).await?;
+    if seen.application.owner != caller.tenant {
+        return Err(ApiError::forbidden_because("the application belongs to another tenant"));
+    }
+    let user = store::application_users::find_bootstrap_user(database, id).await?;
+    let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
+    let credentials = credentials(&edge, (id, Duty::Bootstrap), user)?;
+    Ok(reply::found(media_type, &credentials, &wire.links()))
+}
+
+/// `GET /application/currentApplication`: the microservice that asks, with its key, for its owner's tenant asks.
+///
+/// # Errors
+/// 403 for everybody but bootstrap users of microservices.
+pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
+    let media_type = wire.accepted("application")?;
+    let database = edge.platform.database();
+    let seen = store::applications::see_application(database, &caller.0.tenant, application).await?;
+    Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
+}
+
+/// `PUT /application/currentApplication`: changes name, availability, `requiredRoles`, `roles` and `externalUrl`, as far as
+/// they were sent; everything else a body holds is left as it is (W-13). Service users hold what it requires at once (W-11).
+///
+/// # Errors
+/// 403 for everybody but bootstrap users of microservices; 409 when the name is taken; 422 for a wrong body.
+pub async fn update(
+    caller: AnyCaller,
+    wire: Wire,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
+    wire.mode()?;
+    let media_type = wire.accepted("application")?;
+    wire.check_content_type(&["application"])?;
+    let sent = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let patch = ApplicationPatch {
+        name: sent.name,
+        availability: sent.availability,
+        required_roles: sent.required_roles,
+        roles: sent.roles,
+        external_url: sent.external_url,
+        ..ApplicationPatch::default()
+    };
+    let (database, tenant) = (edge.platform.database(), &caller.0.tenant);
+    let change = (&patch, &ChangedSecrets::default());
+    let seen = store::application_changes::update_application(database, tenant, application, change).await?;
+    let shown = edge.show_application(seen);
+    Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
+}
+
+/// `GET /application/currentApplication/subscriptions`, also `…/subscription`: a page of the users that the microservice
+/// works as, one per subscriber, by tenant. Without `pageSize` it is the largest page there is: a service that does not page
+/// sees its subscribers.
+///
+/// # Errors
+/// 403 for everybody but bootstrap users of microservices, 422 for a wrong parameter.
+pub async fn list_subscriptions(
+    caller: AnyCaller,
+    wire: Wire,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
+    let media_type = wire.accepted("applicationUserCollection")?;
+    let query = Query::parse(wire.query_string());
+    let mut request = page_request(&query)?;
+    if query.get("pageSize").is_none() {
+        request.size = MAX_PAGE_SIZE;
+    }
+    let database = edge.platform.database();
+    let page = store::application_users::list_service_users(database, application, &request).await?;
+    let of = (application, Duty::Service);
+    let members = page.members.into_iter().map(|user| credentials(&edge, of, user)).collect::<Result<_>>()?;
+    let page = Page { members, next: page.next, count: page.count };
+    reply::page(&wire, media_type, "users", &page, (&request, &query))
+}
+
+/// `GET /application/currentApplication/settings`: a flat object of what the caller's tenant tuned and of defaults, secrets in
+/// clear (W-12, Z-05). The bootstrap user reads what the owner has, a service user what its tenant has.
+///
+/// # Errors
+/// 403 for everybody but the users of microservices.
+pub async fn get_settings(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let user = acting(&caller, &[Duty::Bootstrap, Duty::Service])?;
+    let media_type = wire.accepted_json()?;
+    let application =
+        store::applications::get_application(edge.platform.database(), user.application).await?;
+    let plan = SettingsPlan::of(&application)?;
+    let own = options(&edge, &caller.0.tenant, &plan).await?;
+    let settings = match user.duty {
+        Duty::Bootstrap => plan.of_owner(own),
+        Duty::Service if plan.asks_owner() => {
+            plan.of_subscriber(own, options(&edge, &application.owner, &plan).await?)
+        }
+        Duty::Service => plan.of_subscriber(own, Options::new()),
+    };
+    let json =
+        serde_json::to_vec(&settings).expect("writing to memory does not fail and all keys are strings");
+    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
+}
+
+/// The microservice that asks, and as what.
+///
+/// # Errors
+/// `Forbidden` for who is no such user.
+fn acting(caller: &AnyCaller, duties: &[Duty]) -> Result<ApplicationUser> {
+    let user = caller.0.application.filter(|user| duties.contains(&user.duty));
+    user.ok_or_else(|| match duties.contains(&Duty::Service) {
+        true => ApiError::forbidden_because("this is for users of microservices"),
+        false => ApiError::forbidden_because("this is for bootstrap users of microservices"),
+    })
+}
+
+/// What a tenant set in the category of a microservice, secrets opened.
+async fn options(edge: &Edge, tenant: &TenantId, plan: &SettingsPlan) -> Result<Options> {
+    let stored = store::options::list_stored(edge.platform.database(), tenant, &plan.category).await?;
+    let open = |(key, value): (String, String)| {
+        let name = OptionName { category: plan.category.clone(), key };
+        if !name.is_secret() {
+            return Some((name.key, value));
+        }
+        let opened = edge.secret_key.sealing().open([tenant.as_str(), &name.category, &name.key], &value);
+        if opened.is_none() {
+            tracing::warn!(tenant.id = %tenant, option.name = %name, "a secret option cannot be opened");
+        }
+        Some((name.key, opened?))
+    };
+    Ok(stored.into_iter().filter_map(open).collect())
+}
+
+fn credentials(
+    edge: &Edge,
+    (application, duty): (ApplicationId, Duty),
+    user: StoredUser,
+) -> Result<ApplicationCredentials> {
+    let StoredUser { tenant, name, sealed_password } = user;
+    let password = edge.secret_key.open_user_secret(&tenant, application, duty, &sealed_password);
+    let password =
+        password.ok_or_else(|| Error::unavailable("the password of a microservice was sealed elsewhere"))?;
+    Ok(ApplicationCredentials { tenant, name, password: Secret::new(password) })
+}

@@ -1,0 +1,129 @@
+//! `/tenant/tenants/<tenant>/applications`: which applications a tenant may use (Z-03).
+//!
+//! Who looks after a tenant subscribes it: tenant `management` any tenant to anything, another its sub-tenants to what it owns
+//! and to the market. A tenant subscribes itself to what it owns and to the market.
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use platform_actors::model::application::Duty;
+use platform_actors::model::id::{ApplicationId, TenantId};
+use platform_actors::model::role;
+use platform_actors::model::subscription::{Offer, Subscription};
+use platform_actors::model::tenant::MANAGEMENT;
+use platform_actors::{Error, Noun, store};
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// Roles that change subscriptions of tenants the caller's tenant looks after.
+const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE];
+
+/// `GET /tenant/tenants/<tenant>/applications`: a page of the applications a tenant subscribes to, by id, always counted
+/// (P-02).
+///
+/// # Errors
+/// 403 without ROLE_TENANT_MANAGEMENT_READ, of the own tenant without ROLE_APPLICATION_MANAGEMENT_READ; 404 for an unknown
+/// tenant and for one that others look after; 422 for a wrong parameter.
+pub async fn list(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    offer(&caller, &path, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
+    let media_type = wire.accepted("applicationReferenceCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?.counted();
+    let tenant = subscriber(&caller, &edge, &path).await?;
+    let page = store::subscriptions::list_subscriptions(edge.platform.database(), &tenant, &request).await?;
+    reply::page(&wire, media_type, "references", &page, (&request, &query))
+}
+
+/// `POST /tenant/tenants/<tenant>/applications`: subscribes a tenant to an application; a microservice gets a service user
+/// there (W-11).
+///
+/// # Errors
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE, for the own tenant without ROLE_APPLICATION_MANAGEMENT_ADMIN; 404 as
+/// [`list`]; 409 when it subscribes already; 422 for a wrong body and an application that is unknown or not on offer.
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
+    wire.mode()?;
+    let media_type = wire.accepted("applicationReference")?;
+    wire.check_content_type(&["applicationReference", "application"])?;
+    let application = Subscription::parse_application(body.json(edge.limits().body_bytes).await?)?;
+    let tenant = subscriber(&caller, &edge, &path).await?;
+
+    let secret = edge.secret_key.draw_user_secret(&tenant, application, Duty::Service);
+    let database = edge.platform.database();
+    let by = (&offer, &secret);
+    let subscription = store::subscriptions::insert_subscription(database, &tenant, application, by).await?;
+
+    let links = wire.links();
+    let location = links.subscription(&tenant, application);
+    Ok(reply::created(&wire, media_type, location, &Arc::new(subscription), &links))
+}
+
+/// `DELETE /tenant/tenants/<tenant>/applications/<id>`: 204 when the tenant does not subscribe any more and the service user is
+/// cut off.
+///
+/// # Errors
+/// 403 as [`create`], and for an application that is not on offer to the caller; 404 as [`list`] and when the tenant does not
+/// subscribe.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, application) = &*path;
+    let offer = offer(&caller, tenant, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
+    wire.mode()?;
+    let tenant = subscriber(&caller, &edge, tenant).await?;
+    let unknown = |_| Error::not_found(Noun::Subscription, application.chars().take(64).collect::<String>());
+    let application = ApplicationId::parse(application).map_err(unknown)?;
+    store::subscriptions::delete_subscription(edge.platform.database(), &tenant, application, &offer).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// To what the caller may subscribe the tenant of a path: by one of the roles for tenants it looks after, or by the role for
+/// its own.
+///
+/// # Errors
+/// `Forbidden`.
+fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -> Result<Offer> {
+    // Tenant `management` looks after every tenant, itself too.
+    let is_management = caller.tenant.as_str() == MANAGEMENT;
+    let is_own = caller.tenant.as_str() == tenant;
+    let looks_after = (is_management || !is_own) && caller.require_any(of_tenants).is_ok();
+    if !looks_after && !(is_own && caller.roles.has(of_own)) {
+        return Err(ApiError::forbidden());
+    }
+    Ok(match is_management && looks_after {
+        true => Offer::Everything,
+        false => Offer::OwnedByOrMarket(caller.tenant.clone()),
+    })
+}
+
+/// The tenant of a path: the caller's own, or one it looks after.
+///
+/// # Errors
+/// `NotFound` for an unknown one and for a foreign one alike.
+async fn subscriber(caller: &Caller, edge: &Edge, tenant: &str) -> Result<TenantId> {
+    let id = TenantId::known(tenant)?;
+    if id != caller.tenant {
+        store::tenants::get_tenant_below(edge.platform.database(), &caller.tenant, &id).await?;
+    }
+    Ok(id)
+}

@@ -1,0 +1,89 @@
+//! The body of a microservice's answer on its way to the client: passed on as it comes, and no faster than it is taken.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use actix_web::body::{BodySize, MessageBody};
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use hyper::header::{CONTENT_LENGTH, HeaderMap};
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::calls::Call;
+use super::upload::Running;
+
+/// Ends the connection to the service when it is dropped, for then nobody wants the rest.
+pub(super) struct Answer {
+    incoming: Incoming,
+    size: BodySize,
+    patience: Duration,
+    silence: Pin<Box<Sleep>>,
+    /// The client may still be sending while the service answers.
+    _upload: Option<Running>,
+    _call: Call,
+}
+
+impl Answer {
+    /// `to_head`: whether the request was a HEAD, whose answer tells a length and has no body.
+    pub(super) fn new(
+        response: hyper::Response<Incoming>,
+        to_head: bool,
+        patience: Duration,
+        upload: Option<Running>,
+        call: Call,
+    ) -> Self {
+        let size = match to_head {
+            true => announced(response.headers()),
+            false => response.body().size_hint().exact().map_or(BodySize::Stream, BodySize::Sized),
+        };
+        let silence = Box::pin(sleep(patience));
+        Self { incoming: response.into_body(), size, patience, silence, _upload: upload, _call: call }
+    }
+}
+
+fn announced(headers: &HeaderMap) -> BodySize {
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    length.map_or(BodySize::None, BodySize::Sized)
+}
+
+/// Why the rest of an answer does not come. The client's connection ends in the middle, so that it does not take what it has
+/// for the whole.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    #[error("the microservice broke off its answer: {0}")]
+    Off(#[from] hyper::Error),
+    #[error("the microservice sent nothing more of its answer for {0:?}")]
+    Silent(Duration),
+}
+
+impl MessageBody for Answer {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.size
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        loop {
+            match Pin::new(&mut self.incoming).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let next = Instant::now() + self.patience;
+                    self.silence.as_mut().reset(next);
+                    // Trailers stay behind: the client was not told of any. An empty part would end the answer.
+                    if let Ok(part) = frame.into_data()
+                        && !part.is_empty()
+                    {
+                        return Poll::Ready(Some(Ok(part)));
+                    }
+                }
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Broken::Off(error).into()))),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => {
+                    let silent = Broken::Silent(self.patience);
+                    return self.silence.as_mut().poll(cx).map(|()| Some(Err(silent.into())));
+                }
+            }
+        }
+    }
+}

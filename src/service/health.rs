@@ -1,0 +1,157 @@
+//! How microservices are, as far as this server process asked them; another process asks for itself.
+
+use std::collections::HashMap;
+
+use parking_lot::RwLock;
+use platform_actors::model::application::{Application, ApplicationType, Health, HealthStatus};
+use platform_actors::model::id::ApplicationId;
+use platform_actors::model::manifest::Probe;
+use platform_actors::model::timestamp::Timestamp;
+
+/// Of each microservice that is asked.
+#[derive(Debug, Default)]
+pub struct Healths(RwLock<HashMap<ApplicationId, Health>>);
+
+impl Healths {
+    /// How an application is; `None` for one that is no microservice.
+    pub fn of(&self, application: &Application) -> Option<Health> {
+        if application.kind != ApplicationType::Microservice {
+            return None;
+        }
+        if let Some(known) = self.0.read().get(&application.id) {
+            return Some(known.clone());
+        }
+        let why = match application.route {
+            None => "no address is set",
+            Some(_) => "it is not asked: its manifest has no probes",
+        };
+        Some(Health { status: HealthStatus::Unknown, since: None, message: Some(why.into()) })
+    }
+
+    /// Whether its probes found it unwell.
+    pub(super) fn is_down(&self, application: ApplicationId) -> bool {
+        self.0.read().get(&application).is_some_and(|known| known.status == HealthStatus::Down)
+    }
+
+    /// Takes what is known now; gives whether it is another status than before. An unchanged one keeps its beginning.
+    pub(super) fn learn(
+        &self,
+        application: ApplicationId,
+        status: HealthStatus,
+        message: Option<String>,
+    ) -> bool {
+        let mut all = self.0.write();
+        let before = all.get(&application);
+        let is_new = before.is_none_or(|before| before.status != status);
+        let since =
+            before.filter(|_| !is_new).and_then(|before| before.since).or_else(|| Some(Timestamp::now()));
+        all.insert(application, Health { status, since, message });
+        is_new
+    }
+
+    pub(super) fn forget(&self, application: ApplicationId) {
+        self.0.write().remove(&application);
+    }
+}
+
+/// What the answers to one probe came to.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    good_in_a_row: u32,
+    bad_in_a_row: u32,
+    /// Why it is unwell; `None` as long as too few answers say either.
+    pub(super) verdict: Option<Result<(), String>>,
+}
+
+impl Course {
+    /// Counts an answer, or what came in place of one.
+    pub(super) fn count(&mut self, probe: &Probe, answer: Result<(), String>) {
+        match answer {
+            Ok(()) => {
+                self.bad_in_a_row = 0;
+                self.good_in_a_row = self.good_in_a_row.saturating_add(1);
+                if self.good_in_a_row >= probe.success_threshold {
+                    self.verdict = Some(Ok(()));
+                }
+            }
+            Err(why) => {
+                self.good_in_a_row = 0;
+                self.bad_in_a_row = self.bad_in_a_row.saturating_add(1);
+                if self.bad_in_a_row >= probe.failure_threshold {
+                    self.verdict = Some(Err(why));
+                }
+            }
+        }
+    }
+}
+
+/// What several probes say together: one that failed outweighs the others, and all must have said something.
+pub(super) fn together<'c>(
+    courses: impl Iterator<Item = (&'static str, &'c Course)>,
+) -> (HealthStatus, Option<String>) {
+    let mut status = HealthStatus::Up;
+    for (name, course) in courses {
+        match &course.verdict {
+            Some(Err(why)) => return (HealthStatus::Down, Some(format!("{name}: {why}"))),
+            None => status = HealthStatus::Unknown,
+            Some(Ok(())) => {}
+        }
+    }
+    (status, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn probe(success_threshold: u32, failure_threshold: u32) -> Probe {
+        let second = Duration::from_secs(1);
+        Probe {
+            path: "/".into(),
+            initial_delay: second,
+            period: second,
+            timeout: second,
+            success_threshold,
+            failure_threshold,
+        }
+    }
+
+    #[test]
+    fn so_many_answers_in_a_row_make_a_verdict() {
+        let (probe, mut course) = (probe(2, 3), Course::default());
+        let mut verdicts = Vec::new();
+        for good in [true, true, false, false, true, false, false, false, true, true] {
+            course.count(&probe, if good { Ok(()) } else { Err("ill".into()) });
+            verdicts.push(course.verdict.as_ref().map(Result::is_ok));
+        }
+        let (well, ill) = (Some(true), Some(false));
+        assert_eq!(verdicts, [None, well, well, well, well, well, well, ill, ill, well]);
+    }
+
+    #[test]
+    fn one_probe_that_failed_outweighs_the_others() {
+        let course = |verdict| Course { verdict, ..Course::default() };
+        let (well, ill, unasked) = (course(Some(Ok(()))), course(Some(Err("x".into()))), course(None));
+        let of = |a, b| together([("a", a), ("b", b)].into_iter());
+        assert_eq!(of(&well, &well), (HealthStatus::Up, None));
+        assert_eq!(of(&well, &unasked), (HealthStatus::Unknown, None));
+        assert_eq!(of(&unasked, &ill), (HealthStatus::Down, Some("b: x".into())));
+    }
+
+    #[test]
+    fn an_unchanged_status_keeps_its_beginning() {
+        let (healths, id) = (Healths::default(), ApplicationId::parse("7").expect("a number"));
+        assert!(healths.learn(id, HealthStatus::Down, Some("x".into())));
+        let since = healths.0.read()[&id].since;
+        assert!(!healths.learn(id, HealthStatus::Down, Some("y".into())));
+        assert_eq!(
+            (healths.0.read()[&id].since, healths.0.read()[&id].message.as_deref()),
+            (since, Some("y"))
+        );
+        assert!(healths.is_down(id));
+        assert!(healths.learn(id, HealthStatus::Up, None));
+        assert!(!healths.is_down(id));
+    }
+}

@@ -1,0 +1,265 @@
+//! Microservices behind the platform: `/service/<contextPath>/…` is authenticated here and answered there (W-14; document 3,
+//! Microservices).
+//!
+//! Where a microservice runs is said by the operator, never by its owner. Reading order: [`target`] what is asked for,
+//! [`headers`] what is said, [`upload`] and [`answer`] the bodies both ways, [`tunnel`] WebSockets; [`health`] and [`probes`] how
+//! a microservice is.
+
+mod answer;
+mod calls;
+mod client;
+mod headers;
+pub mod health;
+pub(crate) mod probes;
+mod target;
+mod tunnel;
+mod upload;
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use actix_web::http::{Method, StatusCode};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, web};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::header::{HeaderMap, HeaderValue};
+use hyper_util::client::legacy::{Client, Error, ResponseFuture, connect::HttpConnector};
+use platform_actors::model::application::{Application, ApplicationType};
+use platform_actors::model::service_address::ServiceAddress;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::auth::Caller;
+use crate::http::cors;
+use crate::http::error::{ApiError, Result, ServiceFault};
+use crate::server::Edge;
+use answer::Answer;
+use calls::{Call, Calls};
+use health::Healths;
+use target::Asked;
+use tunnel::Tunnel;
+use upload::{Moved, Upload};
+
+/// Methods that reach a microservice, as in the `Allow` header. A browser's question before a request is answered here (C-16).
+pub const METHODS: &str = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS";
+
+/// Bytes that are shown of why a microservice refused a WebSocket.
+const REFUSAL: usize = 64 << 10;
+
+/// What this server process knows of microservices.
+pub struct Services {
+    /// How each is, as far as it is asked.
+    pub health: Healths,
+    calls: Calls,
+    stopping: watch::Sender<bool>,
+}
+
+impl Default for Services {
+    fn default() -> Self {
+        Self { health: Healths::default(), calls: Calls::default(), stopping: watch::Sender::new(false) }
+    }
+}
+
+impl Services {
+    /// Ends open WebSockets: the server stops.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
+    }
+}
+
+/// The connections of one worker to microservices.
+#[derive(Clone)]
+pub struct ServiceConnections(Client<HttpConnector, Upload>);
+
+impl Default for ServiceConnections {
+    fn default() -> Self {
+        Self(client::connections())
+    }
+}
+
+/// Any of [`METHODS`] on `/service/<contextPath>` and below it: whatever the microservice answers to it.
+///
+/// # Errors
+/// 400 for a path that leads out of the microservice, 403 and 404 when the tenant does not use it, 502, 503 and 504 when it does
+/// not answer properly, at all, or in time.
+pub async fn call(
+    request: HttpRequest,
+    edge: web::Data<Edge>,
+    connections: web::Data<ServiceConnections>,
+    payload: web::Payload,
+) -> Result<HttpResponse> {
+    if let Some(answer) = cors::preflight(&request, METHODS) {
+        return Ok(answer);
+    }
+    let caller = Caller::extract(&request).await?;
+    check_method(&request)?;
+    let (asked, is_websocket) = (Asked::of(&request)?, headers::asks_for_websocket(&request)?);
+    let context_path = request.match_info().query("contextPath");
+    let kind = ApplicationType::Microservice;
+    let application =
+        edge.applications.used(edge.platform.database(), &caller.tenant, context_path, kind).await?;
+    let fault = |fault| ApiError::Service { context_path: context_path.into(), fault };
+    let address = application.route.as_deref().ok_or_else(|| fault(ServiceFault::NoAddress))?;
+    let address = ServiceAddress::parse(address).map_err(|_| fault(ServiceFault::NoAddress))?;
+    if edge.services.health.is_down(application.id) {
+        return Err(fault(ServiceFault::Down));
+    }
+    let call = edge.services.calls.begin(application.id, edge.limits().service_calls);
+    let call = call.ok_or_else(|| fault(ServiceFault::Busy))?;
+    let mut head = Head {
+        method: method_of(&request).ok_or(ApiError::MethodNotAllowed { allow: METHODS })?,
+        uri: asked.at(&address)?,
+        headers: headers::to_service(&request, &caller)?,
+    };
+    let exchange = Exchange { edge: &edge, connections: &connections, call };
+    let answered = match is_websocket {
+        true => {
+            head.headers.insert(hyper::header::CONNECTION, HeaderValue::from_static("Upgrade"));
+            head.headers.insert(hyper::header::UPGRADE, HeaderValue::from_static("websocket"));
+            exchange.tunnel(head, payload, caller, application.clone()).await
+        }
+        false => exchange.forward(&request, head, payload).await,
+    };
+    answered.map_err(fault)
+}
+
+/// An emulated method that nobody knows was made one that no other path takes (C-06).
+fn check_method(request: &HttpRequest) -> Result<()> {
+    let emulated = request.headers().get("X-HTTP-METHOD").filter(|_| request.method() == Method::PATCH);
+    match emulated.is_none_or(|word| word.as_bytes().trim_ascii().eq_ignore_ascii_case(b"PATCH")) {
+        true => Ok(()),
+        false => Err(ApiError::MethodNotAllowed { allow: METHODS }),
+    }
+}
+
+fn method_of(request: &HttpRequest) -> Option<hyper::Method> {
+    hyper::Method::from_bytes(request.method().as_str().as_bytes()).ok()
+}
+
+/// What a microservice is asked, without the body.
+#[derive(Clone)]
+struct Head {
+    method: hyper::Method,
+    uri: hyper::Uri,
+    headers: HeaderMap,
+}
+
+impl Head {
+    fn with(self, body: Upload) -> hyper::Request<Upload> {
+        let mut request = hyper::Request::new(body);
+        (*request.method_mut(), *request.uri_mut()) = (self.method, self.uri);
+        *request.headers_mut() = self.headers;
+        request
+    }
+}
+
+/// One call, from its head to its answer. When the client goes away the handler is dropped, and the connection to the service
+/// is closed with it.
+struct Exchange<'e> {
+    edge: &'e web::Data<Edge>,
+    connections: &'e ServiceConnections,
+    call: Call,
+}
+
+impl Exchange<'_> {
+    async fn forward(
+        self,
+        request: &HttpRequest,
+        mut head: Head,
+        payload: web::Payload,
+    ) -> Result<HttpResponse, ServiceFault> {
+        let moved: Moved = Rc::new(Cell::new(Instant::now()));
+        let (upload, running) = Upload::of(request, payload, &moved);
+        if upload.is_chunked() {
+            // Said here, for of a GET the client library believes that it has no body.
+            head.headers.insert(hyper::header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
+        let again = (upload.is_none() && head.method.is_safe()).then(|| head.clone());
+        let sent = self.connections.0.request(head.with(upload));
+        let response = match (self.head_of(sent, &moved).await?, again) {
+            (Err(error), Some(again)) if client::ended_unanswered(&error) => {
+                moved.set(Instant::now());
+                self.head_of(self.connections.0.request(again.with(Upload::None)), &moved).await?
+            }
+            (outcome, _) => outcome,
+        };
+        let response = response.map_err(|error| fault_of(&error))?;
+        let status = StatusCode::from_u16(response.status().as_u16()).map_err(|_| ServiceFault::Broken)?;
+        if status.is_informational() {
+            return Err(ServiceFault::Broken);
+        }
+        let mut answer = HttpResponseBuilder::new(status);
+        headers::to_client(response.headers(), &self.edge.hosted_policy, &mut answer);
+        let patience = self.edge.limits().service_timeout;
+        let to_head = request.method() == Method::HEAD;
+        Ok(answer.body(Answer::new(response, to_head, patience, running, self.call)))
+    }
+
+    async fn tunnel(
+        self,
+        head: Head,
+        payload: web::Payload,
+        caller: Caller,
+        application: Arc<Application>,
+    ) -> Result<HttpResponse, ServiceFault> {
+        let moved: Moved = Rc::new(Cell::new(Instant::now()));
+        let sent = self.connections.0.request(head.with(Upload::None));
+        let response = self.head_of(sent, &moved).await?.map_err(|error| fault_of(&error))?;
+        let status = StatusCode::from_u16(response.status().as_u16()).map_err(|_| ServiceFault::Broken)?;
+        let mut answer = HttpResponseBuilder::new(status);
+        headers::to_client(response.headers(), &self.edge.hosted_policy, &mut answer);
+        if status != StatusCode::SWITCHING_PROTOCOLS {
+            // The connection was promised to a tunnel, so nothing else can follow on it.
+            return Ok(answer.force_close().body(refusal(response, self.edge).await));
+        }
+        let upgrade = response.headers().get(hyper::header::UPGRADE);
+        if !upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket")) {
+            return Err(ServiceFault::Broken);
+        }
+        let upgraded = hyper::upgrade::on(response).await.map_err(|_| ServiceFault::Broken)?;
+        let tunnel = Tunnel::open(upgraded, payload, self.edge.clone(), caller, application, self.call);
+        Ok(answer.upgrade("websocket").body(tunnel))
+    }
+
+    /// The head of the answer. Its time begins anew with every part of the request's body that was taken.
+    async fn head_of(
+        &self,
+        mut sent: ResponseFuture,
+        moved: &Moved,
+    ) -> Result<Result<Response<Incoming>, Error>, ServiceFault> {
+        let patience = self.edge.limits().service_timeout;
+        loop {
+            let deadline = moved.get() + patience;
+            tokio::select! {
+                outcome = &mut sent => return Ok(outcome),
+                () = sleep_until(deadline) => if moved.get() + patience <= deadline {
+                    return Err(ServiceFault::Silent);
+                },
+            }
+        }
+    }
+}
+
+fn fault_of(error: &Error) -> ServiceFault {
+    tracing::debug!(%error, cause = ?std::error::Error::source(error), "a microservice did not answer");
+    match error.is_connect() {
+        true => ServiceFault::Unreachable,
+        false => ServiceFault::Broken,
+    }
+}
+
+/// Why a WebSocket was refused, as far as the service says that shortly.
+async fn refusal(response: Response<Incoming>, edge: &Edge) -> Bytes {
+    let body = Limited::new(response.into_body(), REFUSAL).collect();
+    match timeout(edge.limits().service_timeout, body).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        _ => Bytes::new(),
+    }
+}

@@ -1,0 +1,318 @@
+//! HTTPS: the certificate of `--tls-cert` and its key, and the handshake before HTTP.
+//!
+//! Whoever renews a certificate replaces the files: they are looked at again and again, and new connections get what they
+//! hold. What cannot be used, such as a file that is half written, changes nothing; connections that are open keep what they
+//! began with.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use ring::digest::{SHA256, digest};
+use rustls::crypto::ring::{Ticketer, default_provider};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ServerConfig, ServerConnection};
+use rustls_pki_types::pem::{self, PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::config::TlsSettings;
+use crate::http::error::PLAIN_HTTP_REFUSED;
+use crate::telemetry::{Handshake, count_handshake};
+
+/// Bytes of a file of certificates or of a key: far more than the longest chain has.
+const FILE_BYTES: u64 = 1 << 20;
+/// The first byte of whoever speaks TLS.
+const HANDSHAKE_RECORD: u8 = 22;
+/// Bytes of a plain request that are read before its connection is closed, so that its sender sees the answer.
+const PLAIN_REQUEST: u64 = 64 << 10;
+
+/// What new connections are encrypted with.
+#[derive(Debug)]
+pub struct Tls {
+    files: Files,
+    handshake: Duration,
+    check: Duration,
+    config: RwLock<Arc<ServerConfig>>,
+    /// What was found in the files last, usable or not.
+    seen: RwLock<Seen>,
+}
+
+/// Where certificate and key are.
+#[derive(Debug, Clone)]
+struct Files {
+    certificate: Box<Path>,
+    key: Box<Path>,
+}
+
+/// What the files hold, or why they cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Seen {
+    Contents([u8; 32]),
+    Unreadable(String),
+}
+
+/// A certificate that is ready to be used.
+struct Loaded {
+    config: Arc<ServerConfig>,
+    /// SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` gives it.
+    fingerprint: String,
+}
+
+impl Tls {
+    /// Loads what the settings name; `None` when they name nothing.
+    ///
+    /// # Errors
+    /// One line that names the file and what is wrong with it.
+    pub fn load(settings: &TlsSettings) -> Result<Option<Arc<Self>>, String> {
+        let files = match (&settings.cert, &settings.key) {
+            (None, None) => return Ok(None),
+            (Some(certificate), Some(key)) => {
+                Files { certificate: certificate.as_path().into(), key: key.as_path().into() }
+            }
+            (Some(_), None) => return Err("--tls-cert needs --tls-key, the file of its private key".into()),
+            (None, Some(_)) => return Err("--tls-key needs --tls-cert, the file of its certificate".into()),
+        };
+        let contents = files.read()?;
+        let loaded = files.load(&contents)?;
+        files.tell(&loaded);
+        Ok(Some(Arc::new(Self {
+            files,
+            handshake: settings.handshake,
+            check: settings.check,
+            config: RwLock::new(loaded.config),
+            seen: RwLock::new(Seen::Contents(contents.digest())),
+        })))
+    }
+
+    /// Shakes hands with a client. One that speaks plain HTTP is told so; all that does not come to an end in time is cut
+    /// off.
+    ///
+    /// # Errors
+    /// When there is no connection to go on with; the client knows as much as it can.
+    pub async fn accept(&self, mut tcp: TcpStream) -> io::Result<Box<TlsStream<TcpStream>>> {
+        let shaking = async {
+            let mut first = [0];
+            if tcp.peek(&mut first).await? == 1 && first[0] != HANDSHAKE_RECORD {
+                refuse_plain(&mut tcp).await?;
+                return Ok(None);
+            }
+            let acceptor = TlsAcceptor::from(self.config.read().clone());
+            Ok(Some(Box::new(acceptor.accept(tcp).await?)))
+        };
+        let outcome = timeout(self.handshake, shaking).await;
+        let (outcome, counted) = match outcome {
+            Ok(Ok(Some(stream))) => (Ok(stream), Handshake::Done),
+            Ok(Ok(None)) => (Err(io::Error::other("a client speaks plain http")), Handshake::Plain),
+            Ok(Err(error)) => (Err(error), Handshake::Failed),
+            Err(_) => (Err(io::ErrorKind::TimedOut.into()), Handshake::Slow),
+        };
+        count_handshake(counted);
+        outcome.inspect_err(|error| tracing::debug!(%error, "no tls connection"))
+    }
+
+    /// Looks at the files once, and takes over what they hold when that is new and can be used.
+    async fn look(&self) {
+        let (files, before) = (self.files.clone(), self.seen.read().clone());
+        let looked = spawn_blocking(move || {
+            let contents = files.read();
+            let seen = match &contents {
+                Ok(contents) => Seen::Contents(contents.digest()),
+                Err(error) => Seen::Unreadable(error.clone()),
+            };
+            (seen != before).then(|| (seen, contents.and_then(|contents| files.load(&contents))))
+        });
+        let Ok(Some((seen, loaded))) = looked.await else { return };
+        *self.seen.write() = seen;
+        match loaded {
+            Ok(loaded) => {
+                self.files.tell(&loaded);
+                *self.config.write() = loaded.config;
+            }
+            Err(error) => tracing::error!(%error, "new tls certificate cannot be used, the one before stays"),
+        }
+    }
+}
+
+/// Looks after the files of certificate and key, for as long as it is polled.
+pub async fn keep_fresh(tls: Option<Arc<Tls>>) {
+    let Some(tls) = tls else { return };
+    loop {
+        tokio::time::sleep(tls.check).await;
+        tls.look().await;
+    }
+}
+
+/// Answers somebody who speaks HTTP without TLS, and closes in a way that lets the answer arrive.
+async fn refuse_plain(tcp: &mut TcpStream) -> io::Result<()> {
+    tcp.write_all(PLAIN_HTTP_REFUSED.as_bytes()).await?;
+    tcp.shutdown().await?;
+    let mut rest = tcp.take(PLAIN_REQUEST);
+    let mut read = [0; 1024];
+    while rest.read(&mut read).await? > 0 {}
+    Ok(())
+}
+
+/// Whether the peer of a connection closed it or broke it, as far as the system knows at this moment. What it sent instead is
+/// taken into the session: then `true` comes second, and whoever waits for the socket must be woken to find it there.
+pub(crate) fn has_ended(tcp: &TcpStream, session: &mut ServerConnection) -> (bool, bool) {
+    let mut taken = false;
+    loop {
+        let ended = match session.process_new_packets() {
+            Err(_) => true,
+            Ok(state) if state.peer_has_closed() => true,
+            // Another request waits to be read.
+            Ok(_) if !session.wants_read() => return (false, taken),
+            Ok(_) => match session.read_tls(&mut Unwaited(tcp)) {
+                Ok(0) => true,
+                Ok(_) => {
+                    taken = true;
+                    continue;
+                }
+                Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+            },
+        };
+        return (ended, taken);
+    }
+}
+
+/// A socket that is read past the event loop, which may not have come to notice what arrived.
+struct Unwaited<'a>(&'a TcpStream);
+
+impl Read for Unwaited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*SockRef::from(self.0)).read(buffer)
+    }
+}
+
+/// Both files as they were read.
+struct Contents {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Contents {
+    fn digest(&self) -> [u8; 32] {
+        let of_both = [digest(&SHA256, &self.certificate), digest(&SHA256, &self.key)];
+        let of_both: Vec<u8> = of_both.iter().flat_map(|digest| digest.as_ref()).copied().collect();
+        digest(&SHA256, &of_both).as_ref().try_into().expect("SHA-256 has 32 bytes")
+    }
+}
+
+impl Files {
+    fn read(&self) -> Result<Contents, String> {
+        Ok(Contents {
+            certificate: read(&self.certificate).map_err(|error| self.certificate_error(error))?,
+            key: read(&self.key).map_err(|error| self.key_error(error))?,
+        })
+    }
+
+    fn load(&self, contents: &Contents) -> Result<Loaded, String> {
+        let chain = certificates(&contents.certificate).map_err(|error| self.certificate_error(error))?;
+        let key = private_key(&contents.key).map_err(|error| self.key_error(error))?;
+        let provider = Arc::new(default_provider());
+        let key = provider.key_provider.load_private_key(key);
+        let key =
+            key.map_err(|error| self.key_error(format!("a private key that cannot be used: {error}")))?;
+        let fingerprint = fingerprint(&chain[0]);
+        let pair = CertifiedKey::new(chain, key);
+        pair.keys_match().map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => self.key_error(format!(
+                "the key does not belong to the first certificate of {}",
+                self.certificate.display()
+            )),
+            error => self.certificate_error(format!("a certificate that cannot be used: {error}")),
+        })?;
+        let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let mut config = versions
+            .map_err(|error| format!("no version of TLS: {error}"))?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // A device that comes back proves nothing anew, and the server remembers nothing for it.
+        config.ticketer = Ticketer::new().map_err(|error| format!("no tickets: {error}"))?;
+        config.send_tls13_tickets = 1;
+        Ok(Loaded { config: Arc::new(config), fingerprint })
+    }
+
+    fn tell(&self, loaded: &Loaded) {
+        tracing::info!(
+            certificate.file = %self.certificate.display(),
+            certificate.sha256 = loaded.fingerprint,
+            "tls certificate loaded"
+        );
+    }
+
+    fn certificate_error(&self, error: impl std::fmt::Display) -> String {
+        format!("--tls-cert {}: {error}", self.certificate.display())
+    }
+
+    fn key_error(&self, error: impl std::fmt::Display) -> String {
+        format!("--tls-key {}: {error}", self.key.display())
+    }
+}
+
+/// Reads a file that is no pipe, whose end might never come, and not without end.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let cannot = |error: io::Error| format!("cannot be read: {error}");
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err("is no file".into());
+    }
+    let mut contents = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    file.take(FILE_BYTES + 1).read_to_end(&mut contents).map_err(cannot)?;
+    match contents.len() as u64 {
+        0 => Err("is empty".into()),
+        FILE_BYTES.. => Err(format!("is larger than {FILE_BYTES} bytes")),
+        _ => Ok(contents),
+    }
+}
+
+/// The certificates of a file in PEM, the server's own first.
+fn certificates(contents: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(contents).collect();
+    match chain {
+        Ok(chain) if chain.is_empty() => Err("holds no certificate in PEM".into()),
+        Ok(chain) => Ok(chain),
+        Err(error) => Err(flaw(&error)),
+    }
+}
+
+/// The first private key of a file in PEM.
+fn private_key(contents: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
+    let encrypted = contents.windows(9).any(|window| window == b"ENCRYPTED");
+    PrivateKeyDer::from_pem_slice(contents).map_err(|error| match error {
+        _ if encrypted => "the private key is encrypted; give one without a passphrase".into(),
+        pem::Error::NoItemsFound => "holds no private key in PEM".into(),
+        error => flaw(&error),
+    })
+}
+
+/// What is wrong with a PEM file. Never what stands in it: that may be a key.
+fn flaw(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => "is no whole PEM file: an END line is missing".into(),
+        pem::Error::IllegalSectionStart { .. } => "is no PEM file: a BEGIN line is malformed".into(),
+        pem::Error::Base64Decode(_) => {
+            "is no PEM file: what stands between BEGIN and END is no base64".into()
+        }
+        _ => "is no PEM file that could be read".into(),
+    }
+}
+
+fn fingerprint(certificate: &[u8]) -> String {
+    let bytes = digest(&SHA256, certificate);
+    let pairs: Vec<String> = bytes.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
+    pairs.join(":")
+}
+
+#[cfg(test)]
+mod tests;

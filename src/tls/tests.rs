@@ -1,0 +1,106 @@
+//! When the files are taken over, and what is remembered of them.
+
+use std::fs::write;
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+
+use super::*;
+
+fn pair() -> (String, String) {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    (cert.pem(), signing_key.serialize_pem())
+}
+
+/// Files that hold a pair, and what was loaded from them.
+fn loaded() -> (tempfile::TempDir, TlsSettings, Arc<Tls>) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let [cert, key] = ["chain.pem", "key.pem"].map(|name| Some(directory.path().join(name)));
+    let settings =
+        TlsSettings { cert, key, check: Duration::from_secs(5), handshake: Duration::from_secs(10) };
+    put(&settings, &pair());
+    let tls = Tls::load(&settings).expect("a pair that matches").expect("both are set");
+    (directory, settings, tls)
+}
+
+fn put(settings: &TlsSettings, (cert, key): &(String, String)) {
+    write(settings.cert.as_ref().expect("a file"), cert).expect("room");
+    write(settings.key.as_ref().expect("a file"), key).expect("room");
+}
+
+/// Looks once; gives whether another certificate is served now.
+async fn renews(tls: &Tls) -> bool {
+    let before = tls.config.read().clone();
+    tls.look().await;
+    !Arc::ptr_eq(&before, &tls.config.read())
+}
+
+#[tokio::test]
+async fn files_that_did_not_change_are_not_loaded_again() {
+    let (_directory, settings, tls) = loaded();
+    let (cert, key) = (settings.cert.clone().expect("a file"), settings.key.clone().expect("a file"));
+
+    assert!(!renews(&tls).await);
+    // Written anew, as a job does that runs every day.
+    for file in [cert, key] {
+        let same = std::fs::read(&file).expect("a file");
+        write(&file, same).expect("room");
+    }
+    assert!(!renews(&tls).await);
+}
+
+#[tokio::test]
+async fn renewed_pair_is_loaded_once() {
+    let (_directory, settings, tls) = loaded();
+
+    put(&settings, &pair());
+
+    assert!(renews(&tls).await);
+    assert!(!renews(&tls).await);
+}
+
+#[tokio::test]
+async fn unusable_files_change_nothing_and_are_looked_at_once_each() {
+    let (_directory, settings, tls) = loaded();
+    let ((old_cert, old_key), (cert, key)) = (pair(), pair());
+    let half = cert[..cert.len() / 2].to_owned();
+    let states = [
+        (cert.clone(), old_key),
+        (old_cert, key.clone()),
+        (half, key.clone()),
+        (cert.clone(), String::new()),
+    ];
+
+    for state in states {
+        put(&settings, &state);
+        let before = tls.seen.read().clone();
+        assert!(!renews(&tls).await);
+        assert_ne!(*tls.seen.read(), before, "the state is known, so it is told of once");
+    }
+    put(&settings, &(cert, key));
+    assert!(renews(&tls).await);
+}
+
+#[tokio::test]
+async fn file_that_is_gone_for_a_while_changes_nothing() {
+    let (_directory, settings, tls) = loaded();
+    let file = settings.cert.clone().expect("a file");
+    let contents = std::fs::read(&file).expect("a file");
+
+    std::fs::remove_file(&file).expect("a file");
+    assert!(!renews(&tls).await);
+    assert!(matches!(&*tls.seen.read(), Seen::Unreadable(error) if error.contains("chain.pem")));
+    write(&file, contents).expect("room");
+
+    // The same pair again is no news worth more than a line in the log.
+    tls.look().await;
+    assert!(matches!(&*tls.seen.read(), Seen::Contents(_)));
+}
+
+#[test]
+fn fingerprint_is_written_as_other_tools_write_it() {
+    assert_eq!(
+        fingerprint(b""),
+        "E3:B0:C4:42:98:FC:1C:14:9A:FB:F4:C8:99:6F:B9:24:27:AE:41:E4:64:9B:93:4C:A4:95:99:1B:78:52:B8:55"
+    );
+}

@@ -1,0 +1,30 @@
+//! What a server remembers of keys, it forgets when an application changes, whichever server changed it.
+
+use serde_json::{Value, json};
+
+use super::{announce, insert_application, named, until_named};
+use crate::harness::{TestDatabase, TestServer};
+
+#[tokio::test]
+async fn renamed_and_deleted_application_is_felt_on_two_servers() {
+    let database = TestDatabase::create().await;
+    insert_application(&database, "main", "cockpit", "k-cockpit").await;
+    let servers =
+        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    for server in &servers {
+        for _ in 0..2 {
+            assert_eq!(named(&server.admin(), "k-cockpit").await, "cockpit");
+        }
+    }
+
+    for (change, then) in [
+        ("UPDATE applications SET name = 'bridge' WHERE name = 'cockpit'", json!("bridge")),
+        ("DELETE FROM applications WHERE name = 'bridge'", Value::Null),
+    ] {
+        assert_eq!(database.execute(change, &[]).await, 1);
+        announce(&database).await;
+        for server in &servers {
+            until_named(server, "k-cockpit", then.clone()).await;
+        }
+    }
+}

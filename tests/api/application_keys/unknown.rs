@@ -1,0 +1,58 @@
+//! A key proves nothing, and one that nobody has means nothing (C-05).
+
+use serde_json::{Value, json};
+
+use super::{KEY, insert_application, keyed, named, record, until_named};
+use crate::harness::{TestDatabase, TestServer};
+
+#[tokio::test]
+async fn unknown_key_is_ignored_whatever_it_is() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for key in
+        ["unknown", "", " ", "'; DROP TABLE applications", "keyed:00", &"k".repeat(128), &"k".repeat(7000)]
+    {
+        assert_eq!(named(&admin, key).await, Value::Null, "{key}");
+        assert_eq!(named(&admin, key).await, Value::Null, "{key} again");
+    }
+    let odd = admin.request("GET", "/platform").header(KEY, "schlüssel").send().await;
+    assert_eq!(odd.status, 200, "{}", odd.text);
+}
+
+#[tokio::test]
+async fn key_is_no_credential_and_grants_nothing() {
+    let database = TestDatabase::create().await;
+    insert_application(&database, "main", "cockpit", "k-cockpit").await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let nobody = server.user_with("joe", &[]).await;
+
+    for (caller, status) in
+        [(server.stranger(), 401), (server.caller("admin", "wrong-secret"), 401), (nobody, 403)]
+    {
+        let answer = keyed(&caller, "POST", super::RECORDS, "k-cockpit").json(&record()).send().await;
+        assert_eq!(answer.status, status, "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn unknown_key_becomes_known_when_an_application_gets_it() {
+    let server = TestServer::start().await;
+    assert_eq!(named(&server.admin(), "k-cockpit").await, Value::Null);
+
+    insert_application(server.database(), "main", "cockpit", "k-cockpit").await;
+
+    until_named(&server, "k-cockpit", json!("cockpit")).await;
+}
+
+#[tokio::test]
+async fn key_as_it_is_stored_is_no_key() {
+    let server = TestServer::start().await;
+    insert_application(server.database(), "main", "cockpit", "k-cockpit").await;
+    until_named(&server, "k-cockpit", json!("cockpit")).await;
+    let hash: String =
+        server.database().query("SELECT key_hash FROM applications WHERE name = 'cockpit'", &[]).await[0]
+            .get(0);
+
+    assert_eq!(named(&server.admin(), &hash).await, Value::Null);
+}

@@ -1,0 +1,378 @@
+//! `POST /application/applications`.
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{APPLICATIONS, external, hosted, microservice};
+use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestDatabase, TestServer, redacted, without};
+
+#[tokio::test]
+async fn created_web_application_is_shown_with_all_its_members() {
+    let server = TestServer::start().await;
+    let mut body = hosted("pump");
+    for (member, value) in [
+        ("availability", json!("MARKET")),
+        ("contextPath", json!("/pump-app")),
+        ("resourcesUrl", json!("https://example.com/pump")),
+        ("resourcesUsername", json!("joe")),
+        ("resourcesPassword", json!("hush-hush")),
+        ("requiredRoles", json!(["ROLE_ALARM_READ", "ROLE_PUMP_ADMIN"])),
+        ("roles", json!(["ROLE_PUMP_READ"])),
+    ] {
+        body[member] = value;
+    }
+
+    let answer = server.admin().post(APPLICATIONS, &body).await;
+
+    assert_eq!(answer.status, 201, "{}", answer.text);
+    let id = answer.json()["id"].as_str().unwrap().to_owned();
+    let expected = json!({
+        "self": "<base>/application/applications/<id>",
+        "id": "<id>",
+        "name": "pump",
+        "key": "pump-key",
+        "type": "HOSTED",
+        "availability": "MARKET",
+        "owner": {"self": "<base>/tenant/tenants/main", "tenant": {"id": "main"}},
+        "contextPath": "pump-app",
+        "resourcesUrl": "https://example.com/pump",
+        "resourcesUsername": "joe",
+        "requiredRoles": ["ROLE_ALARM_READ", "ROLE_PUMP_ADMIN"],
+        "roles": ["ROLE_PUMP_READ"],
+    });
+    assert_eq!(redacted(&answer.json(), &[(server.base(), "<base>"), (&id, "<id>")]), expected);
+    let link = format!("{}{APPLICATIONS}/{id}", server.base());
+    assert_eq!(answer.header("Location"), Some(&*link));
+    assert_eq!(server.admin().read(&link).await, answer.json());
+}
+
+#[tokio::test]
+async fn created_application_is_answered_in_its_media_type_and_without_accept_not_at_all() {
+    let server = TestServer::start().await;
+    let media_type = format!("{MEDIA}application+json");
+
+    let request = server.admin().request("POST", APPLICATIONS).header("Accept", &media_type);
+    let shown = request.header("Content-Type", &media_type).body(hosted("a").to_string()).send().await;
+    let silent = RawConnection::without_accept(&server.admin(), "POST", APPLICATIONS, &hosted("b")).await;
+    let read = server.admin().request("GET", shown.header("Location").unwrap()).send().await;
+
+    assert_eq!(shown.status, 201, "{}", shown.text);
+    for answer in [&shown, &read] {
+        let given = answer.header("Content-Type").unwrap();
+        assert!(given.starts_with(&media_type), "{given}");
+    }
+    assert_eq!((silent.status, &*silent.text), (201, ""));
+    assert!(silent.header("Location").unwrap().contains(APPLICATIONS));
+}
+
+#[tokio::test]
+async fn other_media_types_are_415_and_406() {
+    let server = TestServer::start().await;
+    let request = || server.admin().request("POST", APPLICATIONS);
+    let body = hosted("a").to_string();
+
+    let other = format!("{MEDIA}tenant+json");
+    let sent = request().header("Content-Type", &other).body(body.clone()).send().await;
+    let wanted = request().header("Accept", &other).body(body).send().await;
+
+    assert_eq!((sent.status, wanted.status), (415, 406), "{}", sent.text);
+    assert_eq!(server.admin().post(APPLICATIONS, &hosted("a")).await.status, 201);
+}
+
+#[tokio::test]
+async fn application_is_private_when_nothing_else_is_said() {
+    let server = TestServer::start().await;
+
+    let application = server.admin().create(APPLICATIONS, &hosted("a")).await;
+
+    assert_eq!(application["availability"], "PRIVATE");
+}
+
+#[tokio::test]
+async fn microservice_needs_neither_context_path_nor_address_and_is_served_at_its_name() {
+    let server = TestServer::start().await;
+
+    let service = server.admin().create(APPLICATIONS, &microservice("pump-1.0_a")).await;
+
+    assert_eq!((&service["contextPath"], &service["resourcesUrl"]), (&json!("pump-1.0_a"), &Value::Null));
+    assert_eq!((&service["requiredRoles"], &service["roles"]), (&json!([]), &json!([])));
+}
+
+#[tokio::test]
+async fn microservice_gets_a_bootstrap_user_in_its_owners_tenant_and_nothing_else_does() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    for body in [hosted("web"), external("link"), microservice("pump")] {
+        admin.create(APPLICATIONS, &body).await;
+    }
+
+    let users = "SELECT u.tenant, u.name, a.name FROM users u JOIN applications a ON a.id = u.application \
+        WHERE u.tenant = 'main' AND u.duty = 'BOOTSTRAP'";
+    let users: Vec<[String; 3]> = server
+        .database()
+        .query(users, &[])
+        .await
+        .iter()
+        .map(|row| [row.get(0), row.get(1), row.get(2)])
+        .collect();
+
+    assert_eq!(users, [["main".to_owned(), "servicebootstrap_pump".into(), "pump".into()]]);
+}
+
+#[tokio::test]
+async fn name_of_a_bootstrap_user_that_a_person_has_is_no_hindrance() {
+    let server = TestServer::start().await;
+    server.user_with("servicebootstrap_pump", &[]).await;
+
+    let service = server.admin().create(APPLICATIONS, &microservice("pump")).await;
+
+    let user = "SELECT name FROM users WHERE tenant = 'main' AND application = $1";
+    let id: i64 = service["id"].as_str().unwrap().parse().unwrap();
+    let user: String = server.database().query(user, &[&id]).await[0].get(0);
+    assert_eq!(user, format!("servicebootstrap_pump_{id}"));
+    let person = server.caller("servicebootstrap_pump", ADMIN_PASSWORD);
+    assert_eq!(person.get("/tenant/currentTenant").await.status, 200);
+}
+
+#[tokio::test]
+async fn members_of_the_server_are_not_read_from_a_body() {
+    let server = TestServer::start().await;
+    let mut body = hosted("a");
+    body["id"] = json!("4711");
+    body["self"] = json!("x");
+    body["owner"] = json!({"tenant": {"id": "management"}});
+    body["activeVersionId"] = json!("7");
+    body["manifest"] = json!({"name": "x"});
+    body["route"] = json!("http://localhost:1");
+    body["plat_X"] = json!({});
+
+    let application = server.admin().create(APPLICATIONS, &body).await;
+
+    assert_ne!(application["id"], "4711");
+    assert_eq!(application["owner"]["tenant"]["id"], "main");
+    for member in ["activeVersionId", "manifest", "route", "plat_X"] {
+        assert!(application[member].is_null(), "{application}");
+    }
+}
+
+#[tokio::test]
+async fn null_counts_as_absent() {
+    let server = TestServer::start().await;
+    let mut body = hosted("a");
+    for member in
+        ["availability", "resourcesUsername", "resourcesPassword", "externalUrl", "requiredRoles", "roles"]
+    {
+        body[member] = Value::Null;
+    }
+
+    let application = server.admin().create(APPLICATIONS, &body).await;
+
+    assert_eq!(
+        without(&application, &["id", "self", "owner"]),
+        json!({"name": "a", "key": "a-key", "type": "HOSTED", "availability": "PRIVATE", "contextPath": "a",
+            "resourcesUrl": "/", "requiredRoles": [], "roles": []})
+    );
+}
+
+#[tokio::test]
+async fn missing_members_are_listed_by_type() {
+    let server = TestServer::start().await;
+
+    for (body, members) in [
+        (json!({}), "name,key,type"),
+        (json!({"type": "HOSTED", "name": "a"}), "key,contextPath,resourcesUrl"),
+        (json!({"type": "EXTERNAL", "name": null}), "name,key,externalUrl"),
+        (json!({"type": "MICROSERVICE", "key": "k"}), "name"),
+        (json!({"type": "APAMA_CEP_RULE", "name": "a"}), "key"),
+    ] {
+        let answer = server.admin().post(APPLICATIONS, &body).await;
+        let message = format!("Following mandatory fields should be included: {members}");
+        assert_eq!((answer.status, answer.message()), (422, message), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn wrong_values_are_422_and_named() {
+    let server = TestServer::start().await;
+    let applications = server.database().count("applications").await;
+    let long = |count| json!("x".repeat(count));
+
+    for (member, value) in [
+        ("name", long(129)),
+        ("name", json!("")),
+        ("name", json!("a\nb")),
+        ("name", json!(7)),
+        ("key", long(129)),
+        ("key", json!("")),
+        ("key", json!("kä")),
+        ("key", json!(" k")),
+        ("key", json!(7)),
+        ("type", json!("hosted")),
+        ("type", json!("OTHER")),
+        ("type", json!(["HOSTED"])),
+        ("availability", json!("PUBLIC")),
+        ("availability", json!("market")),
+        ("availability", json!(true)),
+        ("contextPath", long(256)),
+        ("contextPath", json!("a/b")),
+        ("contextPath", json!("..")),
+        ("contextPath", json!("")),
+        ("contextPath", json!("a%2fb")),
+        ("contextPath", json!({})),
+        ("resourcesUrl", json!("x")),
+        ("resourcesUrl", json!("//example.com")),
+        ("resourcesUrl", json!(format!("https://example.com/{}", "x".repeat(236)))),
+        ("resourcesUsername", long(256)),
+        ("resourcesUsername", json!("a\nb")),
+        ("resourcesPassword", long(256)),
+        ("resourcesPassword", json!("")),
+        ("resourcesPassword", json!(7)),
+        ("externalUrl", json!("javascript:alert(1)")),
+        ("externalUrl", json!("https://joe:secret@example.com")),
+        ("externalUrl", json!("")),
+        ("requiredRoles", json!("ROLE_ALARM_READ")),
+        ("requiredRoles", json!([7])),
+        ("requiredRoles", json!(vec!["ROLE_ALARM_READ"; 201])),
+    ] {
+        let mut body = hosted("a");
+        body[member] = value.clone();
+        let answer = server.admin().post(APPLICATIONS, &body).await;
+        assert_eq!((answer.status, answer.error().as_str()), (422, "undefined/validationError"), "{body}");
+        assert!(answer.message().contains(&format!("'{member}'")), "{member}: {}", answer.message());
+    }
+    assert_eq!(server.database().count("applications").await, applications);
+}
+
+#[tokio::test]
+async fn longest_allowed_values_are_kept() {
+    let server = TestServer::start().await;
+    let mut body = hosted("a");
+    for (member, value) in [
+        ("name", "ä".repeat(128)),
+        ("key", "k".repeat(128)),
+        ("contextPath", "x".repeat(255)),
+        ("resourcesUrl", format!("https://example.com/{}", "ä".repeat(235))),
+        ("externalUrl", format!("/{}", "x".repeat(254))),
+        ("resourcesUsername", "ä".repeat(255)),
+    ] {
+        body[member] = json!(value);
+    }
+
+    let application = server.admin().create(APPLICATIONS, &body).await;
+
+    for member in ["name", "key", "contextPath", "resourcesUrl", "externalUrl", "resourcesUsername"] {
+        assert_eq!(application[member], body[member], "{member}");
+    }
+}
+
+#[tokio::test]
+async fn name_of_a_microservice_must_do_for_a_path() {
+    let server = TestServer::start().await;
+
+    for name in ["a b", "a/b", "..", ".", "ä", "a%", "a:b", &"x".repeat(129)] {
+        let mut body = microservice("x");
+        body["name"] = json!(name);
+        let answer = server.admin().post(APPLICATIONS, &body).await;
+        assert_eq!(answer.status, 422, "{name}: {}", answer.text);
+        assert!(answer.message().contains("'name'"), "{}", answer.message());
+    }
+}
+
+#[tokio::test]
+async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    admin.create(APPLICATIONS, &hosted("first")).await;
+    let before = (server.database().count("applications").await, server.database().count("users").await);
+    let with = |member: &str, value: &str| {
+        let mut body = microservice("second");
+        body["contextPath"] = json!("second-path");
+        body[member] = json!(value);
+        body
+    };
+
+    for (body, taken) in [
+        (with("name", "first"), "name 'first'"),
+        (with("key", "first-key"), "this key"),
+        (with("contextPath", "first"), "contextPath 'first'"),
+    ] {
+        let answer = admin.post(APPLICATIONS, &body).await;
+        assert_eq!((answer.status, answer.error().as_str()), (409, "application/Duplicate"), "{body}");
+        assert!(answer.message().contains(taken), "{}", answer.message());
+        assert!(!answer.message().contains("first-key"), "{}", answer.message());
+    }
+    let after = (server.database().count("applications").await, server.database().count("users").await);
+    assert_eq!(before, after);
+}
+
+#[tokio::test]
+async fn names_are_unique_in_their_tenant_and_keys_and_context_paths_in_the_deployment() {
+    let server = TestServer::start().await;
+    server.admin().create(APPLICATIONS, &hosted("pump")).await;
+    let management = server.caller("management/admin", ADMIN_PASSWORD);
+    let with = |key: &str, path: &str| {
+        let mut body = hosted("pump");
+        body["key"] = json!(key);
+        body["contextPath"] = json!(path);
+        body
+    };
+
+    assert_eq!(management.post(APPLICATIONS, &with("pump-key", "other")).await.status, 409);
+    assert_eq!(management.post(APPLICATIONS, &with("other", "pump")).await.status, 409);
+    assert_eq!(management.post(APPLICATIONS, &with("other", "other")).await.status, 201);
+}
+
+#[tokio::test]
+async fn one_of_many_that_want_one_key_at_once_gets_it_whatever_the_server() {
+    let database = TestDatabase::create().await;
+    let servers =
+        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+
+    let attempts = (0..20).map(|n| {
+        let mut body = microservice(&format!("pump{n}"));
+        body["key"] = json!("the-one");
+        let admin = servers[n % 2].admin();
+        async move { admin.post(APPLICATIONS, &body).await.status }
+    });
+    let mut statuses = join_all(attempts).await;
+
+    statuses.sort_unstable();
+    assert_eq!(statuses, [vec![201], vec![409; 19]].concat());
+    let bootstrap = "SELECT count(*) FROM users WHERE tenant = 'main' AND duty = 'BOOTSTRAP'";
+    assert_eq!(database.query(bootstrap, &[]).await[0].get::<_, i64>(0), 1);
+}
+
+#[tokio::test]
+async fn broken_bodies_are_4xx() {
+    let server = TestServer::start().await;
+
+    for (body, status) in [
+        (r#"{"name":"a\u0000b"}"#.to_owned(), 422),
+        ("{".into(), 400),
+        ("[]".into(), 400),
+        (String::new(), 422),
+        (format!("{{\"roles\":{}1{}}}", "[".repeat(200), "]".repeat(200)), 422),
+    ] {
+        let answer =
+            server.admin().request("POST", APPLICATIONS).accepting_json().body(body.clone()).send().await;
+        assert_eq!(answer.status, status, "{body}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn only_the_admin_role_may_create_and_only_the_read_role_may_read() {
+    let server = TestServer::start().await;
+    let application = server.admin().create(APPLICATIONS, &hosted("a")).await;
+
+    for (role, create, read) in [
+        ("ROLE_APPLICATION_MANAGEMENT_ADMIN", 201, 403),
+        ("ROLE_APPLICATION_MANAGEMENT_READ", 403, 200),
+        ("ROLE_APPLICATION_READ", 403, 403),
+        ("ROLE_TENANT_MANAGEMENT_ADMIN", 403, 403),
+    ] {
+        let caller = server.user_with(role, &[role]).await;
+        assert_eq!(caller.post(APPLICATIONS, &hosted("b")).await.status, create, "{role}");
+        let path = format!("{APPLICATIONS}/{}", application["id"].as_str().unwrap());
+        assert_eq!(caller.get(&path).await.status, read, "{role}");
+    }
+}

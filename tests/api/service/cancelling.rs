@@ -1,0 +1,110 @@
+//! Either side goes away in the middle: the other one feels it, and takes nothing that is half for whole.
+
+use super::{Behind, KEPT};
+use crate::harness::RawConnection;
+
+/// Closes a connection and drops it.
+fn close(connection: RawConnection) {
+    drop(connection);
+}
+
+#[tokio::test]
+async fn client_that_goes_away_before_the_answer_ends_the_call() {
+    let behind = Behind::start().await;
+    let (mut client, lines) = behind.client().await;
+    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
+    let (mut service, _) = behind.asked().await;
+
+    close(client);
+
+    assert_eq!(service.read_to_end().await, "");
+    behind.hears_nothing_of_what_was_before().await;
+}
+
+#[tokio::test]
+async fn client_that_is_reset_before_the_answer_ends_the_call() {
+    let behind = Behind::start().await;
+    let (mut client, lines) = behind.client().await;
+    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
+    let (mut service, _) = behind.asked().await;
+
+    client.reset();
+
+    assert_eq!(service.read_to_end().await, "");
+}
+
+#[tokio::test]
+async fn client_that_goes_away_in_the_middle_of_an_answer_ends_the_call() {
+    let behind = Behind::start().await;
+    let (mut client, lines) = behind.client().await;
+    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
+    let (mut service, _) = behind.asked().await;
+    service.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").await;
+    client.read_until("half").await;
+
+    close(client);
+
+    assert_eq!(service.read_to_end().await, "");
+}
+
+#[tokio::test]
+async fn client_that_breaks_off_its_body_makes_no_whole_request() {
+    let behind = Behind::start().await;
+    for (framing, part, end) in
+        [("Content-Length: 8", "half", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n", "half\r\n")]
+    {
+        let (mut client, lines) = behind.client().await;
+        client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}{framing}\r\n\r\n{part}")).await;
+        let mut service = behind.accept().await;
+        let came = service.read_until("half").await;
+
+        close(client);
+
+        let came = came + &service.read_to_end().await;
+        assert!(came.ends_with(end), "no end of the body came: {came:?}");
+    }
+}
+
+#[tokio::test]
+async fn service_that_breaks_off_leaves_the_client_with_a_broken_answer() {
+    let behind = Behind::start().await;
+    for (framing, part) in [("Content-Length: 8", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n")] {
+        let (mut client, lines) = behind.client().await;
+        client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
+        let (mut service, _) = behind.asked().await;
+        service.send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{part}")).await;
+        let came = client.read_until("half").await;
+
+        close(service);
+
+        let came = came + &client.read_to_end().await;
+        assert!(!came.contains("0\r\n\r\n"), "no end of the body came: {came:?}");
+        assert_eq!(came.matches("half").count(), 1, "{came:?}");
+    }
+}
+
+#[tokio::test]
+async fn service_that_sends_rubbish_between_chunks_leaves_the_client_with_a_broken_answer() {
+    let behind = Behind::start().await;
+    let (mut client, lines) = behind.client().await;
+    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
+    let (mut service, _) = behind.asked().await;
+
+    service.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nrubbish\r\n").await;
+
+    let came = client.read_to_end().await;
+    assert!(came.contains("half") && !came.contains("0\r\n\r\n"), "{came:?}");
+}
+
+#[tokio::test]
+async fn what_a_service_sends_behind_its_answer_reaches_nobody() {
+    let behind = Behind::start().await;
+    let admin = behind.server.admin();
+    let forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
+
+    let (_, first) =
+        behind.answered(admin.request("GET", "/service/rules/1"), &format!("{KEPT}{forged}")).await;
+    let head = behind.heard(admin.request("GET", "/service/rules/2")).await;
+
+    assert_eq!((&*first.text, head.starts_with("GET /2 ")), ("ok", true), "{head}");
+}

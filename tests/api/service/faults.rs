@@ -1,0 +1,140 @@
+//! A microservice that has no address, is away, or does not speak HTTP.
+
+use super::{Behind, create_microservice, route};
+use crate::harness::{TestServer, soon};
+
+#[tokio::test]
+async fn microservice_without_an_address_is_503_and_says_so() {
+    let server = TestServer::start().await;
+    create_microservice(&server.admin(), "rules").await;
+
+    let answer = server.admin().get("/service/rules/x").await;
+
+    assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("5")));
+    assert_eq!(answer.error(), "general/Service Unavailable");
+    assert_eq!(answer.message(), "The microservice 'rules' has no address; the operator sets it");
+}
+
+#[tokio::test]
+async fn microservice_that_nobody_listens_for_is_503_and_its_address_stays_a_secret() {
+    let behind = Behind::start().await;
+    let Behind { server, listener, .. } = behind;
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+
+    let answer = server.admin().get("/service/rules/x").await;
+
+    assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("5")));
+    assert_eq!(answer.message(), "The microservice 'rules' cannot be reached");
+    assert!(!answer.text.contains(&address.port().to_string()), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn host_that_has_no_address_is_503() {
+    let behind = Behind::start().await;
+    let address = Some("http://there-is-no-such-host.invalid:1");
+    route(behind.server.database(), "rules", address).await.unwrap();
+
+    assert_eq!(behind.server.admin().get("/service/rules/x").await.status, 503);
+}
+
+#[tokio::test]
+async fn what_is_no_http_is_502() {
+    let behind = Behind::start().await;
+    let long = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(200 << 10));
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X-Many: x\r\n".repeat(200));
+
+    for answer in [
+        "SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        "HTTP/1.1 abc OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nNo Colon\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: a\r\n folded\r\n\r\n",
+        &long,
+        &many,
+    ] {
+        let request = behind.server.admin().request("POST", "/service/rules/x");
+        let service = async {
+            let (connection, _) = behind.asked().await;
+            let mut stream = connection.into_stream();
+            // The platform may have closed before it had read it all.
+            tokio::io::AsyncWriteExt::write_all(&mut stream, answer.as_bytes()).await.ok();
+            stream
+        };
+        let (_stream, shown) = tokio::join!(service, request.send());
+        let begin: String = answer.chars().take(40).collect();
+        assert_eq!((shown.status, shown.error()), (502, "general/Bad Gateway".into()), "{begin}");
+        assert_eq!(shown.message(), "The microservice 'rules' gave no proper answer");
+    }
+}
+
+#[tokio::test]
+async fn switch_of_protocols_that_nobody_asked_for_is_502() {
+    let behind = Behind::start().await;
+    let request = behind.server.admin().request("GET", "/service/rules/x");
+
+    let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
+    let (_, answer) = behind.answered(request, answer).await;
+
+    assert_eq!(answer.status, 502);
+}
+
+#[tokio::test]
+async fn connection_that_ends_without_an_answer_is_502() {
+    let behind = Behind::start().await;
+    let admin = behind.server.admin();
+
+    let service = async {
+        // A call that changes nothing is tried twice.
+        for _ in 0..2 {
+            drop(behind.asked().await);
+        }
+    };
+    let ((), answer) = tokio::join!(service, admin.get("/service/rules/x"));
+
+    assert_eq!(answer.status, 502);
+}
+
+#[tokio::test]
+async fn new_address_is_followed_at_once_by_every_server() {
+    let behind = Behind::start().await;
+    let second = TestServer::start_on(&behind.server.shared_database(), |_| {}).await;
+    behind.heard(second.admin().request("GET", "/service/rules/x")).await;
+
+    let elsewhere = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", elsewhere.local_addr().unwrap());
+    route(behind.server.database(), "rules", Some(&address)).await.unwrap();
+
+    for server in [&behind.server, &second] {
+        let admin = server.admin();
+        let asks = async {
+            loop {
+                let answer = admin.get("/service/rules/moved").await;
+                if answer.text == "moved" {
+                    return;
+                }
+            }
+        };
+        let old = async {
+            loop {
+                let mut connection = behind.accept().await;
+                tokio::spawn(async move {
+                    while connection.read_at_most(4096).await.len() > 1 {
+                        connection.send(super::OK).await;
+                    }
+                });
+            }
+        };
+        let new = async {
+            let mut connection = super::RawConnection::accepted(elsewhere.accept().await.unwrap().0);
+            connection.read_until("\r\n\r\n").await;
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nmoved").await;
+            std::future::pending::<()>().await;
+        };
+        soon("the new address", async {
+            tokio::select! { () = asks => {}, () = new => {}, () = old => {} }
+        })
+        .await;
+    }
+}

@@ -1,0 +1,167 @@
+//! Microservices behind the platform (W-14): what reaches them, what comes back, and what happens when either side is hostile.
+//!
+//! The microservice of most tests is a listener of the test itself, so that each test shows every byte of both sides;
+//! [`sample`] has a whole one.
+
+mod access;
+mod bounds;
+mod cancelling;
+mod command;
+mod faults;
+mod forwarding;
+mod headers;
+mod health;
+mod sample;
+mod smuggling;
+mod streaming;
+mod websocket;
+
+use std::net::SocketAddr;
+
+use platform::administration::applications::perform;
+use platform::cli::{ApplicationRoute, ApplicationTask};
+use platform::config::Settings;
+use platform_actors::limits::Limits;
+use platform_actors::store::{Connections, Database};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::harness::{Answer, Caller, RawConnection, Request, TestDatabase, TestServer, soon};
+
+/// A complete answer of a microservice, the last on its connection.
+const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+/// A complete answer of a microservice that keeps the connection.
+const KEPT: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// A server, and the test in the place of the microservice `rules` of tenant `main`.
+struct Behind {
+    server: TestServer,
+    listener: TcpListener,
+    /// Id of the microservice.
+    application: String,
+}
+
+impl Behind {
+    async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::of(TestServer::start_with(change).await).await
+    }
+
+    async fn of(server: TestServer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let application = create_microservice(&server.admin(), "rules").await;
+        let address = listener.local_addr().unwrap();
+        route(server.database(), &application, Some(&format!("http://{address}"))).await.unwrap();
+        Self { server, listener, application }
+    }
+
+    /// Says that the microservice runs at its listener, below a path.
+    async fn route_below(&self, base: &str) {
+        let address = format!("http://{}{base}", self.address());
+        route(self.server.database(), &self.application, Some(&address)).await.unwrap();
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.listener.local_addr().unwrap()
+    }
+
+    /// The next connection of the platform.
+    async fn accept(&self) -> RawConnection {
+        RawConnection::accepted(soon("a connection to the service", self.listener.accept()).await.unwrap().0)
+    }
+
+    /// The next connection, with the head of the request on it.
+    async fn asked(&self) -> (RawConnection, String) {
+        let mut connection = self.accept().await;
+        let head = connection.read_until("\r\n\r\n").await;
+        (connection, head)
+    }
+
+    /// Sends a request, answers it as the microservice; gives what the service heard, and the answer.
+    async fn answered(&self, request: Request, answer: &str) -> (String, Answer) {
+        let service = async {
+            let (mut connection, head) = self.asked().await;
+            connection.send(answer).await;
+            (head, connection)
+        };
+        let ((head, _connection), answer) = tokio::join!(service, request.send());
+        (head, answer)
+    }
+
+    /// What the service hears of a request, which it answers.
+    async fn heard(&self, request: Request) -> String {
+        let (head, answer) = self.answered(request, OK).await;
+        assert_eq!((answer.status, &*answer.text), (200, "ok"));
+        head
+    }
+
+    /// Passes when the service hears nothing but this marker: whatever came before did not reach it.
+    async fn hears_nothing_of_what_was_before(&self) {
+        let head = self.heard(self.server.admin().request("GET", "/service/rules/marker")).await;
+        assert!(head.starts_with("GET /marker HTTP/1.1\r\n"), "{head}");
+    }
+
+    /// A connection of a client, and the two lines that every request of `admin` has.
+    async fn client(&self) -> (RawConnection, String) {
+        let authorization = self.server.admin().authorization().unwrap();
+        let lines = format!("Host: {}\r\nAuthorization: {authorization}\r\n", self.server.address());
+        (RawConnection::open(self.server.address()).await, lines)
+    }
+}
+
+/// A microservice of the caller's tenant; gives its id.
+async fn create_microservice(caller: &Caller, name: &str) -> String {
+    let body = json!({"name": name, "key": format!("{name}-key"), "type": "MICROSERVICE"});
+    let created = caller.create("/application/applications", &body).await;
+    created["id"].as_str().unwrap().to_owned()
+}
+
+/// A microservice of tenant `main` that answers everything alike, for as long as the test runs.
+pub(crate) async fn run_everywhere(server: &TestServer, name: &str) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let application = create_microservice(&server.admin(), name).await;
+    route(server.database(), &application, Some(&address)).await.unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut connection = RawConnection::accepted(stream);
+                let mut came = connection.read_until("\r\n\r\n").await;
+                let length = field(&came, "Content-Length").map_or(0, |length| length.parse().unwrap());
+                while came.split_once("\r\n\r\n").unwrap().1.len() < length {
+                    came += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
+                }
+                connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await;
+            });
+        }
+    });
+}
+
+/// `platform application route <application> <address>`, or `--none`; gives what it prints or why it refuses.
+async fn route(database: &TestDatabase, application: &str, address: Option<&str>) -> Result<String, String> {
+    let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());
+    let route = ApplicationRoute {
+        application: application.into(),
+        address: address.map(Into::into),
+        none: address.is_none(),
+    };
+    perform(&store.unwrap(), &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())
+}
+
+/// Lower-case `name: value` lines of a head, sorted.
+fn lines(head: &str) -> Vec<String> {
+    let fields = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    let mut lines: Vec<String> =
+        fields.map(|(name, value)| format!("{}: {value}", name.to_ascii_lowercase())).collect();
+    lines.sort();
+    lines
+}
+
+/// The value of a header in a head.
+fn field<'h>(head: &'h str, name: &str) -> Option<&'h str> {
+    let mut fields = head.lines().skip(1).filter_map(|line| line.split_once(": "));
+    fields.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}

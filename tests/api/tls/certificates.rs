@@ -1,0 +1,76 @@
+//! Files as an operator gets them from an authority: a chain of two certificates, and a key.
+
+use std::fs::write;
+use std::path::PathBuf;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls_pki_types::CertificateDer;
+use tempfile::TempDir;
+
+use crate::harness::scratch;
+
+/// An authority that clients trust, one below it that signs, and the files of a server.
+pub(super) struct Certificates {
+    root: CertifiedIssuer<'static, KeyPair>,
+    signing: CertifiedIssuer<'static, KeyPair>,
+    directory: TempDir,
+}
+
+/// A certificate that nobody has seen yet.
+pub(super) struct Fresh {
+    /// Its own, then that of who signed it.
+    pub(super) chain: String,
+    pub(super) key: String,
+    pub(super) certificate: CertificateDer<'static>,
+}
+
+impl Certificates {
+    pub(super) fn new() -> Self {
+        let root = CertifiedIssuer::self_signed(authority("root"), KeyPair::generate().unwrap()).unwrap();
+        let signing = KeyPair::generate().unwrap();
+        let signing = CertifiedIssuer::signed_by(authority("signing"), signing, &root).unwrap();
+        Self { root, signing, directory: scratch() }
+    }
+
+    /// What clients trust.
+    pub(super) fn root(&self) -> CertificateDer<'static> {
+        self.root.der().clone()
+    }
+
+    /// The file of the chain.
+    pub(super) fn chain(&self) -> PathBuf {
+        self.directory.path().join("chain.pem")
+    }
+
+    /// The file of the key.
+    pub(super) fn key(&self) -> PathBuf {
+        self.directory.path().join("key.pem")
+    }
+
+    /// A new certificate for `localhost`, not yet in the files.
+    pub(super) fn fresh(&self) -> Fresh {
+        let key = KeyPair::generate().unwrap();
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let leaf = CertificateParams::new(names).unwrap().signed_by(&key, &self.signing).unwrap();
+        Fresh {
+            chain: leaf.pem() + &self.signing.pem(),
+            key: key.serialize_pem(),
+            certificate: leaf.der().clone(),
+        }
+    }
+
+    /// Puts a new certificate into the files; gives it.
+    pub(super) fn renew(&self) -> CertificateDer<'static> {
+        let fresh = self.fresh();
+        write(self.chain(), fresh.chain).unwrap();
+        write(self.key(), fresh.key).unwrap();
+        fresh.certificate
+    }
+}
+
+fn authority(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::new([]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    params
+}

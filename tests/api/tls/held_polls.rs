@@ -1,0 +1,153 @@
+//! Held polls over TLS: answered as quickly as without, and never lost (B-12, B-22).
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::certificates::Certificates;
+use super::client::{Encrypted, admin};
+use super::{server, server_with};
+use crate::harness::{REALTIME, Session, TestServer};
+
+/// A connect on a connection of its own.
+async fn connect(server: &TestServer, certificates: &Certificates, session: &Session) -> Encrypted {
+    let mut connection = Encrypted::open(server, certificates).await;
+    let message = session.message("/meta/connect", json!({"connectionType": "long-polling"}));
+    let line = format!("POST {REALTIME}");
+    connection.request(&line, &["Accept: application/json"], &json!([message]).to_string()).await;
+    connection
+}
+
+/// A connect whose head has arrived, and with it the first space: it is held.
+async fn hold(server: &TestServer, certificates: &Certificates, session: &Session) -> Encrypted {
+    let mut connection = connect(server, certificates, session).await;
+    let head = connection.read_until("\r\n\r\n").await;
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    connection
+}
+
+#[tokio::test]
+async fn answer_that_comes_soon_leaves_with_its_head_as_one_record() {
+    let certificates = Certificates::new();
+    let quiet = Duration::from_secs(600);
+    let server = server_with(&certificates, |settings| settings.limits.keep_alive = quiet).await;
+    let admin = admin(&server, &certificates).await;
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    // On a busy machine an alarm may come when the head has gone.
+    for round in 0..20 {
+        let mut connection = connect(&server, &certificates, &session).await;
+        admin.raise_alarm(&device, &format!("type {round}")).await;
+        let first = connection.record().await.unwrap();
+        assert!(first.starts_with("HTTP/1.1 200 OK\r\n"), "{first}");
+        if first.contains("\r\n\r\n") && first.contains("realtimeAction") {
+            return;
+        }
+        connection.read_until("realtimeAction").await;
+    }
+    panic!("the head always left alone");
+}
+
+#[derive(Clone, Copy)]
+enum Leaving {
+    /// With a farewell, as TLS wants it.
+    Farewell,
+    HangingUp,
+    Resetting,
+}
+
+async fn loses_nothing(leaving: Leaving) {
+    let certificates = Certificates::new();
+    let server = server_with(&certificates, |settings| {
+        (settings.workers, settings.actor_threads) = (2, 2);
+    })
+    .await;
+    let admin = admin(&server, &certificates).await;
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    for n in 0..30 {
+        let mut connection = hold(&server, &certificates, &session).await;
+        let kept = match leaving {
+            Leaving::Farewell => {
+                connection.say_farewell().await;
+                Some(connection)
+            }
+            Leaving::HangingUp => {
+                connection.hang_up();
+                None
+            }
+            Leaving::Resetting => {
+                connection.reset();
+                None
+            }
+        };
+        let kind = format!("type {n}");
+        admin.raise_alarm(&device, &kind).await;
+        let told = session.receive(1).await;
+        assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!(kind)), "round {n}");
+        drop(kept);
+    }
+}
+
+#[tokio::test]
+async fn client_that_says_farewell_keeps_its_batch() {
+    loses_nothing(Leaving::Farewell).await;
+}
+
+#[tokio::test]
+async fn client_that_hangs_up_keeps_its_batch() {
+    loses_nothing(Leaving::HangingUp).await;
+}
+
+#[tokio::test]
+async fn reset_client_keeps_its_batch() {
+    loses_nothing(Leaving::Resetting).await;
+}
+
+#[tokio::test]
+async fn request_behind_a_held_poll_is_no_farewell_and_is_answered() {
+    let certificates = Certificates::new();
+    let server = server(&certificates).await;
+    let admin = admin(&server, &certificates).await;
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+
+    for n in 0..30 {
+        let mut connection = hold(&server, &certificates, &session).await;
+        let kind = format!("type {n}");
+        let raised = tokio::spawn({
+            let (admin, device, kind) = (admin.clone(), device.clone(), kind.clone());
+            async move { admin.raise_alarm(&device, &kind).await }
+        });
+        for _ in 0..n % 7 {
+            tokio::task::yield_now().await;
+        }
+        connection.request("GET /alarm/alarms?pageSize=1", &[], "").await;
+
+        let told = connection.read_until("\"statistics\"").await;
+        assert!(told.contains(&format!("\"type\":\"{kind}\"")), "round {n}: {told}");
+        raised.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn stop_answers_held_polls_and_says_farewell() {
+    let certificates = Certificates::new();
+    let server = server(&certificates).await;
+    let admin = admin(&server, &certificates).await;
+    let session = admin.listen("/alarms/*").await;
+    let mut held = hold(&server, &certificates, &session).await;
+    let mut idle = Encrypted::open(&server, &certificates).await;
+    idle.request("GET /platform", &[], "").await;
+    idle.read_until("deviceControl").await;
+
+    let stopping = tokio::spawn(server.stop());
+
+    held.read_until("\"interval\"").await;
+    for connection in [&mut held, &mut idle] {
+        while !connection.record().await.expect("the end comes with a farewell").is_empty() {}
+    }
+    stopping.await.unwrap();
+}

@@ -1,0 +1,33 @@
+//! HTTPS and WSS: what clients see of the certificate and of the encryption.
+
+mod certificates;
+mod client;
+mod handshakes;
+mod held_polls;
+mod operating;
+mod refused;
+mod reload;
+mod serving;
+
+use std::time::Duration;
+
+use platform::config::Settings;
+
+use crate::harness::{TestDatabase, TestServer};
+use certificates::Certificates;
+
+/// A server with a certificate of these files.
+async fn server(certificates: &Certificates) -> TestServer {
+    server_with(certificates, |_| {}).await
+}
+
+async fn server_with(certificates: &Certificates, change: impl FnOnce(&mut Settings)) -> TestServer {
+    certificates.renew();
+    TestServer::start_on(&TestDatabase::create().await, |settings| {
+        settings.tls.cert = Some(certificates.chain());
+        settings.tls.key = Some(certificates.key());
+        settings.tls.check = Duration::from_millis(20);
+        change(settings);
+    })
+    .await
+}

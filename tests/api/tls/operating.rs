@@ -1,0 +1,63 @@
+//! What an operator reads of it.
+
+use std::sync::Arc;
+
+use rustix::process::Signal;
+
+use super::certificates::Certificates;
+use crate::harness::{Program, TestDatabase, eventually};
+
+fn command(database: &Arc<TestDatabase>, variables: &[(&str, &str)]) -> std::process::Command {
+    let mut command = Program::command(database.data_dir(), &[]);
+    command.env("PLATFORM_DATABASE_URL", database.url());
+    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    command.envs(variables.iter().copied());
+    command
+}
+
+const EXPOSED: &str = "plain http on a network";
+
+#[tokio::test]
+async fn ready_line_and_certificate_are_told() {
+    let certificates = Certificates::new();
+    certificates.renew();
+    let (chain, key) = (certificates.chain(), certificates.key());
+    let database = TestDatabase::create().await;
+    let files = [("PLATFORM_TLS_CERT", chain.to_str().unwrap()), ("PLATFORM_TLS_KEY", key.to_str().unwrap())];
+
+    let program = Program::serve_with(command(&database, &files));
+
+    assert!(program.base().starts_with("https://127.0.0.1:"), "{:?}", program.printed);
+    assert!(program.printed[0].ends_with(program.base()), "{:?}", program.printed);
+    eventually("the log", async || program.log().contains("tls certificate loaded").then_some(())).await;
+    assert!(program.log().contains("certificate.sha256"), "{}", program.log());
+}
+
+#[tokio::test]
+async fn listening_to_a_network_in_clear_is_said_loudly() {
+    let database = TestDatabase::create().await;
+
+    let program = Program::serve_with(command(&database, &[("PLATFORM_LISTEN", "0.0.0.0:0")]));
+
+    eventually("the warning", async || program.log().contains(EXPOSED).then_some(())).await;
+    let line = program.log().lines().find(|line| line.contains(EXPOSED)).unwrap().to_owned();
+    for part in ["WARN", "--tls-cert", "--trusted-proxies", "0.0.0.0:0"] {
+        assert!(line.contains(part), "{part} is not in {line}");
+    }
+}
+
+#[tokio::test]
+async fn loopback_and_trusted_proxies_are_no_exposure() {
+    let database = TestDatabase::create().await;
+    for variables in [
+        &[][..],
+        &[("PLATFORM_LISTEN", "[::1]:0")],
+        &[("PLATFORM_LISTEN", "0.0.0.0:0"), ("PLATFORM_TRUSTED_PROXIES", "10.0.0.0/8")],
+    ] {
+        let program = Program::serve_with(command(&database, variables));
+        program.signal(Signal::TERM);
+        // What was logged before this line has been read.
+        eventually("the stop", async || program.log().contains("stopping").then_some(())).await;
+        assert!(!program.log().contains(EXPOSED), "{variables:?}: {}", program.log());
+    }
+}
