@@ -19,6 +19,12 @@ pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
 pub use values::{DatabaseUrl, LogFormat, Password, TrustedProxy};
 pub(crate) use values::{tenant_id, user_name};
 
+/// What pages of hosted applications may do: nothing in the name of who opens them, for without `allow-same-origin` they are
+/// of no origin.
+const HOSTED_CONTENT_SECURITY_POLICY: &str = "sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads; \
+    default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
+    font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'";
+
 /// Every setting of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Server")]
@@ -97,6 +103,19 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_JOB_CONNECTIONS", value_name = "CONNECTIONS", default_value = "4",
           value_parser = count(1..=1000))]
     pub job_connections: usize,
+
+    /// Bytes of hosted applications' files that are kept in memory
+    #[arg(long, env = "PLATFORM_HOSTED_CACHE_BYTES", value_name = "BYTES", default_value = "134217728",
+          value_parser = count(1_048_576..=1_099_511_627_776))]
+    pub hosted_cache_bytes: usize,
+
+    /// Content-Security-Policy of every answer below /apps
+    ///
+    /// The default keeps what a hosted application runs in an origin of its own. One without `sandbox`, or with
+    /// `allow-same-origin`, lets every hosted application act as whoever opens it.
+    #[arg(long, env = "PLATFORM_HOSTED_CONTENT_SECURITY_POLICY", value_name = "POLICY",
+          default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
+    pub hosted_content_security_policy: String,
 
     /// Where the data is; all that `platform tenant` and `platform user` need.
     #[command(flatten)]
@@ -199,6 +218,16 @@ pub struct LimitSettings {
     #[arg(long, env = "PLATFORM_BULK_REGISTRATION_BYTES", value_name = "BYTES", default_value = "1073741824",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub bulk_registration_bytes: usize,
+
+    /// Bytes of one archive of an application; it is kept in the system's temporary directory meanwhile (W-02)
+    #[arg(long, env = "PLATFORM_APPLICATION_BYTES", value_name = "BYTES", default_value = "536870912",
+          value_parser = count(1_024..=1_099_511_627_776))]
+    pub application_bytes: usize,
+
+    /// Bytes that may come out of one archive of an application (W-02)
+    #[arg(long, env = "PLATFORM_APPLICATION_UNPACKED_BYTES", value_name = "BYTES", default_value = "1073741824",
+          value_parser = count(1_024..=1_099_511_627_776))]
+    pub application_unpacked_bytes: usize,
 
     /// Seconds after which an event's file is given up of which no further chunk came
     #[arg(long = "incomplete-upload-seconds", env = "PLATFORM_INCOMPLETE_UPLOAD_SECONDS", value_name = "SECONDS",
@@ -374,6 +403,8 @@ impl Settings {
             binary_bytes: limits.binary_bytes,
             binary_chunk_bytes: limits.binary_chunk_bytes,
             bulk_registration_bytes: limits.bulk_registration_bytes,
+            application_bytes: limits.application_bytes,
+            application_unpacked_bytes: limits.application_unpacked_bytes,
             incomplete_upload: limits.incomplete_upload,
             bayeux_bytes: limits.bayeux_bytes,
             socket_ping: limits.socket_ping,

@@ -9,6 +9,7 @@
 pub mod administration;
 pub mod api;
 pub mod application_paths;
+pub mod archive;
 pub mod auth;
 pub mod cli;
 pub mod config;
@@ -16,6 +17,7 @@ pub mod connection;
 pub mod csv;
 pub mod embedded_postgres;
 pub mod health;
+pub mod hosted_files;
 pub mod http;
 pub mod realtime;
 pub mod routes;

@@ -3,10 +3,11 @@
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
 
 use crate::api::{
-    alarms, applications, audit, bulk_operations, bulk_registration, current_application, current_user,
-    device_credentials, entry, event_binaries, events, groups, identity, inventory, inventory_binaries,
-    inventory_children, measurement_series, measurements, new_device_requests, operation_diagnosis,
-    operations, options, roles, subscriptions, tenants, users,
+    alarms, application_binaries, applications, audit, bulk_operations, bulk_registration,
+    current_application, current_user, device_credentials, entry, event_binaries, events, groups,
+    hosted_applications, identity, inventory, inventory_binaries, inventory_children, measurement_series,
+    measurements, new_device_requests, operation_diagnosis, operations, options, roles, subscriptions,
+    tenants, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::csv;
@@ -147,6 +148,11 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/system/options", "GET").get(options::list_system));
     paths.push(at("/tenant/system/options/{category}/{key}", "GET").get(options::get_system));
 
+    paths.push(at("/application/applications/{id}/binaries", "POST").post(application_binaries::create).reserved());
+    // What hosted applications are made of is for browsers.
+    paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).head(hosted_applications::get_root).reserved());
+    paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).head(hosted_applications::get).reserved());
+
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));
     paths.push(at("/metrics", "GET").get(health::metrics));
@@ -189,6 +195,7 @@ macro_rules! method {
 
 impl Path {
     method!(get);
+    method!(head);
     method!(post);
     method!(put);
     method!(delete);

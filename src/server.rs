@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::http::header::HeaderValue;
 use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::Platform;
@@ -19,11 +20,13 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use crate::administration::{self, FirstStart};
+use crate::api::application_binaries;
 use crate::application_paths::ApplicationPaths;
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
 use crate::config::{Settings, TrustedProxy};
 use crate::csv::{ActingDevices, TemplateSets};
+use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
 use crate::{connection, csv, telemetry};
 
@@ -37,6 +40,12 @@ pub struct Edge {
     pub cors: Cors,
     /// Which application answers where.
     pub applications: ApplicationPaths,
+    /// Turns to unpack an archive.
+    pub archives: Semaphore,
+    /// Files of hosted applications that are kept in memory.
+    pub hosted_files: HostedFiles,
+    /// What pages of hosted applications may do.
+    pub hosted_policy: HeaderValue,
     /// Template sets of the CSV protocol.
     pub csv_templates: TemplateSets,
     /// Devices that act by rows of it.
@@ -130,6 +139,10 @@ impl Server {
             authenticator,
             cors: Cors::default(),
             applications: ApplicationPaths::default(),
+            archives: Semaphore::new(application_binaries::UNPACKED_AT_ONCE),
+            hosted_files: HostedFiles::new(settings.hosted_cache_bytes),
+            hosted_policy: HeaderValue::from_str(&settings.hosted_content_security_policy)
+                .expect("the setting holds printable characters only"),
             csv_templates: TemplateSets::default(),
             csv_overlaps: Semaphore::new(csv::OVERLAPPING),
             csv_devices: ActingDevices::default(),

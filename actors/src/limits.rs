@@ -54,6 +54,10 @@ pub struct Limits {
     pub binary_chunk_bytes: usize,
     /// Bytes of a file of devices to register (N-10); the documents know no limit, a temporary directory does.
     pub bulk_registration_bytes: usize,
+    /// Bytes of one archive of an application (W-02).
+    pub application_bytes: usize,
+    /// Bytes that may come out of one archive of an application (W-02).
+    pub application_unpacked_bytes: usize,
     /// A file of which no further chunk came for this long is given up, so that a device may go on after days offline.
     pub incomplete_upload: Duration,
     /// Bytes of one Bayeux request body or WebSocket message.
@@ -126,6 +130,8 @@ impl Default for Limits {
             binary_bytes: 50 << 20,
             binary_chunk_bytes: 5 << 20,
             bulk_registration_bytes: 1 << 30,
+            application_bytes: 512 << 20,
+            application_unpacked_bytes: 1 << 30,
             incomplete_upload: Duration::from_secs(7 * 24 * 3600),
             bayeux_bytes: 256 << 10,
             socket_ping: Duration::from_secs(30),

@@ -3,6 +3,7 @@
 mod csv;
 mod device_control;
 mod faults;
+mod files;
 mod notifications;
 mod volumes;
 mod writes;
@@ -15,6 +16,7 @@ use serde::Serialize;
 pub(crate) use self::csv::{Csv, CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
 pub(crate) use self::faults::{Availability, Durability, Stop};
+pub(crate) use self::files::Hosted;
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Alarms, Measurements, Ramp};
@@ -103,6 +105,8 @@ pub(crate) enum Scenario {
     Data(Data),
     /// Polls held and nothing happening
     Hold(Hold),
+    /// Downloads of one file of a hosted application, alone or in turns with the same file at another server
+    Hosted(Hosted),
     /// Reads of a large inventory, one after the other; filled by `inventory-fill`
     Inventory(Inventory),
     /// Fills a database with a large inventory, by SQL

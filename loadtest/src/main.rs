@@ -18,6 +18,7 @@ mod connection;
 mod csv;
 mod data;
 mod devices;
+mod download;
 mod error;
 mod fleet_registration;
 mod gaps;

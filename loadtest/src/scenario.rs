@@ -13,6 +13,7 @@ mod durability;
 mod fanout;
 mod fleet;
 mod hold;
+mod hosted;
 mod inventory;
 mod inventory_fill;
 mod measurements;
@@ -62,6 +63,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
         cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
+        cli::Scenario::Hosted(settings) => Box::pin(hosted::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
         cli::Scenario::Agents(settings) => Box::pin(agents::run(&bench, settings)).await,

@@ -200,6 +200,23 @@ impl Target {
         self.request("POST", ACCEPT, path, &format!("multipart/form-data; boundary={BOUNDARY}"), &body)
     }
 
+    /// A complete POST request with an archive as the part `file` of a form.
+    pub(crate) fn post_archive(&self, path: &str, archive: &[u8]) -> Vec<u8> {
+        let before = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"file.zip\"\r\n\
+             Content-Type: application/zip\r\n\r\n"
+        );
+        let after = format!("\r\n--{BOUNDARY}--\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\
+             Content-Type: multipart/form-data; boundary={BOUNDARY}\r\nContent-Length: {}\r\n\r\n",
+            self.authority,
+            self.authorization,
+            before.len() + archive.len() + after.len()
+        );
+        [head.as_bytes(), before.as_bytes(), archive, after.as_bytes()].concat()
+    }
+
     /// A complete PUT request with a JSON body; asks for JSON back.
     pub(crate) fn put(&self, path: &str, body: &str) -> Vec<u8> {
         self.request("PUT", ACCEPT, path, JSON, body)

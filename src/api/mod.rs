@@ -1,6 +1,7 @@
 //! The REST interfaces, one file per resource of document 2. None imports another.
 
 pub mod alarms;
+pub mod application_binaries;
 pub mod applications;
 pub mod audit;
 pub mod bulk_operations;
@@ -12,6 +13,7 @@ pub mod entry;
 pub mod event_binaries;
 pub mod events;
 pub mod groups;
+pub mod hosted_applications;
 pub mod identity;
 pub mod inventory;
 pub mod inventory_binaries;

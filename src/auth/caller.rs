@@ -16,7 +16,7 @@ use platform_actors::model::role::{self, RoleSet};
 
 use super::throttle::Source;
 use crate::http::error::{ApiError, Result};
-use crate::http::{Wire, authority, client_address, edge};
+use crate::http::{Wire, authority, client_address, cors, edge};
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
@@ -163,7 +163,31 @@ impl Caller {
 /// Who a request comes from, in most cases known at once.
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
 
+/// What a page of another site may have sent without its user's knowledge is refused, and such a page opens no socket with
+/// credentials that its browser added.
 fn identify(request: &HttpRequest) -> Identified {
+    if !request.headers().contains_key(header::ORIGIN) {
+        return authenticate(request);
+    }
+    if request.headers().contains_key(header::UPGRADE) && cors::is_foreign(request) {
+        return Either::Left(ready(Err(ApiError::Unauthorized)));
+    }
+    match cors::is_unasked(request) {
+        true => {
+            let authenticated = authenticate(request);
+            Either::Right(Box::pin(async move { authenticated.await.and(Err(unasked())) }))
+        }
+        false => authenticate(request),
+    }
+}
+
+fn unasked() -> ApiError {
+    ApiError::forbidden_because(
+        "a page of another site sent this as any page could; send JSON, or the header with the application key",
+    )
+}
+
+fn authenticate(request: &HttpRequest) -> Identified {
     let Some(header) = request.headers().get(header::AUTHORIZATION) else {
         return Either::Left(ready(Err(ApiError::Unauthorized)));
     };

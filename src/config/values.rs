@@ -138,6 +138,14 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
     }
 }
 
+/// The value of a header as it is sent.
+pub(super) fn header_value(text: &str) -> Result<String, String> {
+    match !text.trim().is_empty() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => Ok(text.trim().into()),
+        false => Err("printable ASCII characters are allowed, at least one".into()),
+    }
+}
+
 /// An id of a tenant: at most 32 characters (Z-01) that need no escape in a URL or a user name.
 pub(crate) fn tenant_id(text: &str) -> Result<String, String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';

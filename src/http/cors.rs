@@ -1,5 +1,6 @@
-//! Which other sites' pages may read answers (C-16): the tenant of the host says so in its option
-//! `access.control`/`allow.origin`.
+//! What other sites' pages may do. They may read answers (C-16) as far as the tenant of the host says so in its option
+//! `access.control`/`allow.origin`. And they may not act with credentials that a browser adds by itself ([`is_unasked`]): pages of
+//! hosted applications, which have no origin, belong to the other sites too.
 //!
 //! A request without `Origin` costs the look for that header, and nothing else.
 
@@ -17,12 +18,16 @@ use platform_actors::model::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, Option
 use platform_actors::naming::naming;
 use platform_actors::store;
 
-use crate::http::authority;
 use crate::http::error::Result;
+use crate::http::{authority, base, hosted};
 use crate::server::Edge;
 
 /// How long a browser remembers a preflight, in seconds: a change of the option is felt that late there.
 const MAX_AGE: &str = "600";
+/// What a page is made of, as browsers call it: things that it shows or runs and cannot read.
+const PARTS_OF_PAGES: [&str; 7] = ["script", "style", "font", "image", "audio", "video", "track"];
+/// The types of bodies that any page may send anywhere without asking first.
+const TYPES_OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 /// Headers of answers that pages may read.
 const EXPOSED: &str = "Location, Deprecation, Retry-After";
 
@@ -67,6 +72,11 @@ impl Cors {
 pub async fn allow(edge: &Edge, request: &HttpRequest, answer: &mut HeaderMap) {
     let Some(origin) = request.headers().get(header::ORIGIN) else { return };
     answer.append(header::VARY, HeaderValue::from_static("Origin"));
+    if is_part_of_hosted_page(request, origin) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("null"));
+        answer.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        return;
+    }
     let decided = async {
         let tenant = edge.authenticator.tenant_of_host(authority(request).unwrap_or_default()).await?;
         edge.cors.origins(edge, tenant).await
@@ -84,6 +94,47 @@ pub async fn allow(edge: &Edge, request: &HttpRequest, answer: &mut HeaderMap) {
     if verdict == Verdict::Exact {
         answer.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
     }
+}
+
+/// Whether the page of a hosted application loads a module or a font of its own: browsers want these allowed, for the page has
+/// no origin. What a script asks for is of the kind `empty`, and never allowed here.
+fn is_part_of_hosted_page(request: &HttpRequest, origin: &HeaderValue) -> bool {
+    let kind = request.headers().get("Sec-Fetch-Dest").map_or(&b""[..], HeaderValue::as_bytes);
+    origin == "null"
+        && hosted::is_below_apps(request.path())
+        && PARTS_OF_PAGES.iter().any(|part| part.as_bytes() == kind)
+}
+
+/// Whether a page of another site sends this; the server's own is the one the client used.
+pub fn is_foreign(request: &HttpRequest) -> bool {
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return false };
+    !origin.as_bytes().eq_ignore_ascii_case(base(request).as_bytes())
+}
+
+/// Whether a page of another site may have sent this change without asking first, so that its credentials may be those the
+/// browser adds by itself. What no page can send unasked, though the browser could not tell the server, is: another method than
+/// POST, also an emulated one, a body of another type than those of forms, an application key, a token.
+pub fn is_unasked(request: &HttpRequest) -> bool {
+    if request.method() != Method::POST || !is_foreign(request) {
+        return false;
+    }
+    let headers = request.headers();
+    let is_asked = headers.contains_key("X-HTTP-METHOD")
+        || headers.contains_key(naming().header("Application-Key"))
+        || headers.get(header::AUTHORIZATION).is_some_and(is_token)
+        || headers.get(header::CONTENT_TYPE).is_some_and(|value| !is_type_of_forms(value.as_bytes()));
+    !is_asked
+}
+
+/// Browsers add passwords by themselves, never tokens.
+fn is_token(authorization: &HeaderValue) -> bool {
+    let scheme = authorization.as_bytes().get(..7);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"Bearer "))
+}
+
+fn is_type_of_forms(content_type: &[u8]) -> bool {
+    let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    essence.is_empty() || TYPES_OF_FORMS.iter().any(|known| essence.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// The answer to a browser's question before it sends a request; `None` when the request is no such question. Browsers ask

@@ -46,6 +46,11 @@ pub enum ApiError {
         /// Bytes allowed.
         limit: usize,
     },
+    /// No byte of the range that is asked for exists.
+    RangeNotSatisfiable {
+        /// Bytes there are.
+        length: u64,
+    },
     /// The HTTP library refused the request, e.g. a body that ended too early.
     Http(StatusCode, String),
 }
@@ -104,6 +109,7 @@ impl ApiError {
             Self::NotAcceptable(_) => "general/Not Acceptable".into(),
             Self::UnsupportedMediaType(_) => "general/Unsupported Media Type".into(),
             Self::TooLarge { .. } => "general/Payload Too Large".into(),
+            Self::RangeNotSatisfiable { .. } => "general/Range Not Satisfiable".into(),
             Self::Http(status, _) => format!("general/{}", status.canonical_reason().unwrap_or("Error")),
         }
     }
@@ -145,6 +151,9 @@ impl ApiError {
         }
         if let Self::TooManyRequests { retry_after, .. } = self {
             response.insert_header((header::RETRY_AFTER, *retry_after));
+        }
+        if let Self::RangeNotSatisfiable { length } = self {
+            response.insert_header((header::CONTENT_RANGE, format!("bytes */{length}")));
         }
         let media_type = format!("{};charset=UTF-8;ver=0.9", naming().media_type("error"));
         let media_type = HeaderValue::from_str(&media_type).expect("media types are checked at start");
@@ -210,6 +219,9 @@ impl fmt::Display for ApiError {
                 f.write_str(message)
             }
             Self::TooLarge { limit } => write!(f, "The body is larger than the {limit} bytes allowed"),
+            Self::RangeNotSatisfiable { length } => {
+                write!(f, "No byte of the range exists; there are {length} bytes")
+            }
         }
     }
 }
@@ -235,6 +247,7 @@ impl ResponseError for ApiError {
             Self::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::RangeNotSatisfiable { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
             Self::Http(status, _) => *status,
         }
     }

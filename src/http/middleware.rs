@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use actix_web::HttpMessage;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::uri::{PathAndQuery, Uri};
@@ -9,11 +10,11 @@ use actix_web::http::{Method, StatusCode, header};
 use actix_web::middleware::Next;
 
 use crate::http::error::{ApiError, ErrorDetail};
-use crate::http::{base, cors, edge};
+use crate::http::{base, cors, edge, hosted};
 use crate::telemetry::RouteDurations;
 
 /// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations,
-/// what pages of other sites may read (C-16).
+/// what pages of hosted applications may do, what pages of other sites may read (C-16).
 ///
 /// # Errors
 /// None: what goes wrong inside is already an answer.
@@ -29,6 +30,10 @@ pub async fn around(
         durations.record(response.status(), begun.elapsed());
     }
     let mut response = render_error(response);
+    if hosted::is_below_apps(response.request().path()) {
+        let request = response.request().clone();
+        hosted::confine(edge(&request), response.headers_mut());
+    }
     if response.request().headers().contains_key(header::ORIGIN) {
         let request = response.request().clone();
         // On the heap, so that the path of every other request stays small.
@@ -55,10 +60,17 @@ fn emulate_method(request: &mut ServiceRequest) {
 
 fn collapse_slashes(request: &mut ServiceRequest) {
     if let Some(uri) = collapsed(request.uri()) {
+        if request.path().ends_with('/') {
+            request.extensions_mut().insert(TrailingSlash);
+        }
         request.match_info_mut().get_mut().update(&uri);
         request.head_mut().uri = uri;
     }
 }
+
+/// Says of a request that its path ended with a slash, which routing ignores: links in a page are relative to it.
+#[derive(Debug, Clone, Copy)]
+pub struct TrailingSlash;
 
 /// The address as it is routed, when it is another one: a trailing slash is ignored and repeated slashes are one.
 pub fn collapsed(uri: &Uri) -> Option<Uri> {

@@ -5,6 +5,7 @@ pub mod cors;
 pub mod csv;
 pub mod error;
 pub mod file;
+pub mod hosted;
 pub mod middleware;
 pub mod multipart;
 pub mod paging;
@@ -126,6 +127,22 @@ impl Wire {
                 text.join(",")
             ))),
         }
+    }
+
+    /// As [`Wire::accepted`], when the client names one of the types: not for `*/*`, which many send always.
+    ///
+    /// # Errors
+    /// As [`Wire::accepted`].
+    pub fn accepted_by_name(&self, name: &str) -> Result<Option<String>> {
+        let media_type = self.accepted(name)?;
+        let vendor = naming().media_type(name);
+        let mut headers = self.request.headers().get_all(header::ACCEPT);
+        let names = |value: &header::HeaderValue| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            let mut ranges = text.split(',').filter_map(MediaRange::parse);
+            ranges.any(|range| range.is(&vendor) || range.is("application/json"))
+        };
+        Ok(headers.any(names).then_some(media_type))
     }
 
     /// Whether the client wants a table instead of JSON of this name (G-09): `text/csv` comes first of what it accepts and can

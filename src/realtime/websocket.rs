@@ -15,7 +15,7 @@ use platform_actors::session::{ClientId, Frames, SessionActor, SocketClosed, Soc
 use super::{Exchange, Outcome, Transport};
 use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};
-use crate::http::{authority, client_address};
+use crate::http::{authority, client_address, cors};
 use crate::server::Edge;
 
 /// `GET /notification/realtime` with `Upgrade: websocket`. May come without credentials: then the handshake brings them.
@@ -36,7 +36,9 @@ pub async fn operations(request: HttpRequest, stream: web::Payload) -> Result<Ht
 
 async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload) -> Result<HttpResponse> {
     let upgrades = request.headers().contains_key("upgrade");
-    let caller = match request.headers().contains_key("authorization") || !upgrades {
+    // A browser adds credentials to what another site's page opens; that page must bring some of its own.
+    let brings = request.headers().contains_key("authorization") && !cors::is_foreign(&request);
+    let caller = match brings || !upgrades {
         true => Some(Caller::extract(&request).await?),
         false => None,
     };

@@ -8,6 +8,7 @@
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 
 mod alarms;
+mod application_binaries;
 mod applications;
 mod audit;
 mod authentication;
@@ -23,6 +24,7 @@ mod event_binaries;
 mod events;
 mod groups;
 mod harness;
+mod hosted_applications;
 mod identity;
 mod inventory;
 mod inventory_binaries;

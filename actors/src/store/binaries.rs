@@ -35,8 +35,8 @@ const EXTEND: &str = include_str!("../../../sql/queries/binaries/extend.sql");
 const LIST_GIVEN_UP: &str = include_str!("../../../sql/queries/binaries/list_given_up.sql");
 const SWEEP: &str = include_str!("../../../sql/queries/binaries/sweep.sql");
 
-/// Bytes of one row.
-const CHUNK: usize = 256 << 10;
+/// Bytes of one row; the last of a binary may have fewer.
+pub const CHUNK: usize = 256 << 10;
 /// Half of the time after which an upload counts as given up: none that ends is swept away.
 const LONGEST_UPLOAD: Duration = Duration::from_secs(12 * 3600);
 /// How often leftovers are looked for.

@@ -10,6 +10,7 @@ pub mod application_changes;
 pub mod application_collection;
 pub mod application_roles;
 pub mod application_users;
+pub mod application_versions;
 pub mod applications;
 pub mod audit_records;
 pub(crate) mod availability;

@@ -3,6 +3,7 @@
 //! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`] (WebSocket),
 //! [`RawConnection`] (bytes, for what no client library sends), [`Program`] (the real binary).
 
+mod archive;
 mod bayeux;
 mod json;
 mod postgres;
@@ -15,13 +16,14 @@ mod websocket;
 
 use std::time::{Duration, Instant};
 
+pub(crate) use archive::{Entry, LINK, archive, end_of_archive, form, service_archive, upload, web_archive};
 pub(crate) use bayeux::{REALTIME, Session, notifications, reply};
 pub(crate) use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub(crate) use postgres::TestDatabase;
 pub(crate) use private_postgres::PrivatePostgres;
 pub(crate) use program::{Program, run, scratch};
 pub(crate) use raw::RawConnection;
-pub(crate) use rest::{Answer, Caller, MEDIA, Request, alarm_of, event_of, measurement_of};
+pub(crate) use rest::{Answer, Caller, MEDIA, Request, alarm_of, event_of, measurement_of, token};
 pub(crate) use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
 pub(crate) use websocket::{Socket, connect, handshake, subscribe};
 

@@ -31,12 +31,24 @@ impl Socket {
         Self::try_open(caller, path).await.unwrap()
     }
 
+    /// Like [`open`](Self::open), as the page of this origin.
+    pub(crate) async fn open_from(caller: &Caller, path: &str, origin: &str) -> Self {
+        Self::open_with(caller, path, Some(origin)).await.unwrap()
+    }
+
     /// Like [`open`](Self::open); gives the refusal of the upgrade.
     pub(crate) async fn try_open(caller: &Caller, path: &str) -> Result<Self, Error> {
+        Self::open_with(caller, path, None).await
+    }
+
+    async fn open_with(caller: &Caller, path: &str, origin: Option<&str>) -> Result<Self, Error> {
         let authority = caller.base().strip_prefix("http://").unwrap();
         let mut request = format!("ws://{authority}{path}").into_client_request().unwrap();
         if let Some(authorization) = caller.authorization() {
             request.headers_mut().insert("Authorization", authorization.parse().unwrap());
+        }
+        if let Some(origin) = origin {
+            request.headers_mut().insert("Origin", origin.parse().unwrap());
         }
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(RECEIVE_BUFFER).unwrap();

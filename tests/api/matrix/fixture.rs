@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::json;
 
 use super::SECRET;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of, event_of, measurement_of};
+use crate::harness::{
+    ADMIN_PASSWORD, Caller, Entry, TestDatabase, TestServer, alarm_of, archive, event_of, measurement_of,
+    upload,
+};
 
 /// The kinds of callers, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,6 +220,19 @@ impl Fixture {
                 let body = json!({"name": format!("{SECRET}{number}"), "key": format!("{SECRET}-{number}"),
                     "type": "MICROSERVICE"});
                 id(admin.create("/application/applications", &body).await)
+            }
+            "archive" => {
+                // Of numbers so small that its bytes are a text.
+                let empty = Entry { mode: 0, ..Entry::stored("index.html", "") };
+                String::from_utf8(archive(&[empty])).unwrap()
+            }
+            "web" => {
+                let name = format!("{SECRET}-{number}");
+                let body = json!({"name": name, "key": name, "type": "HOSTED", "contextPath": name, "resourcesUrl": "/"});
+                let application = id(admin.create("/application/applications", &body).await);
+                let page = archive(&[Entry::stored("index.html", SECRET)]);
+                assert_eq!(upload(admin, &application, &page).await.status, 204);
+                name
             }
             "option" => {
                 let key = format!("key {number}");

@@ -43,7 +43,7 @@ impl Row {
             && own.iter().zip(of_route).all(|(own, of_route)| match placeholder(of_route) {
                 None => *own == of_route,
                 Some((_, None)) => true,
-                Some((_, Some(words))) => words.split('|').any(|word| word == *own),
+                Some((_, Some(words))) => words == ".*" || words.split('|').any(|word| word == *own),
             })
     }
 }

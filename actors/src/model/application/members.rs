@@ -108,7 +108,7 @@ pub(super) fn context_path(raw: &RawValue) -> Result<String> {
 }
 
 /// Whether a text is a segment of a path as it stands, and leads nowhere else.
-fn is_segment(text: &str) -> bool {
+pub(in crate::model) fn is_segment(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !text.is_empty() && text.bytes().all(allowed) && !matches!(text, "." | "..")
 }

@@ -8,6 +8,7 @@ mod standard;
 use serde_json::value::RawValue;
 
 pub use self::change::{ApplicationPatch, NewApplication};
+pub(in crate::model) use self::members::is_segment;
 pub use self::members::{Secret, parse_roles};
 pub use self::shown::{Health, HealthStatus, ShownApplication};
 pub use self::standard::STANDARD;

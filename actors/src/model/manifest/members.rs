@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::model::application::parse_roles;
 use crate::model::body::{Body, text};
 
 /// See the module.
@@ -109,7 +110,7 @@ impl Members {
     /// # Errors
     /// `Invalid` names what is no array, too long, or no object.
     pub(super) fn objects(&mut self, name: &str, max: usize) -> Result<Vec<Self>> {
-        let items = self.items(name, max)?.unwrap_or_default().into_iter().enumerate();
+        let items = self.items(name, max)?.into_iter().enumerate();
         items
             .map(|(index, raw)| {
                 let at = self.at(&format!("{name}[{index}]"));
@@ -118,23 +119,21 @@ impl Members {
             .collect()
     }
 
-    /// Takes an array of texts out.
+    /// Takes names of roles out.
     ///
     /// # Errors
-    /// `Invalid` names what is no array, too long, or no string of at most `longest` bytes.
-    pub(super) fn texts(&mut self, name: &str, max: usize, longest: usize) -> Result<Option<Vec<String>>> {
-        let Some(items) = self.items(name, max)? else { return Ok(None) };
-        let read =
-            |(index, raw): (usize, Box<RawValue>)| text(&self.at(&format!("{name}[{index}]")), &raw, longest);
-        items.into_iter().enumerate().map(read).collect::<Result<_>>().map(Some)
+    /// `Invalid` names the member, the value and what is allowed.
+    pub(super) fn roles(&mut self, name: &str) -> Result<Option<Vec<String>>> {
+        let at = self.at(name);
+        self.body.take(name).map(|raw| parse_roles(&at, &raw)).transpose()
     }
 
-    fn items(&mut self, name: &str, max: usize) -> Result<Option<Vec<Box<RawValue>>>> {
-        let Some(raw) = self.body.take(name) else { return Ok(None) };
+    fn items(&mut self, name: &str, max: usize) -> Result<Vec<Box<RawValue>>> {
+        let Some(raw) = self.body.take(name) else { return Ok(Vec::new()) };
         let items: Vec<Box<RawValue>> =
             serde_json::from_str(raw.get()).map_err(|_| self.invalid(name, raw.get(), "an array"))?;
         match items.len() <= max {
-            true => Ok(Some(items)),
+            true => Ok(items),
             false => {
                 Err(self.invalid(name, &format!("{} items", items.len()), &format!("at most {max} items")))
             }

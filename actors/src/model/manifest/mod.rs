@@ -9,8 +9,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::model::application::{Application, ApplicationType};
-use crate::model::role;
+use crate::model::application::{Application, ApplicationType, is_segment};
 use members::Members;
 
 /// The file of an archive that holds it.
@@ -19,10 +18,8 @@ pub const FILE: &str = "platform.json";
 pub const MAX_BYTES: usize = 256 << 10;
 /// Characters of a name, a version and other short texts.
 const MAX_NAME: usize = 256;
-/// Characters of a context path.
-const MAX_CONTEXT_PATH: usize = 128;
-/// Roles of one list.
-const MAX_ROLES: usize = 256;
+/// Characters of a context path (W-04).
+const MAX_CONTEXT_PATH: usize = 255;
 /// Settings of one application.
 const MAX_SETTINGS: usize = 256;
 /// Bytes of the default of a setting.
@@ -145,8 +142,8 @@ impl Manifest {
             scale: members.short("scale", MAX_NAME)?,
             resources: members.take_any("resources", &['{'], "an object")?,
             requested_resources: members.take_any("requestedResources", &['{'], "an object")?,
-            required_roles: roles(&mut members, "requiredRoles")?,
-            roles: roles(&mut members, "roles")?,
+            required_roles: members.roles("requiredRoles")?,
+            roles: members.roles("roles")?,
             settings: settings(&mut members)?,
             settings_category: members.short("settingsCategory", MAX_NAME)?,
             liveness_probe: probe(&mut members, "livenessProbe")?,
@@ -174,10 +171,7 @@ impl Manifest {
 fn context_path(members: &mut Members) -> Result<Option<String>> {
     let Some(given) = members.short("contextPath", MAX_CONTEXT_PATH + 1)? else { return Ok(None) };
     let path = given.strip_prefix('/').unwrap_or(&given);
-    let is_plain = (1..=MAX_CONTEXT_PATH).contains(&path.len())
-        && ![".", ".."].contains(&path)
-        && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-    match is_plain {
+    match path.len() <= MAX_CONTEXT_PATH && is_segment(path) {
         true => Ok(Some(path.to_owned())),
         false => {
             let allowed = format!("1 to {MAX_CONTEXT_PATH} of a-z, A-Z, 0-9, '-', '_', '.', not '.' or '..'");
@@ -193,27 +187,6 @@ fn isolation(members: &mut Members) -> Result<Isolation> {
         "PER_TENANT" => Ok(Isolation::PerTenant),
         _ => Err(members.invalid("isolation", &word, "MULTI_TENANT, PER_TENANT")),
     }
-}
-
-/// Names of roles, each once. The two that are given to nobody are refused.
-fn roles(members: &mut Members, name: &str) -> Result<Option<Vec<String>>> {
-    let Some(given) = members.texts(name, MAX_ROLES, MAX_NAME)? else { return Ok(None) };
-    let mut roles = Vec::with_capacity(given.len());
-    for (index, role) in given.into_iter().enumerate() {
-        let is_role = role.strip_prefix("ROLE_").is_some_and(|rest| {
-            !rest.is_empty()
-                && rest.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-        });
-        if !is_role || [role::SYSTEM, role::DEVICE_BOOTSTRAP].contains(&&*role) {
-            let allowed =
-                "ROLE_ and upper-case letters, digits and '_'; not ROLE_SYSTEM or ROLE_DEVICE_BOOTSTRAP";
-            return Err(members.invalid(&format!("{name}[{index}]"), &role, allowed));
-        }
-        if !roles.contains(&role) {
-            roles.push(role);
-        }
-    }
-    Ok(Some(roles))
 }
 
 fn settings(members: &mut Members) -> Result<Vec<Setting>> {
@@ -282,7 +255,7 @@ mod tests {
     fn every_member_is_read_and_unknown_ones_are_kept() {
         let text = r#"{"apiVersion":"1","name":"hello","contextPath":"/hello","version":"1.0.0","provider":{"name":"A"},
             "isolation":"PER_TENANT","scale":"AUTO","resources":{"cpu":"1","memory":"256M"},"requestedResources":{"cpu":"100m"},
-            "requiredRoles":["ROLE_ALARM_READ","ROLE_ALARM_READ","ROLE_OTHER_2_ADMIN"],"roles":["ROLE_HELLO_READ"],
+            "requiredRoles":["ROLE_ALARM_READ","ROLE_ALARM_READ","ROLE_OTHER_ADMIN"],"roles":["ROLE_HELLO_READ"],
             "settings":[{"key":"a","defaultValue":"1","editable":true},{"key":"b","more":1}],"settingsCategory":"hi",
             "livenessProbe":{"httpGet":{"path":"/health?x=1","port":80},"initialDelaySeconds":60,"periodSeconds":5,
             "timeoutSeconds":2,"successThreshold":2,"failureThreshold":4},"readinessProbe":{"exec":{"command":["x"]}},
@@ -307,7 +280,7 @@ mod tests {
         assert_eq!(manifest.isolation, Isolation::PerTenant);
         assert_eq!(
             manifest.required_roles.as_deref(),
-            Some(&["ROLE_ALARM_READ", "ROLE_OTHER_2_ADMIN"].map(String::from)[..])
+            Some(&["ROLE_ALARM_READ", "ROLE_OTHER_ADMIN"].map(String::from)[..])
         );
         assert_eq!(manifest.roles.as_deref(), Some(&["ROLE_HELLO_READ".to_owned()][..]));
         assert_eq!(manifest.settings, [setting("a", Some("1"), true), setting("b", None, false)]);
@@ -340,10 +313,10 @@ mod tests {
             (r#"{"isolation":"BOTH"}"#, "platform.json: isolation", "MULTI_TENANT, PER_TENANT"),
             (r#"{"provider":[]}"#, "platform.json: provider", "a string or an object"),
             (r#"{"resources":"1"}"#, "platform.json: resources", "an object"),
-            (r#"{"requiredRoles":"ROLE_A"}"#, "platform.json: requiredRoles", "an array"),
-            (r#"{"requiredRoles":["ROLE_A",1]}"#, "platform.json: requiredRoles[1]", "a string"),
-            (r#"{"requiredRoles":["ROLE_SYSTEM"]}"#, "platform.json: requiredRoles[0]", "ROLE_"),
-            (r#"{"roles":["admin"]}"#, "platform.json: roles[0]", "ROLE_"),
+            (r#"{"requiredRoles":"ROLE_A"}"#, "platform.json: requiredRoles", "array"),
+            (r#"{"requiredRoles":["ROLE_A",1]}"#, "platform.json: requiredRoles", "array"),
+            (r#"{"requiredRoles":["ROLE_SYSTEM"]}"#, "platform.json: requiredRoles", "ROLE_"),
+            (r#"{"roles":["admin"]}"#, "platform.json: roles", "ROLE_"),
             (r#"{"settings":{}}"#, "platform.json: settings", "an array"),
             (r#"{"settings":[{}]}"#, "platform.json: settings[0].key", "1 to"),
             (r#"{"settings":[{"key":"a"},{"key":"a"}]}"#, "platform.json: settings[1].key", "once"),

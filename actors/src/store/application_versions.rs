@@ -1,0 +1,183 @@
+//! What was uploaded for applications (W-02): one binary each, the files of the archive one behind the other.
+//!
+//! A version is written beside the one in use, as an [`Upload`](super::binaries::Upload) that belongs to nobody, and becomes
+//! the application's whole and at once. Until then, and when it fails, the old version is in use and nobody sees the new one.
+
+use deadpool_postgres::GenericClient;
+use tokio_postgres::types::{Json, ToSql};
+
+use super::application_users::follow;
+use super::applications::{announce, from_row};
+use super::{Database, until_uncontended};
+use crate::error::{Error, Noun, Result};
+use crate::model::application::{Application, ApplicationType};
+use crate::model::binary::Binary;
+use crate::model::id::{ApplicationId, BinaryId, TenantId};
+use crate::model::manifest::Manifest;
+
+const LOCK: &str = include_str!("../../../sql/queries/application_versions/lock.sql");
+const DELETE_REPLACED: &str = include_str!("../../../sql/queries/application_versions/delete_replaced.sql");
+const ATTACH: &str = include_str!("../../../sql/queries/application_versions/attach.sql");
+const INSERT_FILES: &str = include_str!("../../../sql/queries/application_versions/insert_files.sql");
+const ACTIVATE: &str = include_str!("../../../sql/queries/application_versions/activate.sql");
+const FIND_FILES: &str = include_str!("../../../sql/queries/application_versions/find_files.sql");
+const LOCK_SOURCE: &str = include_str!("../../../sql/queries/application_versions/lock_source.sql");
+const COPY: [&str; 3] = [
+    include_str!("../../../sql/queries/application_versions/copy_binary.sql"),
+    include_str!("../../../sql/queries/application_versions/copy_chunks.sql"),
+    include_str!("../../../sql/queries/application_versions/copy_files.sql"),
+];
+const ACTIVATE_COPY: &str = include_str!("../../../sql/queries/application_versions/activate_copy.sql");
+
+/// Files that one statement enters: of long paths a quarter of a megabyte.
+const ENTERED_AT_ONCE: usize = 256;
+
+/// A file of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplicationFile {
+    /// Its path in the archive.
+    pub path: String,
+    /// What it is sent as.
+    pub content_type: String,
+    /// Of its bytes.
+    pub sha256: Vec<u8>,
+    /// Where it begins in the binary.
+    pub start: i64,
+    /// Its bytes.
+    pub length: i64,
+}
+
+/// A version that was stored whole and is nobody's yet.
+#[derive(Debug)]
+pub struct NewVersion {
+    /// The upload that holds the files.
+    pub binary: Binary,
+    /// Where each is in it.
+    pub files: Vec<ApplicationFile>,
+    /// What the archive says of itself.
+    pub manifest: Option<Manifest>,
+}
+
+/// Makes a version the one that is in use; the old one goes. Roles that the manifest names become the application's and those of
+/// its users (W-03), and a microservice is served where it says. One transaction, which tells every server process.
+///
+/// # Errors
+/// `NotFound` for an application that is not of this tenant or was deleted meanwhile, `Duplicate` when the context path is
+/// taken, `Invalid` for one the application cannot have; `Unavailable`, also when the upload was swept away; `Database`.
+pub async fn activate(
+    database: &Database,
+    tenant: &TenantId,
+    id: ApplicationId,
+    version: &NewVersion,
+) -> Result<Application> {
+    let application = until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let application = enter(&transaction, tenant, id, version).await?;
+        announce(&transaction, tenant).await?;
+        transaction.commit().await?;
+        Ok(application)
+    })
+    .await?;
+    database.applications_changed();
+    Ok(application)
+}
+
+async fn enter(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    id: ApplicationId,
+    version: &NewVersion,
+) -> Result<Application> {
+    let (owner, binary) = (tenant.as_str(), version.binary.id);
+    let row = client.query_opt(LOCK, &[&owner, &id.0]).await?;
+    let locked = row.ok_or_else(|| Error::not_found(Noun::Application, id))?;
+    let (kind, name) = (ApplicationType::parse(locked.get(0))?, locked.get::<_, &str>(1));
+    client.execute(DELETE_REPLACED, &[&owner, &id.0]).await?;
+    if client.execute(ATTACH, &[&owner, &binary.0, &id.0]).await? == 0 {
+        return Err(Error::unavailable("an upload has gone before it became an application's content"));
+    }
+    insert_files(client, tenant, binary, &version.files).await?;
+    let manifest = version.manifest.as_ref();
+    let path = manifest.and_then(|manifest| manifest.served_at(kind, name));
+    let parameters: [&(dyn ToSql + Sync); 7] = [
+        &owner,
+        &id.0,
+        &binary.0,
+        &manifest.map(|manifest| Json(&manifest.text)),
+        &path,
+        &manifest.and_then(|manifest| manifest.required_roles.as_ref()),
+        &manifest.and_then(|manifest| manifest.roles.as_ref()),
+    ];
+    let row = client.query_one(ACTIVATE, &parameters).await.map_err(Error::from);
+    let taken = || format!("contextPath '{}'", path.unwrap_or_default());
+    let row = row.map_err(|error| match error.is_unique_violation() {
+        true => Error::Duplicate { noun: Noun::Application, key: taken() },
+        false => error,
+    });
+    let application = from_row(&row?)?;
+    let roles_before: [Vec<String>; 2] = [locked.get(2), locked.get(3)];
+    if roles_before != [application.required_roles.clone(), application.roles.clone()] {
+        follow(client, &application).await?;
+    }
+    Ok(application)
+}
+
+async fn insert_files(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    binary: BinaryId,
+    files: &[ApplicationFile],
+) -> Result<()> {
+    let statement = client.prepare_cached(INSERT_FILES).await?;
+    for files in files.chunks(ENTERED_AT_ONCE) {
+        let paths: Vec<_> = files.iter().map(|file| &*file.path).collect();
+        let types: Vec<_> = files.iter().map(|file| &*file.content_type).collect();
+        let digests: Vec<_> = files.iter().map(|file| &*file.sha256).collect();
+        let starts: Vec<_> = files.iter().map(|file| file.start).collect();
+        let lengths: Vec<_> = files.iter().map(|file| file.length).collect();
+        let parameters: [&(dyn ToSql + Sync); 7] =
+            [&tenant.as_str(), &binary.0, &paths, &types, &digests, &starts, &lengths];
+        client.execute(&statement, &parameters).await?;
+    }
+    Ok(())
+}
+
+/// Of some paths those that a version has a file at.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_files(
+    database: &Database,
+    owner: &TenantId,
+    binary: BinaryId,
+    paths: &[&str],
+) -> Result<Vec<ApplicationFile>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND_FILES).await?;
+    let rows = client.query(&statement, &[&owner.as_str(), &binary.0, &paths]).await?;
+    let file = |row: &tokio_postgres::Row| ApplicationFile {
+        path: row.get(0),
+        content_type: row.get(1),
+        sha256: row.get(2),
+        start: row.get(3),
+        length: row.get(4),
+    };
+    Ok(rows.iter().map(file).collect())
+}
+
+/// Gives a clone what is in use of its original (W-09), as part of the transaction that creates the clone; nothing where
+/// nothing was uploaded. The copy has the number of the clone, for numbers are given once.
+///
+/// # Errors
+/// `Database`.
+pub(super) async fn copy(client: &impl GenericClient, from: &Application, to: &Application) -> Result<()> {
+    let (owner, new_owner) = (from.owner.as_str(), to.owner.as_str());
+    let Some(row) = client.query_opt(LOCK_SOURCE, &[&owner, &from.id.0]).await? else { return Ok(()) };
+    let version: i64 = row.get(0);
+    for statement in COPY {
+        client.execute(statement, &[&owner, &version, &new_owner, &to.id.0]).await?;
+    }
+    client.execute(ACTIVATE_COPY, &[&owner, &from.id.0, &new_owner, &to.id.0]).await?;
+    Ok(())
+}

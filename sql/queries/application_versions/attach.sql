@@ -1,0 +1,8 @@
+-- Makes an upload the content of an application, once.
+UPDATE binaries
+SET application = $3
+WHERE tenant = $1
+    AND id = $2
+    AND object IS NULL
+    AND event IS NULL
+    AND application IS NULL

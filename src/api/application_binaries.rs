@@ -1,0 +1,234 @@
+//! `/application/applications/<id>/binaries`: the archives that applications are made of (document 2, Applications; document 3,
+//! Microservices; W-01 to W-03).
+//!
+//! The archive is received whole into a temporary file and looked through there; then its files are stored beside the version
+//! in use, a piece at a time, and take its place in one transaction. What ends before that, however it ends, changes nothing.
+
+use std::sync::Arc;
+
+use actix_web::rt::task::spawn_blocking;
+use actix_web::{HttpResponse, web};
+use bytes::Bytes;
+use platform_actors::model::application::{Application, ApplicationType};
+use platform_actors::model::body::missing;
+use platform_actors::model::id::ApplicationId;
+use platform_actors::model::manifest::{self, Manifest};
+use platform_actors::model::role;
+use platform_actors::store::application_versions::{ApplicationFile, NewVersion};
+use platform_actors::store::binaries::Upload;
+use platform_actors::{Error, store};
+use tempfile::SpooledTempFile;
+use tokio::sync::mpsc;
+
+use crate::archive::{Archive, Sink};
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::file::FRAMING;
+use crate::http::multipart::Form;
+use crate::http::spool::{Spool, Spooled};
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// Archives that one server unpacks at once.
+pub const UNPACKED_AT_ONCE: usize = 4;
+/// Pieces of files between the disk and the database.
+const PIECES: usize = 4;
+
+/// `POST /application/applications/<id>/binaries`: the part `file` of the form becomes the version in use; 204, or 201 with the
+/// application when the client names a JSON type in `Accept`.
+///
+/// # Errors
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for an application of another tenant, 404 for one the tenant does not see,
+/// 400 for a broken form, 413 for an archive that is too large, 415 for no form, 422 for an application that takes no archive,
+/// for a form without one and for one that breaks a rule, 409 when the context path of its manifest is taken.
+pub async fn create(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
+    let media_type = wire.accepted_by_name("application")?;
+    let limit = edge.limits().application_bytes;
+    let mut form = Form::new(&wire, body, limit.saturating_add(FRAMING)).await?;
+    let (application, archive) = match Box::pin(receive(&edge, &caller, &path, &mut form)).await {
+        Ok(received) => received,
+        Err(refusal) => {
+            form.refuse().await;
+            return Err(refusal);
+        }
+    };
+
+    let (version, upload) = Box::pin(unpack(&edge, &application, archive)).await?;
+    let (database, tenant) = (edge.platform.database(), &caller.tenant);
+    store::application_versions::activate(database, tenant, application.id, &version).await?;
+    upload.keep();
+
+    let Some(media_type) = media_type else { return Ok(HttpResponse::NoContent().finish()) };
+    let seen = store::applications::see_application(database, tenant, application.id).await?;
+    let shown = Arc::new(edge.secret_key.show_application(seen));
+    let links = wire.links();
+    Ok(reply::created(&wire, media_type, links.application(application.id), &shown, &links))
+}
+
+/// Finds the application and receives the part `file`; what else the form holds is passed over (C-08).
+async fn receive(edge: &Edge, caller: &Caller, id: &str, form: &mut Form) -> Result<(Application, Spooled)> {
+    let (database, id) = (edge.platform.database(), ApplicationId::parse(id)?);
+    let application = store::applications::see_application(database, &caller.tenant, id).await?.application;
+    if application.owner != caller.tenant {
+        return Err(ApiError::forbidden_because("the application is another tenant's"));
+    }
+    if required(application.kind).is_empty() {
+        let allowed = "HOSTED, MICROSERVICE; others take no archive";
+        return Err(Error::invalid_value("type", application.kind.as_str(), allowed).into());
+    }
+    let (limit, mut file) = (edge.limits().application_bytes, None);
+    while let Some(mut part) = form.next().await? {
+        match (part.name(), &file) {
+            ("file", None) => {
+                let mut spool = Spool::default();
+                while let Some(chunk) = part.chunk().await? {
+                    if spool.length() + chunk.len() as u64 > limit as u64 {
+                        return Err(ApiError::TooLarge { limit });
+                    }
+                    spool.write(&chunk).await?;
+                }
+                file = Some(spool.finish().await?);
+            }
+            ("file", Some(_)) => {
+                return Err(Error::invalid_value("body", "part 'file' twice", "'file' once").into());
+            }
+            _ => {}
+        }
+    }
+    let file = file.ok_or_else(|| missing(&[("file", true)]))?;
+    Ok((application, file))
+}
+
+/// The files an archive must hold at its root (W-02); none for what is made of no archive.
+fn required(kind: ApplicationType) -> &'static [&'static str] {
+    match kind {
+        ApplicationType::Hosted => &["index.html"],
+        ApplicationType::Microservice => &[manifest::FILE, "image.tar"],
+        ApplicationType::External | ApplicationType::ApamaCepRule => &[],
+    }
+}
+
+/// Stores the files of an archive. Nobody sees them yet, and they go again with the upload.
+async fn unpack(edge: &Edge, application: &Application, archive: Spooled) -> Result<(NewVersion, Upload)> {
+    let _turn = edge.archives.acquire().await.map_err(Error::unavailable)?;
+    let (kind, limit) = (application.kind, edge.limits().application_unpacked_bytes as u64);
+    let archive = on_a_thread(move || {
+        let archive = Archive::open(archive.file, archive.length, limit)?;
+        check_complete(&archive, kind)?;
+        Ok(archive)
+    });
+    let archive = archive.await?;
+    let (database, id) = (edge.platform.database(), edge.platform.next_id());
+    let mut upload = Upload::begin(database, &application.owner, id).await?;
+    let (sender, mut pieces) = mpsc::channel(PIECES);
+    let unpacking = on_a_thread(move || archive.unpack(&mut Pieces { sender, digest: None }));
+
+    let (mut files, mut text) = (Vec::<ApplicationFile>::new(), Vec::new());
+    while let Some(piece) = pieces.recv().await {
+        match (piece, files.last_mut()) {
+            (Piece::Begin(path), _) => files.push(ApplicationFile {
+                content_type: content_type(&path),
+                path,
+                sha256: Vec::new(),
+                start: upload.length() as i64,
+                length: 0,
+            }),
+            (Piece::Bytes(bytes), Some(file)) => {
+                if file.path == manifest::FILE && text.len() <= manifest::MAX_BYTES {
+                    text.extend_from_slice(&bytes);
+                }
+                upload.write(bytes).await?;
+            }
+            (Piece::End(sha256), Some(file)) => {
+                file.length = upload.length() as i64 - file.start;
+                file.sha256 = sha256;
+            }
+            (Piece::Bytes(_) | Piece::End(_), None) => {}
+        }
+    }
+    unpacking.await?;
+    let has_manifest = files.iter().any(|file| file.path == manifest::FILE);
+    let manifest = has_manifest.then(|| Manifest::parse(&text)).transpose()?;
+    let binary = upload.finish(format!("{}.zip", application.name), "application/zip".into()).await?;
+    Ok((NewVersion { binary, files, manifest }, upload))
+}
+
+fn check_complete(archive: &Archive<SpooledTempFile>, kind: ApplicationType) -> Result<(), Error> {
+    let absent = required(kind).iter().filter(|path| !archive.has(path)).copied().collect::<Vec<_>>();
+    match absent.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Invalid(format!(
+            "Invalid archive: absent at its root: {}; a {} application needs: {}",
+            absent.join(", "),
+            kind.as_str(),
+            required(kind).join(", ")
+        ))),
+    }
+}
+
+/// Runs what reads a disk and inflates away from the threads that serve. It begins at once.
+fn on_a_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> impl Future<Output = Result<T, Error>> {
+    let running = spawn_blocking(work);
+    async { running.await.map_err(Error::unavailable)? }
+}
+
+/// What the media type of a file is told by: its name.
+fn content_type(path: &str) -> String {
+    let guessed = match mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream") {
+        "application/javascript" => "text/javascript",
+        other => other,
+    };
+    let is_text = guessed.starts_with("text/")
+        || ["javascript", "json", "xml"].iter().any(|end| guessed.ends_with(end));
+    if is_text { format!("{guessed};charset=utf-8") } else { guessed.to_owned() }
+}
+
+/// Files on their way from an archive.
+enum Piece {
+    Begin(String),
+    Bytes(Bytes),
+    /// With the digest of what came since it began.
+    End(Vec<u8>),
+}
+
+/// Hands pieces over, no faster than they are stored.
+struct Pieces {
+    sender: mpsc::Sender<Piece>,
+    digest: Option<ring::digest::Context>,
+}
+
+impl Pieces {
+    /// Whoever does not take pieces any more has an error of his own to tell.
+    fn send(&self, piece: Piece) -> Result<(), Error> {
+        self.sender.blocking_send(piece).map_err(|_| Error::unavailable("an upload was given up"))
+    }
+}
+
+impl Sink for Pieces {
+    fn begin(&mut self, path: &str) -> Result<(), Error> {
+        self.digest = Some(ring::digest::Context::new(&ring::digest::SHA256));
+        self.send(Piece::Begin(path.to_owned()))
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if let Some(digest) = &mut self.digest {
+            digest.update(bytes);
+        }
+        self.send(Piece::Bytes(Bytes::copy_from_slice(bytes)))
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        let digest = self.digest.take().map(|digest| digest.finish().as_ref().to_vec());
+        self.send(Piece::End(digest.unwrap_or_default()))
+    }
+}

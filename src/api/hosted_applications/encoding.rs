@@ -1,0 +1,109 @@
+//! Which of a file's forms is sent: as it is, or packed, if the application brings that and the client accepts it.
+
+use actix_web::http::header::{self, HeaderMap};
+use platform_actors::store::application_versions::ApplicationFile;
+
+use crate::hosted_files::Place;
+
+/// The form to send and its Content-Encoding: what the client likes best, of equals the smallest.
+pub(super) fn choose<'p>(
+    headers: &HeaderMap,
+    place: &'p Place,
+) -> (&'p ApplicationFile, Option<&'static str>) {
+    let accepted = Accepted::of(headers);
+    let packed = [(&place.gzip, "gzip"), (&place.brotli, "br")];
+    let mut best = (accepted.identity(), &place.file, None);
+    for (file, name) in packed {
+        let (Some(file), liking) = (file, accepted.liking(name)) else { continue };
+        if liking > 0 && liking >= best.0 {
+            best = (liking, file, Some(name));
+        }
+    }
+    (best.1, best.2)
+}
+
+/// What the client accepts, with how much it likes that in thousandths.
+struct Accepted(Vec<(String, u16)>);
+
+impl Accepted {
+    fn of(headers: &HeaderMap) -> Self {
+        let given = headers.get_all(header::ACCEPT_ENCODING).filter_map(|value| value.to_str().ok());
+        let items = given.flat_map(|value| value.split(',')).filter_map(|item| {
+            let mut parts = item.split(';').map(str::trim);
+            let name = parts.next().filter(|name| !name.is_empty())?.to_ascii_lowercase();
+            let liking = parts.find_map(|part| part.strip_prefix(['q', 'Q'])?.trim_start().strip_prefix('='));
+            Some((name, liking.map_or(1000, |text| thousandths(text.trim()))))
+        });
+        Self(items.collect())
+    }
+
+    fn named(&self, name: &str) -> Option<u16> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, liking)| *liking)
+    }
+
+    /// Of a packed form: nothing, unless it is named or everything is accepted.
+    fn liking(&self, name: &str) -> u16 {
+        let alias = (name == "gzip").then(|| self.named("x-gzip")).flatten();
+        self.named(name).or(alias).or_else(|| self.named("*")).unwrap_or(0)
+    }
+
+    /// Of the file as it is. Unless it is named, every packed form that is accepted goes before it; and whoever accepts nothing
+    /// gets it all the same.
+    fn identity(&self) -> u16 {
+        self.named("identity").unwrap_or(1)
+    }
+}
+
+/// A weight that cannot be read is none.
+fn thousandths(text: &str) -> u16 {
+    match text.parse::<f32>() {
+        Ok(weight) if (0.0..=1.0).contains(&weight) => (weight * 1000.0).round() as u16,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+
+    use super::*;
+
+    fn file(path: &str) -> ApplicationFile {
+        let (path, content_type) = (path.to_owned(), String::new());
+        ApplicationFile { path, content_type, sha256: Vec::new(), start: 0, length: 0 }
+    }
+
+    #[test]
+    fn form_is_the_best_liked_of_those_there_are() {
+        let place = Place {
+            file: file("x"),
+            brotli: Some(file("x.br")),
+            gzip: Some(file("x.gz")),
+            is_directory: false,
+        };
+        for (accepted, path, encoding) in [
+            (None, "x", None),
+            (Some(""), "x", None),
+            (Some("gzip, deflate, br"), "x.br", Some("br")),
+            (Some("gzip"), "x.gz", Some("gzip")),
+            (Some("X-GZIP"), "x.gz", Some("gzip")),
+            (Some("br;q=0.5, gzip;q=0.8"), "x.gz", Some("gzip")),
+            (Some("br;q=0"), "x", None),
+            (Some("*"), "x.br", Some("br")),
+            (Some("*;q=0.1, br; q=0"), "x.gz", Some("gzip")),
+            (Some("identity, gzip;q=0.5"), "x", None),
+            (Some("identity;q=0.2, gzip;q=0.5"), "x.gz", Some("gzip")),
+            (Some("identity;q=0, deflate"), "x", None),
+            (Some("br;q=nonsense"), "x", None),
+            (Some("br;q=NaN"), "x", None),
+            (Some("gzip;q=2"), "x", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(accepted) = accepted {
+                headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(accepted));
+            }
+            let (chosen, given) = choose(&headers, &place);
+            assert_eq!((&*chosen.path, given), (path, encoding), "{accepted:?}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The list of files at the end of an archive: read whole, for it is short, and only if it is what it says.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use platform_actors::{Error, Result};
+
+use super::{MAX_ENTRIES, refuse, shown, unreadable};
+
+/// The record at the very end, without its comment.
+const END: usize = 22;
+const END_SIGNATURE: u32 = 0x0605_4b50;
+/// What leads to the longer record of archives beyond 4 GiB; directly before [`END`].
+const LOCATOR: usize = 20;
+const LOCATOR_SIGNATURE: u32 = 0x0706_4b50;
+const LONG_END: usize = 56;
+const LONG_END_SIGNATURE: u32 = 0x0606_4b50;
+const MAX_COMMENT: usize = 0xffff;
+/// An entry of the list, without what is of variable length.
+const ENTRY: usize = 46;
+const ENTRY_SIGNATURE: u32 = 0x0201_4b50;
+/// Bytes of the list: names, and what tools note beside them.
+const MAX_DIRECTORY: u64 = 16 << 20;
+/// Tag of the extra field with sizes beyond 4 GiB.
+const LONG_SIZES: u16 = 0x0001;
+
+/// Encrypted, in one of three ways; or a patch instead of a content.
+const REFUSED_FLAGS: [(u16, &str); 4] = [
+    (1, "it is encrypted"),
+    (1 << 6, "it is encrypted"),
+    (1 << 13, "its head is masked"),
+    (1 << 5, "it is patched data"),
+];
+/// Kinds of files in the mode that Unix systems note.
+const KIND: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+const DIRECTORY: u32 = 0o040_000;
+const LINK: u32 = 0o120_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Directory {
+    pub(super) entries: Vec<Entry>,
+    /// Where it begins.
+    pub(super) start: u64,
+}
+
+/// What the list says of a file or a directory.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its path; that of a directory ends with a slash.
+    pub(super) name: String,
+    pub(super) packing: Packing,
+    pub(super) crc: u32,
+    /// Bytes in the archive.
+    pub(super) packed: u64,
+    /// Bytes outside of it, so it says.
+    pub(super) length: u64,
+    /// Where its own head is.
+    pub(super) offset: u64,
+}
+
+/// How a content is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Packing {
+    Stored,
+    Deflated,
+}
+
+impl Packing {
+    pub(super) fn of(method: u16) -> Option<Self> {
+        match method {
+            0 => Some(Self::Stored),
+            8 => Some(Self::Deflated),
+            _ => None,
+        }
+    }
+}
+
+impl Entry {
+    pub(super) fn is_directory(&self) -> bool {
+        self.name.ends_with('/')
+    }
+
+    pub(super) fn refuse(&self, reason: &str) -> Error {
+        refuse_entry(self.name.as_bytes(), reason)
+    }
+}
+
+/// Where the list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    entries: u64,
+    size: u64,
+    start: u64,
+}
+
+/// Reads the list of an archive of `length` bytes.
+///
+/// # Errors
+/// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read.
+pub(super) fn read(file: &mut (impl Read + Seek), length: u64) -> Result<Directory> {
+    let (place, end) = find(file, length)?;
+    // Before anything is read, however many there are said to be.
+    if place.entries > MAX_ENTRIES {
+        return Err(refuse(&format!("{} entries; allowed: at most {MAX_ENTRIES}", place.entries)));
+    }
+    if place.size > MAX_DIRECTORY {
+        return Err(refuse(&format!(
+            "its list of files takes {} bytes; allowed: at most {MAX_DIRECTORY}",
+            place.size
+        )));
+    }
+    if place.start.checked_add(place.size) != Some(end) {
+        return Err(refuse(
+            "its list of files is not where it is said to be: there are bytes before or behind it",
+        ));
+    }
+    let bytes = read_at(file, place.start, place.size as usize)?;
+    let entries = parse(&bytes, place)?;
+    Ok(Directory { entries, start: place.start })
+}
+
+/// Finds the record at the end, and where the list must end.
+fn find(file: &mut (impl Read + Seek), length: u64) -> Result<(Place, u64)> {
+    let tail = length.min((END + MAX_COMMENT) as u64) as usize;
+    let start_of_tail = length - tail as u64;
+    let bytes = read_at(file, start_of_tail, tail)?;
+    let is_end = |at: &usize| {
+        u32_at(&bytes, *at) == Some(END_SIGNATURE)
+            && u16_at(&bytes, at + 20).is_some_and(|comment| at + END + usize::from(comment) == tail)
+    };
+    let at = (0..=tail.saturating_sub(END)).rev().find(is_end);
+    let Some(at) = at.filter(|_| tail >= END) else {
+        return Err(refuse("it is no zip archive, is cut off, or has bytes behind its end"));
+    };
+    let mut fields = Fields { bytes: &bytes[at + 4..] };
+    let disks = (fields.u16()?, fields.u16()?);
+    let (here, entries) = (u64::from(fields.u16()?), u64::from(fields.u16()?));
+    let place = Place { entries, size: fields.u32()?.into(), start: fields.u32()?.into() };
+    let end = start_of_tail + at as u64;
+    let (place, end) = match find_long(file, end)? {
+        Some((long, start)) => (place.completed_by(long)?, start),
+        None if place.is_cut() => return Err(refuse("its end names no sizes")),
+        None => (place, end),
+    };
+    let one_disk = [disks.0, disks.1].iter().all(|disk| [0, 0xffff].contains(disk));
+    match one_disk && (here == entries) {
+        true => Ok((place, end)),
+        false => Err(refuse("it is one part of several")),
+    }
+}
+
+/// The longer record of archives beyond 4 GiB, and where it begins.
+fn find_long(file: &mut (impl Read + Seek), end: u64) -> Result<Option<(Place, u64)>> {
+    let Some(at) = end.checked_sub(LOCATOR as u64) else { return Ok(None) };
+    let locator = read_at(file, at, LOCATOR)?;
+    if u32_at(&locator, 0) != Some(LOCATOR_SIGNATURE) {
+        return Ok(None);
+    }
+    let mut fields = Fields { bytes: &locator[4..] };
+    let (disk, start, disks) = (fields.u32()?, fields.u64()?, fields.u32()?);
+    let broken = || refuse("the long form of its end is broken");
+    if disk != 0 || disks > 1 || start.checked_add(LONG_END as u64) != Some(at) {
+        return Err(broken());
+    }
+    let record = read_at(file, start, LONG_END)?;
+    let mut fields = Fields { bytes: &record };
+    let (signature, size) = (fields.u32()?, fields.u64()?);
+    fields.skip(4)?;
+    let disks = (fields.u32()?, fields.u32()?);
+    let (here, entries) = (fields.u64()?, fields.u64()?);
+    let place = Place { entries, size: fields.u64()?, start: fields.u64()? };
+    let right = signature == LONG_END_SIGNATURE && size == LONG_END as u64 - 12;
+    match right && disks == (0, 0) && here == entries {
+        true => Ok(Some((place, start))),
+        false => Err(broken()),
+    }
+}
+
+impl Place {
+    /// Whether a number was too large for its field.
+    fn is_cut(self) -> bool {
+        self.entries == 0xffff || self.size == 0xffff_ffff || self.start == 0xffff_ffff
+    }
+
+    /// Both records must say the same, as far as the numbers fit into the shorter one.
+    fn completed_by(self, long: Self) -> Result<Self> {
+        let fits = |short: u64, long: u64, cut: u64| short == long || short == cut;
+        match fits(self.entries, long.entries, 0xffff)
+            && fits(self.size, long.size, 0xffff_ffff)
+            && fits(self.start, long.start, 0xffff_ffff)
+        {
+            true => Ok(long),
+            false => Err(refuse("the two forms of its end contradict each other")),
+        }
+    }
+}
+
+fn parse(bytes: &[u8], place: Place) -> Result<Vec<Entry>> {
+    let mut fields = Fields { bytes };
+    let mut entries = Vec::new();
+    while !fields.bytes.is_empty() {
+        if entries.len() as u64 == place.entries {
+            return Err(refuse(&format!("it has more entries than the {} it announces", place.entries)));
+        }
+        entries.push(parse_entry(&mut fields)?);
+    }
+    match entries.len() as u64 == place.entries {
+        true => Ok(entries),
+        false => Err(refuse(&format!("it has {} entries and announces {}", entries.len(), place.entries))),
+    }
+}
+
+fn parse_entry(fields: &mut Fields<'_>) -> Result<Entry> {
+    if fields.bytes.len() < ENTRY || fields.u32()? != ENTRY_SIGNATURE {
+        return Err(refuse("its list of files is broken"));
+    }
+    // The versions of its maker and of its readers.
+    fields.skip(4)?;
+    let (flags, method) = (fields.u16()?, fields.u16()?);
+    // When it was changed last.
+    fields.skip(4)?;
+    let (crc, packed, length) = (fields.u32()?, fields.u32()?, fields.u32()?);
+    let lengths = [fields.u16()?, fields.u16()?, fields.u16()?].map(usize::from);
+    let disk = fields.u16()?;
+    fields.skip(2)?;
+    let (attributes, offset) = (fields.u32()?, fields.u32()?);
+    let [name, extra, _] = [fields.take(lengths[0])?, fields.take(lengths[1])?, fields.take(lengths[2])?];
+
+    let refused = |reason: &str| Err(refuse_entry(name, reason));
+    if let Some((_, reason)) = REFUSED_FLAGS.iter().find(|(flag, _)| flags & flag != 0) {
+        return refused(reason);
+    }
+    let Some(packing) = Packing::of(method) else {
+        return refused(&format!("it is packed by method {method}; allowed: stored (0), deflate (8)"));
+    };
+    let text = super::names::parse(name).map_err(|reason| refuse_entry(name, &reason))?;
+    check_kind(attributes >> 16, text.ends_with('/')).map_err(|reason| refuse_entry(name, reason))?;
+    let sizes = Sizes { length, packed, offset, disk };
+    let (length, packed, offset) =
+        sizes.completed_by(extra).ok_or_else(|| refuse_entry(name, "its sizes are broken"))?;
+    Ok(Entry { name: text, packing, crc, packed, length, offset })
+}
+
+/// Only files and directories; tools of other systems note nothing.
+fn check_kind(mode: u32, is_directory: bool) -> Result<(), &'static str> {
+    match (mode & KIND, is_directory) {
+        (0, _) | (REGULAR, false) | (DIRECTORY, true) => Ok(()),
+        (LINK, _) => Err("it is a link"),
+        _ => Err("it is no file and no directory"),
+    }
+}
+
+/// The sizes of an entry, as far as they fit into 32 bits.
+struct Sizes {
+    length: u32,
+    packed: u32,
+    offset: u32,
+    disk: u16,
+}
+
+impl Sizes {
+    /// Length, bytes in the archive, and place, with those that did not fit from the extra field. `None` for one that is
+    /// missing, and for another disk.
+    fn completed_by(&self, extra: &[u8]) -> Option<(u64, u64, u64)> {
+        let mut long = Fields { bytes: long_sizes(extra)? };
+        let mut complete = |short: u32| match short {
+            u32::MAX => long.u64().ok(),
+            short => Some(u64::from(short)),
+        };
+        let (length, packed) = (complete(self.length)?, complete(self.packed)?);
+        let offset = complete(self.offset)?;
+        let disk = if self.disk == u16::MAX { long.u32().ok()? } else { self.disk.into() };
+        (disk == 0).then_some((length, packed, offset))
+    }
+}
+
+/// The content of the extra field with long sizes, empty when there is none; `None` when the fields are broken.
+fn long_sizes(extra: &[u8]) -> Option<&[u8]> {
+    let mut fields = Fields { bytes: extra };
+    // Some tools fill up with a few bytes that are no field.
+    while fields.bytes.len() >= 4 {
+        let (tag, length) = (fields.u16().ok()?, fields.u16().ok()?);
+        let content = fields.take(length.into()).ok()?;
+        if tag == LONG_SIZES {
+            return Some(content);
+        }
+    }
+    Some(&[])
+}
+
+pub(super) fn refuse_entry(name: &[u8], reason: &str) -> Error {
+    Error::Invalid(format!("Invalid archive: entry {}: {reason}", shown(name)))
+}
+
+pub(super) fn read_at(file: &mut (impl Read + Seek), at: u64, length: usize) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
+    file.read_exact(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Numbers and texts of a record, taken one after the other.
+pub(super) struct Fields<'a> {
+    pub(super) bytes: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8]> {
+        let (taken, rest) =
+            self.bytes.split_at_checked(length).ok_or_else(|| refuse("its list of files is broken"))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    pub(super) fn skip(&mut self, length: usize) -> Result<()> {
+        self.take(length).map(drop)
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        Ok(self.take(N)?.try_into().expect("as many bytes were taken"))
+    }
+}

@@ -1,0 +1,90 @@
+//! Names of files in an archive: only those that mean one and the same file, here and wherever the archive is unpacked else.
+
+use std::cmp::Ordering;
+
+use platform_actors::Result;
+
+use super::directory::Entry;
+
+/// Bytes of one name.
+const MAX_NAME: usize = 1024;
+
+/// Reads a name.
+///
+/// # Errors
+/// The rule it breaks.
+pub(super) fn parse(name: &[u8]) -> Result<String, String> {
+    let Ok(text) = std::str::from_utf8(name) else { return Err("its name is not UTF-8".into()) };
+    let path = text.strip_suffix('/').unwrap_or(text);
+    let rule = if text.is_empty() {
+        "it has no name"
+    } else if text.len() > MAX_NAME {
+        return Err(format!("its name is longer than {MAX_NAME} bytes"));
+    } else if text.contains(char::is_control) {
+        "its name holds a control character"
+    } else if text.contains('\\') {
+        "its name holds a backslash"
+    } else if text.starts_with('/') {
+        "its name is absolute"
+    } else if has_drive(text) {
+        "its name begins with a drive letter"
+    } else if path.split('/').any(|segment| segment == "..") {
+        "its name holds a segment '..'"
+    } else if path.split('/').any(|segment| segment == ".") {
+        "its name holds a segment '.'"
+    } else if path.split('/').any(str::is_empty) {
+        "its name holds an empty segment"
+    } else {
+        return Ok(text.to_owned());
+    };
+    Err(rule.into())
+}
+
+fn has_drive(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
+}
+
+/// Refuses names that are equal, or that some file systems take for equal, and those that are file and directory at once.
+///
+/// # Errors
+/// `Invalid` names one of them.
+pub(super) fn check(entries: &[Entry]) -> Result<()> {
+    let folded = |entry: &Entry| entry.name.trim_end_matches('/').to_lowercase();
+    let mut sorted: Vec<_> = entries.iter().map(|entry| (folded(entry), entry)).collect();
+    sorted.sort_by(|(one, _), (other, _)| by_directory(one, other));
+    // What is below a directory follows it at once, so neighbours show every collision.
+    for pair in sorted.windows(2) {
+        let [(folded_first, first), (folded_second, second)] = pair else { continue };
+        if folded_first == folded_second {
+            return Err(second.refuse(match first.name == second.name {
+                true => "there are two of this name",
+                false if first.is_directory() != second.is_directory() => "it is a file and a directory",
+                false => "there is another name that differs in case only",
+            }));
+        }
+        let is_below = folded_second.strip_prefix(&**folded_first).is_some_and(|rest| rest.starts_with('/'));
+        if is_below && !first.is_directory() {
+            return Err(first.refuse("it is a file and a directory"));
+        }
+        if !spell_alike(&first.name, &second.name) {
+            return Err(second.refuse("a directory of it has another name that differs in case only"));
+        }
+    }
+    Ok(())
+}
+
+/// As texts, with `/` before everything else.
+fn by_directory(one: &str, other: &str) -> Ordering {
+    let key = |byte| if byte == b'/' { 0 } else { byte };
+    one.bytes().map(key).cmp(other.bytes().map(key))
+}
+
+/// Whether the directories that two names share are spelt in one way.
+fn spell_alike(one: &str, other: &str) -> bool {
+    // The last segments are the files themselves, and were compared.
+    let directories = |name| str::rsplit_once(name, '/').map_or("", |(directories, _)| directories);
+    let pairs = directories(one).split('/').zip(directories(other).split('/'));
+    let mut shared = pairs.take_while(|(one, other)| one.to_lowercase() == other.to_lowercase());
+    shared.all(|(one, other)| one == other)
+}

@@ -1,0 +1,182 @@
+//! What no client can see: how much is read of an archive that is refused, and that no bytes make the reader panic.
+
+use std::cell::Cell;
+use std::io::{Cursor, Read, Seek, SeekFrom, Write};
+
+use platform_actors::{Error, Result};
+use proptest::prelude::*;
+use zip::CompressionMethod;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+use super::{Archive, Sink};
+
+const LIMIT: u64 = 1 << 20;
+
+/// What came out, by path.
+#[derive(Default)]
+struct Files(Vec<(String, Vec<u8>)>);
+
+impl Sink for Files {
+    fn begin(&mut self, path: &str) -> Result<()> {
+        self.0.push((path.to_owned(), Vec::new()));
+        Ok(())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.last_mut().expect("a file began").1.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Counts what is read of it.
+struct Counted<'a> {
+    file: Cursor<&'a [u8]>,
+    read: &'a Cell<usize>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.set(self.read.get() + count);
+        Ok(count)
+    }
+}
+
+impl Seek for Counted<'_> {
+    fn seek(&mut self, position: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(position)
+    }
+}
+
+fn made_elsewhere() -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let packed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    writer.add_directory("docs/", stored).expect("a directory");
+    for (path, options) in [("index.html", packed), ("docs/ä.txt", stored), ("empty", packed)] {
+        writer.start_file(path, options).expect("a file");
+        if path != "empty" {
+            writer.write_all(&path.repeat(100).into_bytes()).expect("its content");
+        }
+    }
+    writer.finish().expect("an archive").into_inner()
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Files> {
+    let mut files = Files::default();
+    Archive::open(Cursor::new(bytes), bytes.len() as u64, LIMIT)?.unpack(&mut files)?;
+    Ok(files)
+}
+
+#[test]
+fn archive_of_another_writer_is_unpacked() {
+    let files = unpacked(&made_elsewhere()).expect("an archive").0;
+
+    let content = |path: &str| path.repeat(100).into_bytes();
+    assert_eq!(
+        files,
+        [
+            ("index.html".to_owned(), content("index.html")),
+            ("docs/ä.txt".to_owned(), content("docs/ä.txt")),
+            ("empty".to_owned(), Vec::new()),
+        ]
+    );
+}
+
+/// The record at the end, with `entries` in a list of `size` bytes at `start`.
+fn end(entries: u16, size: u32, start: u32) -> Vec<u8> {
+    let mut bytes = b"PK\x05\x06\0\0\0\0".to_vec();
+    bytes.extend([entries.to_le_bytes(), entries.to_le_bytes()].concat());
+    bytes.extend([size.to_le_bytes(), start.to_le_bytes()].concat());
+    bytes.extend([0, 0]);
+    bytes
+}
+
+#[test]
+fn million_entries_are_refused_before_they_are_read() {
+    let entry: [u8; 47] = {
+        let mut entry = [0; 47];
+        entry[..4].copy_from_slice(b"PK\x01\x02");
+        entry[28] = 1;
+        entry[46] = b'x';
+        entry
+    };
+    let list = entry.repeat(1_000_000);
+    let size = list.len() as u32;
+    let honest = {
+        let mut bytes = list.clone();
+        // The long form, for so many do not fit into the short one.
+        let start = bytes.len() as u64;
+        bytes.extend(b"PK\x06\x06");
+        bytes.extend(44_u64.to_le_bytes());
+        bytes.extend([45, 0, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        bytes.extend([1_000_000_u64.to_le_bytes(), 1_000_000_u64.to_le_bytes()].concat());
+        bytes.extend([u64::from(size).to_le_bytes(), 0_u64.to_le_bytes()].concat());
+        bytes.extend(b"PK\x06\x07\0\0\0\0");
+        bytes.extend(start.to_le_bytes());
+        bytes.extend(1_u32.to_le_bytes());
+        bytes.extend(end(0xffff, u32::MAX, u32::MAX));
+        bytes
+    };
+    let lying = |entries, size, start| [&*list, &end(entries, size, start)].concat();
+
+    for (bytes, reason) in [
+        (honest, "1000000 entries"),
+        (lying(3, size, 0), "its list of files takes"),
+        (lying(0xfffe, size, 0), "65534 entries"),
+        (lying(3, 141, 0), "there are bytes before or behind it"),
+        (lying(3, 47 * 300_000, size - 47 * 300_000), "more entries than the 3"),
+    ] {
+        let read = Cell::new(0);
+        let file = Counted { file: Cursor::new(&bytes), read: &read };
+
+        let refused = Archive::open(file, bytes.len() as u64, LIMIT).err().expect(reason).to_string();
+
+        assert!(refused.contains(reason), "{reason}: {refused}");
+        assert!(read.get() < 17 << 20, "{reason}: {} bytes were read", read.get());
+    }
+}
+
+#[test]
+fn what_a_disk_does_not_give_is_not_the_clients_fault() {
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("no disk"))
+        }
+    }
+    impl Seek for Broken {
+        fn seek(&mut self, _: SeekFrom) -> std::io::Result<u64> {
+            Ok(0)
+        }
+    }
+
+    let refused = Archive::open(Broken, 100, LIMIT).err();
+
+    assert!(matches!(refused, Some(Error::Unavailable(_))), "{refused:?}");
+}
+
+proptest! {
+    #[test]
+    fn changed_bytes_are_refused_or_unpacked_and_never_panic(
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let whole = made_elsewhere();
+        let mut changed = whole.clone();
+        for (at, byte) in changes {
+            let at = at.index(changed.len());
+            changed[at] = byte;
+        }
+        for bytes in [&changed[..], &changed[..cut.index(changed.len())]] {
+            match unpacked(bytes) {
+                Ok(files) => prop_assert!(files.0.iter().all(|(_, bytes)| bytes.len() as u64 <= LIMIT)),
+                Err(error) => prop_assert!(matches!(error, Error::Invalid(_)), "{:?}", error),
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Archives that nobody means well with (W-02): refused with 422, the entry and the rule; and the version before stays.
+
+use super::{create, show, stored};
+use crate::harness::{Entry, LINK, TestServer, archive, end_of_archive, eventually, upload, web_archive};
+
+/// An archive of `index.html` and this entry.
+fn with(entry: Entry) -> Vec<u8> {
+    archive(&[Entry::stored("index.html", "x"), entry])
+}
+
+fn named(name: impl AsRef<[u8]>) -> Vec<u8> {
+    with(Entry::stored(name, "x"))
+}
+
+fn changed(change: impl FnOnce(&mut Entry)) -> Vec<u8> {
+    let mut entry = Entry::deflated("entry", "hello hello hello hello");
+    change(&mut entry);
+    with(entry)
+}
+
+/// Archives, and what is said of them.
+fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
+    let two = |one: &str, other: &str| {
+        archive(&[Entry::stored("index.html", "x"), Entry::stored(one, "x"), Entry::stored(other, "x")])
+    };
+    let whole = web_archive(&[("a.txt", "hello")]);
+    let small = archive(&[Entry::stored("index.html", "x")]);
+    let list = small.len() - 22 - 56;
+    let with_end = |end: Vec<u8>| [&small[..small.len() - 22], &end].concat();
+    let overlapping = || {
+        let mut inner = Entry::stored("inner", "x");
+        inner.other_offset = Some(0);
+        archive(&[Entry::stored("index.html", "x"), inner])
+    };
+    let nested = || {
+        // The second is within the content of the first.
+        let inner = archive(&[Entry::stored("inner", "x")]);
+        let head = inner[..30 + 5 + 1].to_vec();
+        let mut second = Entry::stored("inner", "x");
+        second.other_offset = Some(30 + 10);
+        archive(&[Entry::stored("index.html", head), second])
+    };
+    vec![
+        (named("../evil"), "'../evil'", "'..'"),
+        (named("a/../../evil"), "'a/../../evil'", "'..'"),
+        (named(".."), "'..'", "'..'"),
+        (named("./a"), "'./a'", "'.'"),
+        (named("/etc/passwd"), "'/etc/passwd'", "absolute"),
+        (named("a\\..\\evil"), "'a\\\\..\\\\evil'", "backslash"),
+        (named("C:evil"), "'C:evil'", "drive"),
+        (named("c:/evil"), "'c:/evil'", "drive"),
+        (named("a\0b"), "'a\\0b'", "control"),
+        (named("a\nb"), "'a\\nb'", "control"),
+        (named("a\u{7f}"), "'a\\u{7f}'", "control"),
+        (named("a//b"), "'a//b'", "empty"),
+        (named(""), "''", "no name"),
+        (named(b"\xff\xfe"), "'��'", "UTF-8"),
+        (named("x".repeat(1025)), "xxx…'", "1024"),
+        (changed(|entry| entry.mode = LINK), "'entry'", "link"),
+        (changed(|entry| entry.mode = 0o020_666), "'entry'", "no file"),
+        (changed(|entry| entry.mode = 0o010_666), "'entry'", "no file"),
+        (changed(|entry| entry.mode = 0o040_755), "'entry'", "no file"),
+        (two("a", "a"), "'a'", "two of this name"),
+        (two("a/b.txt", "a/B.txt"), "'a/", "case"),
+        (two("ä", "Ä"), "'", "case"),
+        (two("A/b", "a/c"), "'a/c'", "case"),
+        (two("a", "a/b"), "'a'", "file and a directory"),
+        (two("a", "A/b"), "'a'", "file and a directory"),
+        (two("a", "a/"), "'a", "file and a directory"),
+        (with(Entry::stored("a/", "x")), "'a/'", "directory with a content"),
+        (changed(|entry| entry.flags |= 1), "'entry'", "encrypted"),
+        (changed(|entry| entry.flags |= 1 << 6), "'entry'", "encrypted"),
+        (changed(|entry| entry.method = 12), "'entry'", "method 12"),
+        (changed(|entry| entry.method = 99), "'entry'", "method 99"),
+        (changed(|entry| entry.crc ^= 1), "'entry'", "checksum"),
+        (changed(|entry| entry.length += 1), "'entry'", "shorter"),
+        (changed(|entry| entry.length -= 1), "'entry'", "longer"),
+        (changed(|entry| entry.packed[3] ^= 0xff), "'entry'", "checksum"),
+        (changed(|entry| entry.packed = vec![0xff; 40]), "'entry'", "broken"),
+        (changed(|entry| entry.packed.extend([0; 5])), "'entry'", "behind its packed content"),
+        (changed(|entry| entry.packed.truncate(4)), "'entry'", "'entry'"),
+        (changed(|entry| entry.other_name = Some(b"other".into())), "'entry'", "contradict"),
+        (changed(|entry| entry.other_offset = Some(7)), "'entry'", "contradict"),
+        (changed(|entry| entry.other_offset = Some(u32::MAX)), "'entry'", "sizes"),
+        (changed(|entry| entry.other_offset = Some(u32::MAX - 1)), "archive", "ends before"),
+        (changed(|entry| entry.other_size = Some(u32::MAX - 1)), "'entry'", "into the list"),
+        (overlapping(), "'inner'", "overlaps"),
+        (nested(), "'inner'", "overlaps"),
+        (b"".to_vec(), "archive", "no zip"),
+        (b"PK".to_vec(), "archive", "no zip"),
+        (vec![b'x'; 100_000], "archive", "no zip"),
+        (whole[..whole.len() - 1].to_vec(), "archive", "cut off"),
+        (whole[..whole.len() / 2].to_vec(), "archive", "cut off"),
+        ([&whole[..], b"\0"].concat(), "archive", "behind its end"),
+        ([b"MZ", &whole[..]].concat(), "archive", "before or behind"),
+        (with_end(end_of_archive(2, 56, list as u32)), "archive", "announces 2"),
+        (with_end(end_of_archive(0, 56, list as u32)), "archive", "more entries than the 0"),
+        (with_end(end_of_archive(1, 55, list as u32 + 1)), "archive", "broken"),
+        (with_end(end_of_archive(1, 56, 0)), "archive", "before or behind"),
+        (with_end(end_of_archive(1, u32::MAX, u32::MAX)), "archive", "names no sizes"),
+        (with_end(end_of_archive(0xffff, 56, list as u32)), "archive", "names no sizes"),
+    ]
+}
+
+#[tokio::test]
+async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothing() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let id = create(&admin, "HOSTED", "web").await;
+    assert_eq!(upload(&admin, &id, &web_archive(&[("old.txt", "old")])).await.status, 204);
+    let (before, rows) = (show(&admin, &id).await, stored(&server).await);
+
+    for (archive, entry, rule) in archives() {
+        let answer = upload(&admin, &id, &archive).await;
+
+        assert_eq!(answer.status, 422, "{entry} {rule}: {}", answer.text);
+        let message = answer.message();
+        assert!(message.contains(entry) && message.contains(rule), "{entry} {rule}: {message}");
+        assert!(message.len() < 400 && !message.contains(char::is_control), "{message}");
+    }
+
+    assert_eq!(show(&admin, &id).await, before);
+    assert_eq!(admin.get("/apps/web/old.txt").await.text, "old");
+    eventually("nothing is left behind", async || (stored(&server).await == rows).then_some(())).await;
+}
+
+#[tokio::test]
+async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_them() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let id = create(&admin, "HOSTED", "web").await;
+    let whole = archive(&[Entry::stored("index.html", "x")]);
+    let list = whole.len() - 22 - 56;
+    // A program that unpacks itself: everything is four bytes further back.
+    let mut shifted = [b"#!/x", &whole[..]].concat();
+    shifted[4 + list + 42] = 4;
+    let end = shifted.len() - 22;
+    shifted.truncate(end);
+    shifted.extend(end_of_archive(1, 56, list as u32 + 4));
+
+    let answer = upload(&admin, &id, &shifted).await;
+
+    assert_eq!(answer.status, 422, "{}", answer.text);
+    assert!(answer.message().contains("before the first entry"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn directories_of_an_archive_are_no_files() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let id = create(&admin, "HOSTED", "web").await;
+    let directory = Entry::stored("docs/", "");
+    let file = Entry::stored("docs/a.txt", "hello");
+
+    let answer = upload(&admin, &id, &archive(&[directory, Entry::stored("index.html", "x"), file])).await;
+
+    assert_eq!(answer.status, 204, "{}", answer.text);
+    assert_eq!(admin.get("/apps/web/docs/a.txt").await.text, "hello");
+    assert_eq!(stored(&server).await, (1, 1, 2));
+}

@@ -1,0 +1,38 @@
+//! Archives that applications are made of (W-01 to W-03).
+
+mod bounds;
+mod hostile;
+mod manifests;
+mod upload;
+mod versions;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Caller, TestServer};
+
+const APPLICATIONS: &str = "/application/applications";
+
+/// A new application of this type; gives its id. Its context path is its name.
+async fn create(caller: &Caller, kind: &str, name: &str) -> String {
+    let mut body = json!({"name": name, "key": format!("{name}-key"), "type": kind});
+    match kind {
+        "HOSTED" => {
+            body["contextPath"] = json!(name);
+            body["resourcesUrl"] = json!("/");
+        }
+        "EXTERNAL" => body["externalUrl"] = json!("https://example.com/"),
+        _ => {}
+    }
+    caller.create(APPLICATIONS, &body).await["id"].as_str().unwrap().to_owned()
+}
+
+async fn show(caller: &Caller, id: &str) -> Value {
+    caller.read(&format!("{APPLICATIONS}/{id}")).await
+}
+
+/// Binaries and their rows, of which an upload that came to nothing leaves none.
+async fn stored(server: &TestServer) -> (i64, i64, i64) {
+    let database = server.database();
+    let count = async |table| database.count(table).await;
+    (count("binaries").await, count("binary_chunks").await, count("application_files").await)
+}

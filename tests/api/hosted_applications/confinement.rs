@@ -1,0 +1,67 @@
+//! What every answer below `/apps` carries: a policy that gives its pages no origin.
+
+use super::{get_with, host};
+use crate::harness::{Answer, TestServer};
+
+fn policy(answer: &Answer) -> &str {
+    answer.header("Content-Security-Policy").unwrap_or_default()
+}
+
+#[tokio::test]
+async fn every_answer_below_apps_confines_its_page_errors_too() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    host(&admin, "web", &[("a.txt", "a")]).await;
+    let tag = admin.get("/apps/web/a.txt").await.header("ETag").unwrap().to_owned();
+
+    let answers = [
+        (200, admin.get("/apps/web/").await),
+        (200, admin.get("/apps/web/a.txt").await),
+        (200, admin.request("HEAD", "/apps/web/a.txt").send().await),
+        (301, admin.get("/apps/web").await),
+        (304, get_with(&admin, "/apps/web/a.txt", &[("If-None-Match", &tag)]).await),
+        (401, server.stranger().get("/apps/web/a.txt").await),
+        (404, admin.get("/apps/web/nothing").await),
+        (404, admin.get("/apps/nothing/").await),
+        (404, admin.get("/apps").await),
+        (405, admin.request("POST", "/apps/web/a.txt").send().await),
+        (416, get_with(&admin, "/apps/web/a.txt", &[("Range", "bytes=9-")]).await),
+    ];
+
+    for (status, answer) in &answers {
+        assert_eq!(answer.status, *status, "{}", answer.text);
+        let policy = policy(answer);
+        assert!(policy.starts_with("sandbox allow-scripts"), "{status}: {policy}");
+        assert!(
+            !policy.contains("allow-same-origin") && !policy.contains("allow-top-navigation"),
+            "{policy}"
+        );
+        for directive in
+            ["default-src 'self'", "script-src 'self';", "object-src 'none'", "frame-ancestors 'self'"]
+        {
+            assert!(policy.contains(directive), "{status}: {policy}");
+        }
+        assert_eq!(answer.header("X-Content-Type-Options"), Some("nosniff"), "{status}");
+        assert_eq!(answer.header("Referrer-Policy"), Some("no-referrer"), "{status}");
+        assert_eq!(answer.header("Cross-Origin-Resource-Policy"), Some("cross-origin"), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn other_answers_carry_no_policy() {
+    let server = TestServer::start().await;
+
+    for path in ["/tenant/currentTenant", "/appsx", "/health/live"] {
+        assert_eq!(policy(&server.admin().get(path).await), "", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn operator_may_set_another_policy() {
+    let own = "default-src 'self'; sandbox allow-scripts";
+    let server =
+        TestServer::start_with(|settings| settings.hosted_content_security_policy = own.to_owned()).await;
+    host(&server.admin(), "web", &[]).await;
+
+    assert_eq!(policy(&server.admin().get("/apps/web/").await), own);
+}
