@@ -5,9 +5,9 @@ use tokio_postgres::types::ToSql;
 
 use super::application_users::{UserSecret, dismiss_all, enter_bootstrap_user, follow};
 use super::applications::{SeenApplication, announce, seen_from_row};
-use super::{Database, until_uncontended};
+use super::{Database, application_versions, until_uncontended};
 use crate::error::{Error, Noun, Result};
-use crate::model::application::{Application, ApplicationPatch, Availability};
+use crate::model::application::{Application, ApplicationPatch, ApplicationType, Availability};
 use crate::model::id::{ApplicationId, TenantId};
 
 const INSERT: &str = include_str!("../../../sql/queries/applications/insert.sql");
@@ -67,7 +67,7 @@ pub async fn insert_application(
     Ok(())
 }
 
-/// Creates the clone of an application of the same tenant (W-09). One transaction.
+/// Creates the clone of an application of the same tenant (W-09); what a hosted one serves is copied. One transaction.
 ///
 /// # Errors
 /// As [`insert_application`]; `NotFound` when the original went meanwhile.
@@ -80,8 +80,11 @@ pub async fn clone_application(
     let seen = until_uncontended(async || {
         let mut client = database.reader().await?;
         let transaction = client.transaction().await?;
-        lock(&transaction, &clone.owner, original).await?;
+        let original = lock(&transaction, &clone.owner, original).await?.application;
         insert(&transaction, clone, secrets).await?;
+        if clone.kind == ApplicationType::Hosted {
+            application_versions::copy(&transaction, &original, clone).await?;
+        }
         announce(&transaction, &clone.owner).await?;
         let seen = lock(&transaction, &clone.owner, clone.id).await?;
         transaction.commit().await?;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{APPLICATIONS, create, external, hosted, microservice, plant7, two_tenants, with};
-use crate::harness::{Answer, Caller, TestServer, without};
+use crate::harness::{Answer, Caller, TestServer, upload, web_archive, without};
 
 async fn clone_of(caller: &Caller, application: &str) -> Answer {
     caller.request("POST", &format!("{application}/clone")).accepting_json().send().await
@@ -101,6 +101,25 @@ async fn external_application_is_cloned_without_a_context_path() {
         json!({"name": "clonelink", "key": "clonelink-key", "type": "EXTERNAL", "availability": "PRIVATE",
             "externalUrl": "https://example.com/"})
     );
+}
+
+#[tokio::test]
+async fn clone_of_a_hosted_application_serves_the_same_and_goes_on_when_the_original_is_gone() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let original = create(&admin, &hosted("web")).await;
+    let id = original.rsplit('/').next().unwrap();
+    assert_eq!(upload(&admin, id, &web_archive(&[("a.txt", "the first")])).await.status, 204);
+
+    let clone = clone_of(&admin, &original).await.json();
+    assert_eq!(upload(&admin, id, &web_archive(&[("a.txt", "the second")])).await.status, 204);
+    assert_eq!(admin.get("/apps/cloneweb/a.txt").await.text, "the first");
+    assert_eq!(admin.get("/apps/web/a.txt").await.text, "the second");
+    assert_eq!(admin.delete(&original).await.status, 204);
+
+    assert!(clone["activeVersionId"].is_string(), "{clone}");
+    assert_eq!(admin.get("/apps/cloneweb/a.txt").await.text, "the first");
+    assert_eq!(admin.get("/apps/web/a.txt").await.status, 404);
 }
 
 #[tokio::test]
