@@ -107,7 +107,7 @@ fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -
     let is_management = caller.tenant.as_str() == MANAGEMENT;
     let is_own = caller.tenant.as_str() == tenant;
     let looks_after = (is_management || !is_own) && caller.require_any(of_tenants).is_ok();
-    if !looks_after && !(is_own && caller.roles.has(of_own)) {
+    if !(looks_after || is_own && caller.roles.has(of_own)) {
         return Err(ApiError::forbidden());
     }
     Ok(match is_management && looks_after {

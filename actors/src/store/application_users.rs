@@ -135,7 +135,7 @@ pub(super) async fn dismiss(
 ) -> Result<()> {
     let gone = client.query(DELETE, &[&tenant.as_str(), &application.0]).await?;
     tell_of_gone(client, &gone).await?;
-    application_roles::withdraw_undefined(client, &[tenant.clone()]).await
+    application_roles::withdraw_undefined(client, std::slice::from_ref(tenant)).await
 }
 
 /// Takes a microservice out of every tenant, as part of the transaction that deletes it and before it goes: all its users go,
