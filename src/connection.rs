@@ -311,7 +311,80 @@ impl AsyncWrite for Stream {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the peer is gone, and whether whoever polls the connection was woken.
+    fn asked(line: &Line) -> (bool, bool) {
+        let woken = Arc::new(Woken::default());
+        let gone = line.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
+        (gone, woken.0.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Waits, past the event loop, until the system has something to read or the end.
+    fn arrived(connection: &Connection) {
+        let stream = connection.stream();
+        let tcp = match &*stream {
+            Stream::Plain(tcp) => tcp,
+            Stream::Tls(stream) => stream.get_ref().0,
+        };
+        while SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]).is_err() {}
+    }
+
+    async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
+        let (server, client) = tls::tests::connected().await;
+        let stream = RefCell::new(Stream::Tls(server));
+        (Connection { line: Line(Rc::new(LineState { stream, head: Head::default() })) }, client)
+    }
+
+    #[tokio::test]
+    async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows() {
+        for farewell in [true, false] {
+            let (connection, mut client) = encrypted().await;
+            assert_eq!(asked(&connection.line), (false, false));
+
+            if farewell {
+                client.get_mut().1.send_close_notify();
+                client.flush().await.expect("room");
+            } else {
+                drop(client.into_inner());
+            }
+            arrived(&connection);
+
+            assert!(asked(&connection.line).0);
+        }
+    }
+
+    #[tokio::test]
+    async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
+        let (mut connection, mut client) = encrypted().await;
+        client.write_all(b"GET /").await.expect("room");
+        client.flush().await.expect("room");
+        arrived(&connection);
+
+        assert_eq!(
+            asked(&connection.line),
+            (false, true),
+            "whoever waits for the socket finds nothing there"
+        );
+        assert_eq!(asked(&connection.line), (false, false));
+        let mut read = [0; 5];
+        connection.read_exact(&mut read).await.expect("what was sent");
+        assert_eq!(&read, b"GET /");
+    }
 
     #[test]
     fn only_a_head_that_stands_alone_is_withheld() {
