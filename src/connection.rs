@@ -5,9 +5,10 @@
 //! and wakes the client for nothing, so the poll withholds it for a while: if the body comes soon, both leave as one
 //! write.
 
+mod stream;
+
 use std::cell::{Cell, RefCell, RefMut};
 use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -23,14 +24,14 @@ use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 use socket2::{SockRef, TcpKeepalive};
+use stream::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::server::TlsStream;
 
 use crate::csv::rest_caller::RestRoutes;
 use crate::http::middleware;
 use crate::routes;
 use crate::server::Edge;
-use crate::tls::{self, Tls};
+use crate::tls::Tls;
 
 /// Idle connections are kept for devices that come back within a minute.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -97,14 +98,6 @@ pub struct Connection {
 #[derive(Debug, Clone)]
 pub struct Line(Rc<LineState>);
 
-/// What carries the bytes.
-#[derive(Debug)]
-enum Stream {
-    Plain(TcpStream),
-    /// On the heap, so that a plain connection stays small.
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
 #[derive(Debug)]
 struct LineState {
     stream: RefCell<Stream>,
@@ -135,20 +128,7 @@ impl Line {
     /// Whether the peer closed or reset the connection, as far as the system knows at this moment: the worker may not
     /// have come to notice it. Asked while the connection is polled.
     pub fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
-        match &mut *self.0.stream.borrow_mut() {
-            Stream::Plain(tcp) => match SockRef::from(&*tcp).peek(&mut [MaybeUninit::uninit()]) {
-                Ok(bytes) => bytes == 0,
-                Err(error) => error.kind() != io::ErrorKind::WouldBlock,
-            },
-            Stream::Tls(stream) => {
-                let (tcp, session) = stream.get_mut();
-                let (ended, taken) = tls::has_ended(tcp, session);
-                if taken {
-                    cx.waker().wake_by_ref();
-                }
-                ended
-            }
-        }
+        self.0.stream.borrow_mut().peer_is_gone(cx)
     }
 }
 
@@ -257,60 +237,9 @@ impl AsyncWrite for Connection {
     }
 }
 
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buffer),
-            Self::Tls(stream) => match ready!(Pin::new(stream).poll_read(cx, buffer)) {
-                // Who hangs up without a farewell cuts nothing short: HTTP says how long a request is.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
-                read => Poll::Ready(read),
-            },
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
-        }
-    }
-
-    /// Over TLS both slices make one record.
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, buffers),
-            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::mem::MaybeUninit;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Wake, Waker};
 
@@ -345,7 +274,7 @@ mod tests {
     }
 
     async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
-        let (server, client) = tls::tests::connected().await;
+        let (server, client) = crate::tls::tests::connected().await;
         let stream = RefCell::new(Stream::Tls(server));
         (Connection { line: Line(Rc::new(LineState { stream, head: Head::default() })) }, client)
     }
