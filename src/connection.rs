@@ -5,9 +5,10 @@
 //! and wakes the client for nothing, so the poll withholds it for a while: if the body comes soon, both leave as one
 //! write.
 
+mod stream;
+
 use std::cell::{Cell, RefCell, RefMut};
 use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -23,15 +24,15 @@ use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 use socket2::{SockRef, TcpKeepalive};
+use stream::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::server::TlsStream;
 
 use crate::csv::rest_caller::RestRoutes;
 use crate::http::middleware;
 use crate::routes;
 use crate::server::Edge;
 use crate::service::ServiceConnections;
-use crate::tls::{self, Tls};
+use crate::tls::Tls;
 
 /// Idle connections are kept for devices that come back within a minute.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -99,14 +100,6 @@ pub struct Connection {
 #[derive(Debug, Clone)]
 pub struct Line(Rc<LineState>);
 
-/// What carries the bytes.
-#[derive(Debug)]
-enum Stream {
-    Plain(TcpStream),
-    /// On the heap, so that a plain connection stays small.
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
 #[derive(Debug)]
 struct LineState {
     stream: RefCell<Stream>,
@@ -137,20 +130,7 @@ impl Line {
     /// Whether the peer closed or reset the connection, as far as the system knows at this moment: the worker may not
     /// have come to notice it. Asked while the connection is polled.
     pub fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
-        match &mut *self.0.stream.borrow_mut() {
-            Stream::Plain(tcp) => match SockRef::from(&*tcp).peek(&mut [MaybeUninit::uninit()]) {
-                Ok(bytes) => bytes == 0,
-                Err(error) => error.kind() != io::ErrorKind::WouldBlock,
-            },
-            Stream::Tls(stream) => {
-                let (tcp, session) = stream.get_mut();
-                let (ended, taken) = tls::has_ended(tcp, session);
-                if taken {
-                    cx.waker().wake_by_ref();
-                }
-                ended
-            }
-        }
+        self.0.stream.borrow_mut().peer_is_gone(cx)
     }
 }
 
@@ -259,61 +239,83 @@ impl AsyncWrite for Connection {
     }
 }
 
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buffer),
-            Self::Tls(stream) => match ready!(Pin::new(stream).poll_read(cx, buffer)) {
-                // Who hangs up without a farewell cuts nothing short: HTTP says how long a request is.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
-                read => Poll::Ready(read),
-            },
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
-        }
-    }
-
-    /// Over TLS both slices make one record.
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, buffers),
-            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::mem::MaybeUninit;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the peer is gone, and whether whoever polls the connection was woken.
+    fn asked(line: &Line) -> (bool, bool) {
+        let woken = Arc::new(Woken::default());
+        let gone = line.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
+        (gone, woken.0.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Waits, past the event loop, until the system has something to read or the end.
+    fn arrived(connection: &Connection) {
+        let stream = connection.stream();
+        let tcp = match &*stream {
+            Stream::Plain(tcp) => tcp,
+            Stream::Tls(stream) => stream.get_ref().0,
+        };
+        while SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]).is_err() {}
+    }
+
+    async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
+        let (server, client) = crate::tls::tests::connected().await;
+        let stream = RefCell::new(Stream::Tls(server));
+        (Connection { line: Line(Rc::new(LineState { stream, head: Head::default() })) }, client)
+    }
+
+    #[tokio::test]
+    async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows() {
+        for farewell in [true, false] {
+            let (connection, mut client) = encrypted().await;
+            assert_eq!(asked(&connection.line), (false, false));
+
+            if farewell {
+                client.get_mut().1.send_close_notify();
+                client.flush().await.expect("room");
+            } else {
+                drop(client.into_inner());
+            }
+            arrived(&connection);
+
+            assert!(asked(&connection.line).0);
+        }
+    }
+
+    #[tokio::test]
+    async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
+        let (mut connection, mut client) = encrypted().await;
+        client.write_all(b"GET /").await.expect("room");
+        client.flush().await.expect("room");
+        arrived(&connection);
+
+        assert_eq!(
+            asked(&connection.line),
+            (false, true),
+            "whoever waits for the socket finds nothing there"
+        );
+        assert_eq!(asked(&connection.line), (false, false));
+        let mut read = [0; 5];
+        connection.read_exact(&mut read).await.expect("what was sent");
+        assert_eq!(&read, b"GET /");
+    }
 
     #[test]
     fn only_a_head_that_stands_alone_is_withheld() {

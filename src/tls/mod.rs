@@ -315,4 +315,4 @@ fn fingerprint(certificate: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

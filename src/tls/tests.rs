@@ -1,8 +1,13 @@
-//! When the files are taken over, and what is remembered of them.
+//! When the files are taken over, and what is remembered of them; a pair of connected streams for tests of connections.
 
 use std::fs::write;
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::ServerName;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client;
 
 use super::*;
 
@@ -21,6 +26,29 @@ fn loaded() -> (tempfile::TempDir, TlsSettings, Arc<Tls>) {
     put(&settings, &pair());
     let tls = Tls::load(&settings).expect("a pair that matches").expect("both are set");
     (directory, settings, tls)
+}
+
+/// Both ends of an encrypted connection.
+pub(crate) async fn connected() -> (Box<TlsStream<TcpStream>>, client::TlsStream<TcpStream>) {
+    let (_directory, settings, tls) = loaded();
+    let own = std::fs::read(settings.cert.as_ref().expect("a file")).expect("a file");
+    let mut roots = RootCertStore::empty();
+    roots.add(certificates(&own).expect("a chain").remove(0)).expect("a certificate");
+    let offer = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let connecting = async {
+        let tcp = TcpStream::connect(address).await?;
+        let name = ServerName::try_from("localhost").expect("a name");
+        TlsConnector::from(Arc::new(offer)).connect(name, tcp).await
+    };
+    let accepting = async { tls.accept(listener.accept().await?.0).await };
+    let (server, client) = tokio::try_join!(accepting, connecting).expect("a handshake");
+    (server, client)
 }
 
 fn put(settings: &TlsSettings, (cert, key): &(String, String)) {

@@ -1,6 +1,6 @@
 //! Held polls over TLS: answered as quickly as without, and never lost (B-12, B-22).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -35,18 +35,22 @@ async fn answer_that_comes_soon_leaves_with_its_head_as_one_record() {
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
-    // On a busy machine an alarm may come when the head has gone.
+    let mut soon = 0;
     for round in 0..20 {
+        let begun = Instant::now();
         let mut connection = connect(&server, &certificates, &session).await;
         admin.raise_alarm(&device, &format!("type {round}")).await;
         let first = connection.record().await.unwrap();
         assert!(first.starts_with("HTTP/1.1 200 OK\r\n"), "{first}");
-        if first.contains("\r\n\r\n") && first.contains("realtimeAction") {
-            return;
+        // On a busy machine an alarm may come when the head has gone.
+        if begun.elapsed() < Duration::from_millis(400) {
+            soon += 1;
+            assert!(first.contains("realtimeAction"), "round {round}: the head came alone: {first}");
+        } else if !first.contains("realtimeAction") {
+            connection.read_until("realtimeAction").await;
         }
-        connection.read_until("realtimeAction").await;
     }
-    panic!("the head always left alone");
+    assert!(soon > 0, "no answer came soon");
 }
 
 #[derive(Clone, Copy)]

@@ -1,0 +1,93 @@
+//! What carries the bytes of a connection: TCP, as it is or encrypted.
+
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use actix_web::rt::net::TcpStream;
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::server::TlsStream;
+
+use crate::tls;
+
+/// What carries the bytes.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Plain(TcpStream),
+    /// On the heap, so that a plain connection stays small.
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// See [`Line::peer_is_gone`](super::Line::peer_is_gone).
+    pub(super) fn peer_is_gone(&mut self, cx: &Context<'_>) -> bool {
+        match self {
+            Self::Plain(tcp) => match SockRef::from(&*tcp).peek(&mut [MaybeUninit::uninit()]) {
+                Ok(bytes) => bytes == 0,
+                Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+            },
+            Self::Tls(stream) => {
+                let (tcp, session) = stream.get_mut();
+                let (ended, taken) = tls::has_ended(tcp, session);
+                if taken {
+                    cx.waker().wake_by_ref();
+                }
+                ended
+            }
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, buffer),
+            Self::Tls(stream) => match ready!(Pin::new(stream).poll_read(cx, buffer)) {
+                // Who hangs up without a farewell cuts nothing short: HTTP says how long a request is.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Poll::Ready(Ok(())),
+                read => Poll::Ready(read),
+            },
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buffer),
+        }
+    }
+
+    /// Over TLS both slices make one record.
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffers: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, buffers),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, buffers),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
