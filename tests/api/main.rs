@@ -9,8 +9,8 @@
 
 mod alarms;
 mod application_binaries;
-mod applications;
 mod application_keys;
+mod applications;
 mod audit;
 mod authentication;
 mod availability;
@@ -39,8 +39,8 @@ mod operations;
 mod options;
 mod process;
 mod realtime;
-mod service;
 mod regions;
+mod service;
 mod tenants;
 mod tls;
 mod users;

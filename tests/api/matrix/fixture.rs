@@ -226,6 +226,7 @@ impl Fixture {
                 let body = json!({"name": format!("{SECRET}{number}"), "key": format!("{SECRET}-{number}"),
                     "type": "MICROSERVICE"});
                 id(admin.create("/application/applications", &body).await)
+            }
             "archive" => {
                 // Of numbers so small that its bytes are a text.
                 let empty = Entry { mode: 0, ..Entry::stored("index.html", "") };
