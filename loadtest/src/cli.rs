@@ -6,6 +6,7 @@ mod device_control;
 mod faults;
 mod files;
 mod notifications;
+mod service;
 mod volumes;
 mod writes;
 
@@ -20,6 +21,7 @@ pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
 pub(crate) use self::faults::{Availability, Durability, Stop};
 pub(crate) use self::files::Hosted;
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
+pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Alarms, Measurements, Ramp};
 use crate::body::Kind;
@@ -107,6 +109,8 @@ pub(crate) enum Scenario {
     DataFill(DataFill),
     /// Reads of the newest of them; filled by `data-fill`
     Data(Data),
+    /// Calls of a microservice, directly and through the platform
+    Service(Service),
     /// Polls held and nothing happening
     Hold(Hold),
     /// Downloads of one file of a hosted application, alone or in turns with the same file at another server

@@ -25,6 +25,7 @@ mod registration;
 mod sampling;
 mod series;
 mod series_fill;
+mod service;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,6 +65,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
         cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
         cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,
+        cli::Scenario::Service(settings) => Box::pin(service::run(&bench, settings)).await,
         cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Hosted(settings) => Box::pin(hosted::run(&bench, settings)).await,
         cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,

@@ -85,7 +85,7 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
                     assert_eq!(answer.status, 404);
                     None
                 }
-                connection = asked => Some(drop(connection)),
+                _ = asked => Some(()),
             }
         })
         .await;

@@ -77,7 +77,10 @@ async fn calls_beyond_the_bound_are_503_and_other_microservices_are_called() {
     eventually("room for a call", async || {
         client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
         tokio::select! {
-            (mut service, _) = behind.asked() => Some(service.send(OK).await),
+            (mut service, _) = behind.asked() => {
+                service.send(OK).await;
+                Some(())
+            }
             came = client.read_until("\"}") => {
                 assert!(came.contains("503"), "{came}");
                 None

@@ -1,7 +1,7 @@
 //! A microservice that has no address, is away, or does not speak HTTP.
 
-use super::{Behind, create_microservice, route};
-use crate::harness::{TestServer, soon};
+use super::{Behind, OK, answer_all, create_microservice, route};
+use crate::harness::{TestServer, eventually};
 
 #[tokio::test]
 async fn microservice_without_an_address_is_503_and_says_so() {
@@ -98,43 +98,19 @@ async fn connection_that_ends_without_an_answer_is_502() {
 
 #[tokio::test]
 async fn new_address_is_followed_at_once_by_every_server() {
-    let behind = Behind::start().await;
-    let second = TestServer::start_on(&behind.server.shared_database(), |_| {}).await;
-    behind.heard(second.admin().request("GET", "/service/rules/x")).await;
-
+    const MOVED: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nmoved";
+    let Behind { server, listener, .. } = Behind::start().await;
+    let second = TestServer::start_on(&server.shared_database(), |_| {}).await;
     let elsewhere = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", elsewhere.local_addr().unwrap());
-    route(behind.server.database(), "rules", Some(&address)).await.unwrap();
+    tokio::spawn(answer_all(listener, OK));
+    tokio::spawn(answer_all(elsewhere, MOVED));
+    let text = async |server: &TestServer| server.admin().get("/service/rules/x").await.text;
+    assert_eq!([text(&server).await, text(&second).await], ["ok", "ok"]);
 
-    for server in [&behind.server, &second] {
-        let admin = server.admin();
-        let asks = async {
-            loop {
-                let answer = admin.get("/service/rules/moved").await;
-                if answer.text == "moved" {
-                    return;
-                }
-            }
-        };
-        let old = async {
-            loop {
-                let mut connection = behind.accept().await;
-                tokio::spawn(async move {
-                    while connection.read_at_most(4096).await.len() > 1 {
-                        connection.send(super::OK).await;
-                    }
-                });
-            }
-        };
-        let new = async {
-            let mut connection = super::RawConnection::accepted(elsewhere.accept().await.unwrap().0);
-            connection.read_until("\r\n\r\n").await;
-            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nmoved").await;
-            std::future::pending::<()>().await;
-        };
-        soon("the new address", async {
-            tokio::select! { () = asks => {}, () = new => {}, () = old => {} }
-        })
-        .await;
+    route(server.database(), "rules", Some(&address)).await.unwrap();
+
+    for server in [&server, &second] {
+        eventually("the new address", async || (text(server).await == "moved").then_some(())).await;
     }
 }

@@ -125,19 +125,22 @@ pub(crate) async fn run_everywhere(server: &TestServer, name: &str) {
     let address = format!("http://{}", listener.local_addr().unwrap());
     let application = create_microservice(&server.admin(), name).await;
     route(server.database(), &application, Some(&address)).await.unwrap();
-    tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(async move {
-                let mut connection = RawConnection::accepted(stream);
-                let mut came = connection.read_until("\r\n\r\n").await;
-                let length = field(&came, "Content-Length").map_or(0, |length| length.parse().unwrap());
-                while came.split_once("\r\n\r\n").unwrap().1.len() < length {
-                    came += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
-                }
-                connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").await;
-            });
-        }
-    });
+    tokio::spawn(answer_all(listener, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
+}
+
+/// Answers everything alike, each on a connection of its own.
+async fn answer_all(listener: TcpListener, answer: &'static str) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(async move {
+            let mut connection = RawConnection::accepted(stream);
+            let mut came = connection.read_until("\r\n\r\n").await;
+            let length = field(&came, "Content-Length").map_or(0, |length| length.parse().unwrap());
+            while came.split_once("\r\n\r\n").unwrap().1.len() < length {
+                came += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
+            }
+            connection.send(answer).await;
+        });
+    }
 }
 
 /// `platform application route <application> <address>`, or `--none`; gives what it prints or why it refuses.

@@ -214,7 +214,10 @@ async fn websocket_counts_as_a_call_until_it_ends() {
 
     crate::harness::eventually("room for a call", async || {
         tokio::select! {
-            (mut service, _) = behind.asked() => Some(service.send(super::OK).await),
+            (mut service, _) = behind.asked() => {
+                service.send(super::OK).await;
+                Some(())
+            }
             answer = admin.get("/service/rules/x") => { assert_eq!(answer.status, 503); None }
         }
     })
