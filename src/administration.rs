@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Read};
 
-use platform_actors::model::id::TenantId;
+use platform_actors::model::application::{self, NewApplication, STANDARD};
+use platform_actors::model::id::{ApplicationId, IdGenerator, TenantId};
 use platform_actors::model::role::{self, Role};
 use platform_actors::model::tenant::{MANAGEMENT, NewTenant, parse_domain};
 use platform_actors::model::user::{User, parse_password, parse_user_name};
@@ -29,8 +30,8 @@ pub struct NewUser {
     pub generated_password: Option<String>,
 }
 
-/// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09). What exists
-/// stays as it is; tenants from before there were groups get theirs (U-10).
+/// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09), and the standard
+/// applications (W-16). What exists stays as it is; tenants from before there were groups get theirs (U-10).
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -57,7 +58,26 @@ pub async fn first_start(
             users.push(NewUser { name: format!("{tenant}/{user}"), generated_password: secret.generated() });
         }
     }
+    make_standard_applications(database, key).await?;
     Ok((!users.is_empty()).then_some(FirstStart { users }))
+}
+
+/// Makes the applications of tenant `management` that every deployment starts with, once: those that were deleted or renamed
+/// stay so (W-16). Nobody has chosen their keys, so these are drawn.
+async fn make_standard_applications(database: &Database, key: &SecretKey) -> Result<()> {
+    if store::standard_applications::were_made(database).await? {
+        return Ok(());
+    }
+    let (ids, owner) =
+        (IdGenerator::new(database.draw_process_number().await?), TenantId::parse(MANAGEMENT)?);
+    let applications = STANDARD.map(|standard| {
+        let (id, secret) =
+            (ApplicationId::numbered(ids.next()), application::Secret::new(password::generate()));
+        let new = NewApplication::standard(standard, id, owner.clone(), secret);
+        let secrets = key.store_application_secrets(&new);
+        (new.application, secrets)
+    });
+    store::standard_applications::make(database, &applications).await
 }
 
 /// `platform tenant create`: a tenant with its first user, a member of group `admins`.

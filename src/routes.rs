@@ -123,10 +123,14 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "DELETE").delete(roles::withdraw_from_group));
     paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
     paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
-    paths.push(at("/application/applications", "POST").post(applications::create));
-    paths.push(at("/application/applications/{id}", "GET").get(applications::get));
+    paths.push(at("/application/applications", "GET,POST").get(applications::list).post(applications::create));
+    paths.push(at("/application/applications/{id}", "GET,PUT,DELETE").get(applications::get).put(applications::update).delete(applications::remove));
+    paths.push(at("/application/applications/{id}/clone", "POST").post(applications::clone));
+    paths.push(at("/application/applicationsByName/{name}", "GET").get(applications::list_by_name));
+    paths.push(at("/application/applicationsByOwner/{tenant}", "GET").get(applications::list_by_owner));
+    paths.push(at("/application/applicationsByTenant/{tenant}", "GET").get(applications::list_by_tenant));
     paths.push(at("/application/applications/{id}/bootstrapUser", "GET").get(current_application::get_bootstrap_user));
-    paths.push(at("/application/currentApplication", "GET").get(current_application::get));
+    paths.push(at("/application/currentApplication", "GET,PUT").get(current_application::get).put(current_application::update));
     for path in ["/application/currentApplication/subscriptions", "/application/currentApplication/subscription"] {
         paths.push(at(path, "GET").get(current_application::list_subscriptions));
     }

@@ -60,6 +60,11 @@ ALTER TABLE users
 -- In the order in which a microservice is told of its subscribers.
 CREATE UNIQUE INDEX users_by_application ON users (application, duty, tenant COLLATE "C") WHERE application IS NOT NULL;
 
+-- Users of microservices are not listed among people (W-11).
+DROP INDEX users_people;
+CREATE INDEX users_people ON users (tenant, name COLLATE "C")
+    WHERE NOT starts_with(name, 'device_') AND application IS NULL;
+
 -- Who may hold roles that microservices define, so that these can be taken away (U-03). Devices hold roles by their group.
 CREATE INDEX users_with_roles ON users (tenant) WHERE roles <> '{}';
 

@@ -1,20 +1,24 @@
 //! `/application/currentApplication`: what a microservice learns of itself (W-10 to W-13), and the bootstrap user it does that
 //! as.
 
+use std::sync::Arc;
+
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::limits::MAX_PAGE_SIZE;
-use platform_actors::model::application::{ApplicationUser, Duty, Secret};
+use platform_actors::model::application::{ApplicationPatch, ApplicationUser, Duty, Secret};
 use platform_actors::model::application_credentials::ApplicationCredentials;
 use platform_actors::model::application_settings::{Options, SettingsPlan};
 use platform_actors::model::id::{ApplicationId, TenantId};
 use platform_actors::model::page::Page;
 use platform_actors::model::role;
 use platform_actors::model::tenant_option::OptionName;
+use platform_actors::store::application_changes::ChangedSecrets;
 use platform_actors::store::application_users::StoredUser;
 use platform_actors::{Error, Noun, store};
 
 use crate::auth::{AnyCaller, Caller};
+use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
@@ -56,6 +60,37 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
     let database = edge.platform.database();
     let seen = store::applications::see_application(database, &caller.0.tenant, application).await?;
     Ok(reply::found(media_type, &edge.secret_key.show_application(seen), &wire.links()))
+}
+
+/// `PUT /application/currentApplication`: changes name, availability, `requiredRoles`, `roles` and `externalUrl`, as far as
+/// they were sent; everything else a body holds is left as it is (W-13). Service users hold what it requires at once (W-11).
+///
+/// # Errors
+/// 403 for everybody but bootstrap users of microservices; 409 when the name is taken; 422 for a wrong body.
+pub async fn update(
+    caller: AnyCaller,
+    wire: Wire,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
+    wire.mode()?;
+    let media_type = wire.accepted("application")?;
+    wire.check_content_type(&["application"])?;
+    let sent = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
+    let patch = ApplicationPatch {
+        name: sent.name,
+        availability: sent.availability,
+        required_roles: sent.required_roles,
+        roles: sent.roles,
+        external_url: sent.external_url,
+        ..ApplicationPatch::default()
+    };
+    let (database, tenant) = (edge.platform.database(), &caller.0.tenant);
+    let change = (&patch, &ChangedSecrets::default());
+    let seen = store::application_changes::update_application(database, tenant, application, change).await?;
+    let shown = edge.secret_key.show_application(seen);
+    Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
 
 /// `GET /application/currentApplication/subscriptions`, also `…/subscription`: a page of the users that the microservice

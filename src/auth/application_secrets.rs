@@ -2,9 +2,11 @@
 //! microservices act as (W-10, W-11), and passwords for places elsewhere. All are sealed for their place; in clear they stand
 //! nowhere in the database.
 
-use platform_actors::model::application::{ApplicationType, Duty, NewApplication, Secret, ShownApplication};
+use platform_actors::model::application::{
+    ApplicationPatch, ApplicationType, Duty, NewApplication, Secret, ShownApplication,
+};
 use platform_actors::model::id::{ApplicationId, TenantId};
-use platform_actors::store::application_changes::{StoredKey, StoredSecrets};
+use platform_actors::store::application_changes::{ChangedSecrets, StoredKey, StoredSecrets};
 use platform_actors::store::application_users::UserSecret;
 use platform_actors::store::applications::SeenApplication;
 
@@ -20,6 +22,15 @@ impl SecretKey {
             key: self.store_application_key(id, new.key.as_str()),
             resources_password: new.resources_password.as_ref().map(seal),
             bootstrap: is_service.then(|| self.draw_user_secret(owner, id, Duty::Bootstrap)),
+        }
+    }
+
+    /// The secrets that a change of an application brings, as they are stored.
+    pub fn store_changed_secrets(&self, id: ApplicationId, patch: &ApplicationPatch) -> ChangedSecrets {
+        let seal = |password: &Secret| self.seal_resources_password(id, password.as_str());
+        ChangedSecrets {
+            key: patch.key.as_ref().map(|key| self.store_application_key(id, key.as_str())),
+            resources_password: patch.resources_password.as_ref().map(|new| new.as_ref().map(seal)),
         }
     }
 
@@ -49,6 +60,11 @@ impl SecretKey {
     /// The password of `resourcesUrl`, sealed.
     pub fn seal_resources_password(&self, id: ApplicationId, password: &str) -> String {
         self.sealing().seal(["application", &id.to_string(), "resourcesPassword"], password)
+    }
+
+    /// The password of `resourcesUrl`, from what is stored.
+    pub fn open_resources_password(&self, id: ApplicationId, sealed: &str) -> Option<String> {
+        self.sealing().open(["application", &id.to_string(), "resourcesPassword"], sealed)
     }
 
     /// Draws the password of a user of a microservice in a tenant.

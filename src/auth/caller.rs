@@ -120,11 +120,16 @@ impl Caller {
         self.application.is_some_and(|user| user.duty == Duty::Bootstrap)
     }
 
-    /// Bootstrap users, of devices and of microservices, have endpoints of their own and may do nothing else (N-09, W-10).
+    /// Whether this is no bootstrap user: those of devices and of microservices have endpoints of their own and may do nothing
+    /// else (N-09, W-10).
+    pub(crate) fn goes_beyond_bootstrap(&self) -> bool {
+        !self.is_bootstrap() && !self.is_service_bootstrap()
+    }
+
     pub(super) fn beyond_bootstrap(self) -> Result<Self> {
-        match self.is_bootstrap() || self.is_service_bootstrap() {
-            true => Err(ApiError::forbidden()),
-            false => Ok(self),
+        match self.goes_beyond_bootstrap() {
+            true => Ok(self),
+            false => Err(ApiError::forbidden()),
         }
     }
 

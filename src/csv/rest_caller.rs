@@ -157,7 +157,7 @@ impl RestCaller {
     /// As [`RestCaller::call`].
     pub(crate) async fn measure(&self, body: Vec<u8>) -> Result<(), Refusal> {
         let RestRoutes { edge, of_measurements, .. } = &self.routes;
-        let known = !self.caller.is_bootstrap() && edge.authenticator.is_current(&self.caller);
+        let known = self.caller.goes_beyond_bootstrap() && edge.authenticator.is_current(&self.caller);
         if !known {
             return Box::pin(self.call(Call::post(MEASUREMENTS, body))).await.map(drop);
         }

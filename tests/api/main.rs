@@ -31,6 +31,7 @@ mod inventory_binaries;
 mod lifecycle;
 mod matrix;
 mod measurements;
+mod microservices;
 mod operating;
 mod operation_diagnosis;
 mod operations;

@@ -3,13 +3,19 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 
-use super::application_users::{UserSecret, enter_bootstrap_user};
-use super::applications::announce;
-use super::{Database, until_uncontended};
+use super::application_users::{UserSecret, dismiss_all, enter_bootstrap_user, follow};
+use super::applications::{SeenApplication, announce, seen_from_row};
+use super::{Database, application_versions, until_uncontended};
 use crate::error::{Error, Noun, Result};
-use crate::model::application::Application;
+use crate::model::application::{Application, ApplicationPatch, Availability};
+use crate::model::id::{ApplicationId, TenantId};
 
 const INSERT: &str = include_str!("../../../sql/queries/applications/insert.sql");
+const LOCK: &str = include_str!("../../../sql/queries/applications/lock.sql");
+const UPDATE: &str = include_str!("../../../sql/queries/applications/update.sql");
+const IS_SUBSCRIBED: &str = include_str!("../../../sql/queries/applications/is_subscribed.sql");
+const DELETE: &str = include_str!("../../../sql/queries/applications/delete.sql");
+const FIND_SECRETS: &str = include_str!("../../../sql/queries/applications/find_secrets.sql");
 
 /// An application's key as it is stored.
 #[derive(Debug, Clone)]
@@ -29,6 +35,15 @@ pub struct StoredSecrets {
     pub resources_password: Option<String>,
     /// Of a microservice the password of its bootstrap user (W-10).
     pub bootstrap: Option<UserSecret>,
+}
+
+/// The secrets of an application that change, as they are stored.
+#[derive(Debug, Clone, Default)]
+pub struct ChangedSecrets {
+    /// The new key.
+    pub key: Option<StoredKey>,
+    /// Ciphertext of the new password of `resourcesUrl`; an inner `None` removes it.
+    pub resources_password: Option<Option<String>>,
 }
 
 /// Creates an application, with the bootstrap user of a microservice. One transaction.
@@ -52,8 +67,141 @@ pub async fn insert_application(
     Ok(())
 }
 
+/// Creates the clone of an application of the same tenant, with a copy of what is in use of it (W-09). One transaction.
+///
+/// # Errors
+/// As [`insert_application`]; `NotFound` when the original went meanwhile.
+pub async fn clone_application(
+    database: &Database,
+    original: ApplicationId,
+    clone: &Application,
+    secrets: &StoredSecrets,
+) -> Result<SeenApplication> {
+    let seen = until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let original = lock(&transaction, &clone.owner, original).await?.application;
+        insert(&transaction, clone, secrets).await?;
+        application_versions::copy(&transaction, &original, clone).await?;
+        announce(&transaction, &clone.owner).await?;
+        let seen = lock(&transaction, &clone.owner, clone.id).await?;
+        transaction.commit().await?;
+        Ok(seen)
+    })
+    .await?;
+    database.applications_changed();
+    Ok(seen)
+}
+
+/// Changes an application of a tenant. Its service users hold the roles it requires from then on (W-11). One transaction.
+///
+/// # Errors
+/// `NotFound`; `Invalid` for what its type does not allow; `Duplicate` names what is taken.
+pub async fn update_application(
+    database: &Database,
+    tenant: &TenantId,
+    id: ApplicationId,
+    (patch, secrets): (&ApplicationPatch, &ChangedSecrets),
+) -> Result<SeenApplication> {
+    let seen = until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let mut seen = lock(&transaction, tenant, id).await?;
+        let before = (seen.application.required_roles.clone(), seen.application.roles.clone());
+        patch.apply(&mut seen.application)?;
+        update(&transaction, &seen.application, secrets).await?;
+        if (&before.0, &before.1) != (&seen.application.required_roles, &seen.application.roles) {
+            follow(&transaction, &seen.application).await?;
+        }
+        announce(&transaction, tenant).await?;
+        transaction.commit().await?;
+        if let Some(key) = &secrets.key {
+            seen.sealed_key = Some(key.sealed.clone());
+        }
+        Ok(seen)
+    })
+    .await?;
+    database.applications_changed();
+    Ok(seen)
+}
+
+/// Deletes an application of a tenant with its users, its subscriptions and what was uploaded for it. One transaction.
+///
+/// # Errors
+/// `NotFound`; `Conflict` for one of the market that somebody subscribes to.
+pub async fn delete_application(database: &Database, tenant: &TenantId, id: ApplicationId) -> Result<()> {
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        // A subscription waits for this lock and finds nothing to subscribe to.
+        let application = lock(&transaction, tenant, id).await?.application;
+        let is_subscribed: bool = transaction.query_one(IS_SUBSCRIBED, &[&id.0]).await?.get(0);
+        if application.availability == Availability::Market && is_subscribed {
+            let message = format!(
+                "application '{}' is of availability MARKET and tenants subscribe to it; \
+                 it can be deleted when they do not any more, or when it is PRIVATE",
+                application.name
+            );
+            return Err(Error::Conflict { noun: Noun::Application, message });
+        }
+        dismiss_all(&transaction, id).await?;
+        transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
+        announce(&transaction, tenant).await?;
+        Ok(transaction.commit().await?)
+    })
+    .await?;
+    database.applications_changed();
+    Ok(())
+}
+
+/// The key and the password of `resourcesUrl` of an application of a tenant, sealed.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn find_secrets(
+    database: &Database,
+    tenant: &TenantId,
+    id: ApplicationId,
+) -> Result<(String, Option<String>)> {
+    let client = database.reader().await?;
+    let row = client.query_opt(FIND_SECRETS, &[&tenant.as_str(), &id.0]).await?;
+    let row = row.ok_or_else(|| Error::not_found(Noun::Application, id))?;
+    Ok((row.get(0), row.get(1)))
+}
+
+/// An application of its owner, locked until the transaction ends.
+async fn lock(client: &impl GenericClient, tenant: &TenantId, id: ApplicationId) -> Result<SeenApplication> {
+    let row = client.query_opt(LOCK, &[&tenant.as_str(), &id.0]).await?;
+    seen_from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
+}
+
+async fn update(
+    client: &impl GenericClient,
+    application: &Application,
+    secrets: &ChangedSecrets,
+) -> Result<()> {
+    let parameters: [&(dyn ToSql + Sync); 14] = [
+        &application.owner.as_str(),
+        &application.id.0,
+        &application.name,
+        &application.availability.as_str(),
+        &secrets.key.as_ref().map(|key| &key.hash),
+        &secrets.key.as_ref().map(|key| &key.sealed),
+        &application.context_path,
+        &application.resources_url,
+        &application.resources_username,
+        &secrets.resources_password.is_some(),
+        &secrets.resources_password.as_ref().and_then(Option::as_ref),
+        &application.external_url,
+        &application.required_roles,
+        &application.roles,
+    ];
+    let updated = client.execute(UPDATE, &parameters).await.map_err(Error::from);
+    updated.map(drop).map_err(|error| named_duplicate(error, application))
+}
+
 /// Creates an application as part of the caller's transaction.
-async fn insert(
+pub(super) async fn insert(
     client: &impl GenericClient,
     application: &Application,
     secrets: &StoredSecrets,

@@ -55,6 +55,7 @@ pub mod operations;
 pub mod options;
 pub(crate) mod presence;
 mod server_fragments;
+pub mod standard_applications;
 pub mod subscriptions;
 pub mod template_sets;
 pub mod tenants;

@@ -116,11 +116,9 @@ pub async fn list_users(
     page: &PageRequest,
 ) -> Result<Page<User>> {
     let mut filtered = Filtered::new("users u", "u.tenant", tenant.as_str());
-    // What microservices act as is no user of the tenant's (W-11).
-    filtered.only("u.application IS NULL");
     match filter.kind {
-        // The words of the two partial indexes.
-        UserKind::People => filtered.only("NOT starts_with(u.name, 'device_')"),
+        // The words of the two partial indexes. What microservices act as is no user of the tenant's (W-11).
+        UserKind::People => filtered.only("NOT starts_with(u.name, 'device_') AND u.application IS NULL"),
         UserKind::Devices => filtered.only("starts_with(u.name, 'device_')"),
     }
     if let Some(prefix) = &filter.name_prefix {

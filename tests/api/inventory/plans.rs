@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 11] = [
+const LARGE: [&str; 13] = [
     "managed_objects",
     "alarms",
     "events",
@@ -23,6 +23,8 @@ const LARGE: [&str; 11] = [
     "new_device_requests",
     "measurement_rollups",
     "bulk_operations",
+    "applications",
+    "subscriptions",
 ];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
 const ROWS: f64 = 20_001.0;
@@ -112,6 +114,16 @@ BEGIN
     SELECT 'main', n, 1000, now(), 1, '{}', CASE WHEN n % 500 = 0 THEN 'COMPLETED' ELSE 'DELETED' END, 'admin', 'http://h',
         now(), 100, true, 100, 0, now(), 1, now()
     FROM generate_series(1, 50000) n;
+    INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, external_url, required_roles,
+        roles, created_at)
+    SELECT CASE WHEN n > 100000 THEN 'main' ELSE 'owner' || n % 1000 END, n,
+        CASE WHEN n > 100000 THEN 'mine' || n ELSE 'app' || n / 1000 END, 'EXTERNAL',
+        CASE WHEN n % 10 = 1 AND n < 100000 THEN 'MARKET' ELSE 'PRIVATE' END, 'k' || n, 'x', '/', '{}', '{}', now()
+    FROM generate_series(1, 120000) n;
+    INSERT INTO subscriptions (tenant, application, created_at)
+    SELECT 'main', n * 48, now() FROM generate_series(1, 2000) n
+    UNION ALL
+    SELECT 'sub' || n % 500, n, now() FROM generate_series(1, 100000) n;
     CREATE INDEX managed_objects_by_word ON managed_objects USING gin (words);
     CREATE INDEX managed_objects_by_value ON managed_objects USING gin (fragments jsonb_path_ops);
     CREATE INDEX managed_objects_by_fragment ON managed_objects USING gin (fragment_names);
@@ -120,7 +132,7 @@ END
 $fill$"#;
 
 /// Every list.
-const LISTS: [&str; 111] = [
+const LISTS: [&str; 121] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -232,6 +244,16 @@ const LISTS: [&str; 111] = [
     "/devicecontrol/bulkoperations",
     "/devicecontrol/bulkoperations?withDeleted=true&pageSize=100",
     "/devicecontrol/bulkoperations?currentPage=20&withTotalPages=true",
+    "/application/applications",
+    "/application/applications?pageSize=2000&withTotalPages=true",
+    "/application/applications?currentPage=1000",
+    "/application/applicationsByName/app7?pageSize=100",
+    "/application/applicationsByName/app7?currentPage=10&withTotalPages=true",
+    "/application/applicationsByName/none",
+    "/application/applicationsByOwner/main?pageSize=2000",
+    "/application/applicationsByOwner/owner1?pageSize=10&withTotalPages=true",
+    "/application/applicationsByOwner/owner2",
+    "/application/applicationsByTenant/main?pageSize=100&withTotalPages=true",
 ];
 
 /// What dashboards ask of what the server itself writes.

@@ -221,6 +221,19 @@ impl Fixture {
                 assert_eq!(upload(admin, &application, &page).await.status, 204);
                 name
             }
+            "subscription" => {
+                let body = json!({"name": format!("{SECRET} {number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "EXTERNAL", "externalUrl": "https://example.com/"});
+                let application = id(admin.create("/application/applications", &body).await);
+                let body = json!({"application": {"id": application}});
+                admin.create("/tenant/tenants/main/applications", &body).await;
+                application
+            }
+            "microservice" => {
+                let body = json!({"name": format!("{SECRET}{number}"), "key": format!("{SECRET}-{number}"),
+                    "type": "MICROSERVICE"});
+                id(admin.create("/application/applications", &body).await)
+            }
             "option" => {
                 let key = format!("key {number}");
                 let option = json!({"category": "settings", "key": key, "value": SECRET});

@@ -81,7 +81,7 @@ const PARAMETERS: [&str; 37] = [
     "withDeleted",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 55] = [
+const MEMBERS: [&str; 57] = [
     "id",
     "name",
     "type",
@@ -135,6 +135,8 @@ const MEMBERS: [&str; 55] = [
     "resourcesUsername",
     "resourcesPassword",
     "externalUrl",
+    "application",
+    "self",
     "requiredRoles",
     "roles",
 ];

@@ -3,6 +3,7 @@
 mod change;
 mod members;
 mod shown;
+mod standard;
 
 use serde_json::value::RawValue;
 
@@ -10,6 +11,7 @@ pub use self::change::{ApplicationPatch, NewApplication};
 pub(in crate::model) use self::members::is_segment;
 pub use self::members::{Secret, parse_roles};
 pub use self::shown::{Health, HealthStatus, ShownApplication};
+pub use self::standard::STANDARD;
 
 use crate::error::{Error, Result};
 use crate::model::id::{ApplicationId, BinaryId, TenantId};

@@ -1,0 +1,35 @@
+//! The applications every deployment starts with (W-16): made once. What the operator does with them afterwards stays.
+
+use super::Database;
+use super::application_changes::{StoredSecrets, insert};
+use super::applications::announce;
+use crate::error::Result;
+use crate::model::application::Application;
+
+const FIND: &str = include_str!("../../../sql/queries/standard_applications/find.sql");
+const CLAIM: &str = include_str!("../../../sql/queries/standard_applications/claim.sql");
+
+/// Whether this deployment had its standard applications made, be they there or deleted.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn were_made(database: &Database) -> Result<bool> {
+    Ok(database.reader().await?.query_one(FIND, &[]).await?.get(0))
+}
+
+/// Makes the standard applications, unless this deployment had them made. One transaction.
+///
+/// # Errors
+/// `Duplicate` names what is taken; `Unavailable` or `Database`.
+pub async fn make(database: &Database, applications: &[(Application, StoredSecrets)]) -> Result<()> {
+    let mut client = database.reader().await?;
+    let transaction = client.transaction().await?;
+    if transaction.execute(CLAIM, &[]).await? == 0 {
+        return Ok(());
+    }
+    for (application, secrets) in applications {
+        insert(&transaction, application, secrets).await?;
+        announce(&transaction, &application.owner).await?;
+    }
+    Ok(transaction.commit().await?)
+}

@@ -1,0 +1,5 @@
+-- The secrets of an application of its owner, sealed.
+SELECT a.sealed_key, a.sealed_resources_password
+FROM applications a
+WHERE a.tenant = $1
+    AND a.id = $2
