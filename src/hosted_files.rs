@@ -111,7 +111,7 @@ impl HostedFiles {
         let [own, of_index] = &packed;
         let paths = [path, &own[0], &own[1], &index, &of_index[0], &of_index[1]];
         let database = edge.platform.database();
-        let mut files = find_files(database, &version.owner, version.binary, &paths).await?;
+        let mut files = Box::pin(find_files(database, &version.owner, version.binary, &paths)).await?;
         let mut take = |path: &str| {
             let at = files.iter().position(|file| file.path == path)?;
             Some(files.swap_remove(at))
@@ -131,10 +131,15 @@ impl HostedFiles {
     /// # Errors
     /// `NotFound` when the version is not in use any more; `Unavailable` or `Database`.
     async fn chunk(&self, edge: &Edge, version: &Version, number: i32, length: i64) -> Result<Bytes> {
-        let read = || read_chunk(edge.platform.database(), &version.owner, version.binary, number);
+        let key = (version.clone(), number);
+        if let Some(chunk) = self.chunks.get(&key) {
+            return Ok(chunk);
+        }
+        // On the heap, so that what is kept costs little.
+        let read = Box::pin(read_chunk(edge.platform.database(), &version.owner, version.binary, number));
         match length.unsigned_abs() > self.longest {
-            true => read().await,
-            false => self.chunks.get_or_insert_async(&(version.clone(), number), read()).await,
+            true => read.await,
+            false => Box::pin(self.chunks.get_or_insert_async(&key, read)).await,
         }
     }
 }

@@ -6,7 +6,8 @@ use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use platform_actors::Result;
 
-use super::directory::{Entry, Fields, Packing, read_at};
+use super::directory::{Entry, Packing};
+use super::records::{Fields, read_at};
 use super::{Budget, FREE_OF_RATIO, MAX_RATIO, Sink, unreadable};
 
 /// The head before a content, without name and extra field.

@@ -1,20 +1,13 @@
 //! The list of files at the end of an archive: read whole, for it is short, and only if it is what it says.
 
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek};
 
 use platform_actors::{Error, Result};
 
-use super::{MAX_ENTRIES, refuse, shown, unreadable};
+use super::end::{Place, find};
+use super::records::{Fields, read_at};
+use super::{MAX_ENTRIES, refuse, shown};
 
-/// The record at the very end, without its comment.
-const END: usize = 22;
-const END_SIGNATURE: u32 = 0x0605_4b50;
-/// What leads to the longer record of archives beyond 4 GiB; directly before [`END`].
-const LOCATOR: usize = 20;
-const LOCATOR_SIGNATURE: u32 = 0x0706_4b50;
-const LONG_END: usize = 56;
-const LONG_END_SIGNATURE: u32 = 0x0606_4b50;
-const MAX_COMMENT: usize = 0xffff;
 /// An entry of the list, without what is of variable length.
 const ENTRY: usize = 46;
 const ENTRY_SIGNATURE: u32 = 0x0201_4b50;
@@ -86,14 +79,6 @@ impl Entry {
     }
 }
 
-/// Where the list is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    entries: u64,
-    size: u64,
-    start: u64,
-}
-
 /// Reads the list of an archive of `length` bytes.
 ///
 /// # Errors
@@ -118,82 +103,6 @@ pub(super) fn read(file: &mut (impl Read + Seek), length: u64) -> Result<Directo
     let bytes = read_at(file, place.start, place.size as usize)?;
     let entries = parse(&bytes, place)?;
     Ok(Directory { entries, start: place.start })
-}
-
-/// Finds the record at the end, and where the list must end.
-fn find(file: &mut (impl Read + Seek), length: u64) -> Result<(Place, u64)> {
-    let tail = length.min((END + MAX_COMMENT) as u64) as usize;
-    let start_of_tail = length - tail as u64;
-    let bytes = read_at(file, start_of_tail, tail)?;
-    let is_end = |at: &usize| {
-        u32_at(&bytes, *at) == Some(END_SIGNATURE)
-            && u16_at(&bytes, at + 20).is_some_and(|comment| at + END + usize::from(comment) == tail)
-    };
-    let at = (0..=tail.saturating_sub(END)).rev().find(is_end);
-    let Some(at) = at.filter(|_| tail >= END) else {
-        return Err(refuse("it is no zip archive, is cut off, or has bytes behind its end"));
-    };
-    let mut fields = Fields { bytes: &bytes[at + 4..] };
-    let disks = (fields.u16()?, fields.u16()?);
-    let (here, entries) = (u64::from(fields.u16()?), u64::from(fields.u16()?));
-    let place = Place { entries, size: fields.u32()?.into(), start: fields.u32()?.into() };
-    let end = start_of_tail + at as u64;
-    let (place, end) = match find_long(file, end)? {
-        Some((long, start)) => (place.completed_by(long)?, start),
-        None if place.is_cut() => return Err(refuse("its end names no sizes")),
-        None => (place, end),
-    };
-    let one_disk = [disks.0, disks.1].iter().all(|disk| [0, 0xffff].contains(disk));
-    match one_disk && (here == entries) {
-        true => Ok((place, end)),
-        false => Err(refuse("it is one part of several")),
-    }
-}
-
-/// The longer record of archives beyond 4 GiB, and where it begins.
-fn find_long(file: &mut (impl Read + Seek), end: u64) -> Result<Option<(Place, u64)>> {
-    let Some(at) = end.checked_sub(LOCATOR as u64) else { return Ok(None) };
-    let locator = read_at(file, at, LOCATOR)?;
-    if u32_at(&locator, 0) != Some(LOCATOR_SIGNATURE) {
-        return Ok(None);
-    }
-    let mut fields = Fields { bytes: &locator[4..] };
-    let (disk, start, disks) = (fields.u32()?, fields.u64()?, fields.u32()?);
-    let broken = || refuse("the long form of its end is broken");
-    if disk != 0 || disks > 1 || start.checked_add(LONG_END as u64) != Some(at) {
-        return Err(broken());
-    }
-    let record = read_at(file, start, LONG_END)?;
-    let mut fields = Fields { bytes: &record };
-    let (signature, size) = (fields.u32()?, fields.u64()?);
-    fields.skip(4)?;
-    let disks = (fields.u32()?, fields.u32()?);
-    let (here, entries) = (fields.u64()?, fields.u64()?);
-    let place = Place { entries, size: fields.u64()?, start: fields.u64()? };
-    let right = signature == LONG_END_SIGNATURE && size == LONG_END as u64 - 12;
-    match right && disks == (0, 0) && here == entries {
-        true => Ok(Some((place, start))),
-        false => Err(broken()),
-    }
-}
-
-impl Place {
-    /// Whether a number was too large for its field.
-    fn is_cut(self) -> bool {
-        self.entries == 0xffff || self.size == 0xffff_ffff || self.start == 0xffff_ffff
-    }
-
-    /// Both records must say the same, as far as the numbers fit into the shorter one.
-    fn completed_by(self, long: Self) -> Result<Self> {
-        let fits = |short: u64, long: u64, cut: u64| short == long || short == cut;
-        match fits(self.entries, long.entries, 0xffff)
-            && fits(self.size, long.size, 0xffff_ffff)
-            && fits(self.start, long.start, 0xffff_ffff)
-        {
-            true => Ok(long),
-            false => Err(refuse("the two forms of its end contradict each other")),
-        }
-    }
 }
 
 fn parse(bytes: &[u8], place: Place) -> Result<Vec<Entry>> {
@@ -291,53 +200,4 @@ fn long_sizes(extra: &[u8]) -> Option<&[u8]> {
 
 pub(super) fn refuse_entry(name: &[u8], reason: &str) -> Error {
     Error::Invalid(format!("Invalid archive: entry {}: {reason}", shown(name)))
-}
-
-pub(super) fn read_at(file: &mut (impl Read + Seek), at: u64, length: usize) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; length];
-    file.seek(SeekFrom::Start(at)).map_err(unreadable)?;
-    file.read_exact(&mut bytes).map_err(unreadable)?;
-    Ok(bytes)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-/// Numbers and texts of a record, taken one after the other.
-pub(super) struct Fields<'a> {
-    pub(super) bytes: &'a [u8],
-}
-
-impl<'a> Fields<'a> {
-    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8]> {
-        let (taken, rest) =
-            self.bytes.split_at_checked(length).ok_or_else(|| refuse("its list of files is broken"))?;
-        self.bytes = rest;
-        Ok(taken)
-    }
-
-    pub(super) fn skip(&mut self, length: usize) -> Result<()> {
-        self.take(length).map(drop)
-    }
-
-    pub(super) fn u16(&mut self) -> Result<u16> {
-        Ok(u16::from_le_bytes(self.array()?))
-    }
-
-    pub(super) fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_le_bytes(self.array()?))
-    }
-
-    fn u64(&mut self) -> Result<u64> {
-        Ok(u64::from_le_bytes(self.array()?))
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        Ok(self.take(N)?.try_into().expect("as many bytes were taken"))
-    }
 }

@@ -8,7 +8,9 @@
 
 mod content;
 mod directory;
+mod end;
 mod names;
+mod records;
 #[cfg(test)]
 mod tests;
 

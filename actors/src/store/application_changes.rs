@@ -67,7 +67,7 @@ pub async fn insert_application(
     Ok(())
 }
 
-/// Creates the clone of an application of the same tenant (W-09); what a hosted one serves is copied. One transaction.
+/// Creates the clone of an application of the same tenant, with a copy of what is in use of it (W-09). One transaction.
 ///
 /// # Errors
 /// As [`insert_application`]; `NotFound` when the original went meanwhile.
@@ -82,9 +82,7 @@ pub async fn clone_application(
         let transaction = client.transaction().await?;
         let original = lock(&transaction, &clone.owner, original).await?.application;
         insert(&transaction, clone, secrets).await?;
-        if clone.kind == ApplicationType::Hosted {
-            application_versions::copy(&transaction, &original, clone).await?;
-        }
+        application_versions::copy(&transaction, &original, clone).await?;
         announce(&transaction, &clone.owner).await?;
         let seen = lock(&transaction, &clone.owner, clone.id).await?;
         transaction.commit().await?;

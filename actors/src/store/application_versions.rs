@@ -21,7 +21,6 @@ const ATTACH: &str = include_str!("../../../sql/queries/application_versions/att
 const INSERT_FILES: &str = include_str!("../../../sql/queries/application_versions/insert_files.sql");
 const ACTIVATE: &str = include_str!("../../../sql/queries/application_versions/activate.sql");
 const FIND_FILES: &str = include_str!("../../../sql/queries/application_versions/find_files.sql");
-const LOCK_SOURCE: &str = include_str!("../../../sql/queries/application_versions/lock_source.sql");
 const COPY: [&str; 3] = [
     include_str!("../../../sql/queries/application_versions/copy_binary.sql"),
     include_str!("../../../sql/queries/application_versions/copy_chunks.sql"),
@@ -166,17 +165,16 @@ pub async fn find_files(
     Ok(rows.iter().map(file).collect())
 }
 
-/// Gives a clone what is in use of its original (W-09), as part of the transaction that creates the clone; nothing where
-/// nothing was uploaded. The copy has the number of the clone, for numbers are given once.
+/// Gives a clone what is in use of its original (W-09), as part of the transaction that creates the clone and keeps the original
+/// as it is meanwhile; nothing where nothing was uploaded. The copy has the number of the clone, for numbers are given once.
 ///
 /// # Errors
 /// `Database`.
 pub(super) async fn copy(client: &impl GenericClient, from: &Application, to: &Application) -> Result<()> {
     let (owner, new_owner) = (from.owner.as_str(), to.owner.as_str());
-    let Some(row) = client.query_opt(LOCK_SOURCE, &[&owner, &from.id.0]).await? else { return Ok(()) };
-    let version: i64 = row.get(0);
+    let Some(version) = from.active_version else { return Ok(()) };
     for statement in COPY {
-        client.execute(statement, &[&owner, &version, &new_owner, &to.id.0]).await?;
+        client.execute(statement, &[&owner, &version.0, &new_owner, &to.id.0]).await?;
     }
     client.execute(ACTIVATE_COPY, &[&owner, &from.id.0, &new_owner, &to.id.0]).await?;
     Ok(())

@@ -80,7 +80,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (changed(|entry| entry.packed.extend([0; 5])), "'entry'", "behind its packed content"),
         (changed(|entry| entry.packed.truncate(4)), "'entry'", "'entry'"),
         (changed(|entry| entry.other_name = Some(b"other".into())), "'entry'", "contradict"),
-        (changed(|entry| entry.other_offset = Some(7)), "'entry'", "contradict"),
+        (changed(|entry| entry.other_offset = Some(45)), "'entry'", "contradict"),
         (changed(|entry| entry.other_offset = Some(u32::MAX)), "'entry'", "sizes"),
         (changed(|entry| entry.other_offset = Some(u32::MAX - 1)), "archive", "ends before"),
         (changed(|entry| entry.other_size = Some(u32::MAX - 1)), "'entry'", "into the list"),

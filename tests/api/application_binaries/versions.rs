@@ -4,7 +4,8 @@ use futures_util::future::join_all;
 
 use super::{APPLICATIONS, create, show, stored};
 use crate::harness::{
-    Caller, Entry, RawConnection, TestServer, archive, eventually, form, soon, upload, web_archive,
+    Caller, Entry, RawConnection, TestServer, archive, eventually, form, service_archive, soon, upload,
+    web_archive,
 };
 
 /// The contents of three files, which name their version; that of the last is longer than a row of the database.
@@ -107,6 +108,41 @@ async fn of_uploads_at_once_one_wins_whole_at_two_servers_too() {
     assert_eq!(admin.get("/apps/web/long.txt").await.text, page.repeat(100_000));
     let (binaries, _, files) = stored(&server).await;
     assert_eq!((binaries, files), (1, 3));
+}
+
+#[tokio::test]
+async fn clone_has_the_content_of_its_original_and_keeps_it() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let id = create(&admin, "HOSTED", "web").await;
+    assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
+
+    let clone = admin.request("POST", &format!("{APPLICATIONS}/{id}/clone")).accepting_json().send().await;
+    assert_eq!(upload(&admin, &id, &version("two")).await.status, 204);
+
+    assert_eq!(clone.status, 201, "{}", clone.text);
+    let clone = clone.json();
+    assert!(clone["activeVersionId"].is_string(), "{clone}");
+    assert_ne!(clone["activeVersionId"], show(&admin, &id).await["activeVersionId"]);
+    assert_eq!(admin.get("/apps/cloneweb/").await.text, "one");
+    assert_eq!(admin.get("/apps/cloneweb/long.txt").await.text, "one".repeat(100_000));
+    assert_eq!(served(&admin).await, ["two", "two"]);
+}
+
+#[tokio::test]
+async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let id = create(&admin, "MICROSERVICE", "pump").await;
+    let manifest = r#"{"contextPath":"pump","requiredRoles":["ROLE_ALARM_READ"],"version":"1"}"#;
+    assert_eq!(upload(&admin, &id, &service_archive(manifest)).await.status, 204);
+
+    let clone = admin.request("POST", &format!("{APPLICATIONS}/{id}/clone")).accepting_json().send().await;
+
+    assert_eq!(clone.status, 201, "{}", clone.text);
+    assert_eq!(clone.json()["manifest"], show(&admin, &id).await["manifest"]);
+    assert_eq!(clone.json()["requiredRoles"], serde_json::json!(["ROLE_ALARM_READ"]));
+    assert_eq!(clone.json()["contextPath"], "clonepump");
 }
 
 #[tokio::test]
