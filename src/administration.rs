@@ -85,14 +85,14 @@ async fn make_standard_applications(database: &Database, key: &SecretKey) -> Res
     }
     let (ids, owner) =
         (IdGenerator::new(database.draw_process_number().await?), TenantId::parse(MANAGEMENT)?);
-    let applications = STANDARD.map(|standard| {
+    let made = STANDARD.into_iter().map(|standard| {
         let (id, secret) =
             (ApplicationId::numbered(ids.next()), application::Secret::new(password::generate()));
         let new = NewApplication::standard(standard, id, owner.clone(), secret);
         let secrets = key.store_application_secrets(&new);
         (new.application, secrets)
     });
-    store::standard_applications::make(database, &applications).await
+    store::standard_applications::make(database, &made.collect::<Vec<_>>()).await
 }
 
 /// `platform tenant create`: a tenant with its first user, a member of group `admins`.

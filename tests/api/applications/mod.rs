@@ -4,6 +4,7 @@ mod clone;
 mod create;
 mod delete;
 mod list;
+mod members;
 mod secrets;
 mod standard;
 mod update;
