@@ -7,7 +7,7 @@ use super::application_users::{UserSecret, dismiss_all, enter_bootstrap_user, fo
 use super::applications::{SeenApplication, announce, seen_from_row};
 use super::{Database, application_versions, until_uncontended};
 use crate::error::{Error, Noun, Result};
-use crate::model::application::{Application, ApplicationPatch, ApplicationType, Availability};
+use crate::model::application::{Application, ApplicationPatch, Availability};
 use crate::model::id::{ApplicationId, TenantId};
 
 const INSERT: &str = include_str!("../../../sql/queries/applications/insert.sql");
