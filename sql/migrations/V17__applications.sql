@@ -38,6 +38,9 @@ CREATE INDEX applications_of_market ON applications (id) WHERE availability = 'M
 CREATE INDEX applications_of_market_by_name ON applications (name, id) WHERE availability = 'MARKET';
 CREATE INDEX applications_of_market_by_owner ON applications (tenant, id) WHERE availability = 'MARKET';
 
+-- Those that run somewhere: every server looks after them.
+CREATE INDEX applications_with_route ON applications (id) WHERE type = 'MICROSERVICE' AND route IS NOT NULL;
+
 CREATE TABLE subscriptions (
     tenant      text NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     application bigint NOT NULL REFERENCES applications (id) ON DELETE CASCADE,

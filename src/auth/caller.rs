@@ -235,19 +235,19 @@ type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<C
 /// What a page of another site may have sent without its user's knowledge is refused, and such a page opens no socket with
 /// credentials that its browser added.
 fn identify(request: &HttpRequest) -> Identified {
-    if !request.headers().contains_key(header::ORIGIN) {
+    if !request.headers().contains_key(header::ORIGIN) || !cors::may_be_unasked(request) {
         return authenticate(request);
     }
-    if request.headers().contains_key(header::UPGRADE) && cors::is_foreign(request) {
-        return Either::Left(ready(Err(edge(request).authenticator.refusal(TokenFlaw::Invalid))));
-    }
-    match cors::is_unasked(request) {
-        true => {
-            let authenticated = authenticate(request);
-            Either::Right(Box::pin(async move { authenticated.await.and(Err(unasked())) }))
+    let request = request.clone();
+    Either::Right(Box::pin(async move {
+        match cors::is_unasked(&request).await {
+            true if request.headers().contains_key(header::UPGRADE) => {
+                Err(edge(&request).authenticator.refusal(TokenFlaw::Invalid))
+            }
+            true => authenticate(&request).await.and(Err(unasked())),
+            false => authenticate(&request).await,
         }
-        false => authenticate(request),
-    }
+    }))
 }
 
 fn unasked() -> ApiError {

@@ -19,7 +19,7 @@ use platform_actors::naming::naming;
 use platform_actors::store;
 
 use crate::http::error::Result;
-use crate::http::{authority, base, hosted};
+use crate::http::{authority, base, edge, hosted};
 use crate::server::Edge;
 
 /// How long a browser remembers a preflight, in seconds: a change of the option is felt that late there.
@@ -77,13 +77,7 @@ pub async fn allow(edge: &Edge, request: &HttpRequest, answer: &mut HeaderMap) {
         answer.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         return;
     }
-    let decided = async {
-        let tenant = edge.authenticator.tenant_of_host(authority(request).unwrap_or_default()).await?;
-        edge.cors.origins(edge, tenant).await
-    };
-    // While the database is away nobody can be asked, so nothing is allowed.
-    let Ok(origins) = decided.await else { return };
-    let verdict = origin.to_str().map_or(Verdict::Refused, |origin| origins.judge(origin));
+    let verdict = judge(edge, request, origin).await;
     let allowed = match verdict {
         Verdict::Refused => return,
         Verdict::Anybody => HeaderValue::from_static("*"),
@@ -96,6 +90,17 @@ pub async fn allow(edge: &Edge, request: &HttpRequest, answer: &mut HeaderMap) {
     }
 }
 
+/// What the tenant of the host says of an origin.
+async fn judge(edge: &Edge, request: &HttpRequest, origin: &HeaderValue) -> Verdict {
+    let decided = async {
+        let tenant = edge.authenticator.tenant_of_host(authority(request).unwrap_or_default()).await?;
+        edge.cors.origins(edge, tenant).await
+    };
+    // While the database is away nobody can be asked, so nothing is allowed.
+    let Ok(origins) = decided.await else { return Verdict::Refused };
+    origin.to_str().map_or(Verdict::Refused, |origin| origins.judge(origin))
+}
+
 /// Whether the page of a hosted application loads a module or a font of its own: browsers want these allowed, for the page has
 /// no origin. What a script asks for is of the kind `empty`, and never allowed here.
 fn is_part_of_hosted_page(request: &HttpRequest, origin: &HeaderValue) -> bool {
@@ -105,25 +110,37 @@ fn is_part_of_hosted_page(request: &HttpRequest, origin: &HeaderValue) -> bool {
         && PARTS_OF_PAGES.iter().any(|part| part.as_bytes() == kind)
 }
 
-/// Whether a page of another site sends this; the server's own is the one the client used.
-pub fn is_foreign(request: &HttpRequest) -> bool {
-    let Some(origin) = request.headers().get(header::ORIGIN) else { return false };
-    !origin.as_bytes().eq_ignore_ascii_case(base(request).as_bytes())
+/// Whether the credentials of this request may be those a browser adds by itself, for a page of another site that acts without
+/// its user's knowledge. Not for an origin that the tenant names: its pages may use these credentials (C-16).
+pub async fn is_unasked(request: &HttpRequest) -> bool {
+    match request.headers().get(header::ORIGIN) {
+        Some(origin) if may_be_unasked(request) => {
+            judge(edge(request), request, origin).await != Verdict::Exact
+        }
+        _ => false,
+    }
 }
 
-/// Whether a page of another site may have sent this change without asking first, so that its credentials may be those the
-/// browser adds by itself. What no page can send unasked, though the browser could not tell the server, is: another method than
-/// POST, also an emulated one, a body of another type than those of forms, an application key, a token.
-pub fn is_unasked(request: &HttpRequest) -> bool {
-    if request.method() != Method::POST || !is_foreign(request) {
+/// Whether a page of another site may have sent this without asking first: an upgrade to a socket, or a change as a form sends
+/// it. What no page can send unasked, though the browser could not tell the server, is: another method than POST, also an
+/// emulated one, a body of another type than those of forms, an application key, a token.
+pub fn may_be_unasked(request: &HttpRequest) -> bool {
+    let headers = request.headers();
+    if headers.get(header::AUTHORIZATION).is_some_and(is_token) || !is_foreign(request) {
         return false;
     }
-    let headers = request.headers();
-    let is_asked = headers.contains_key("X-HTTP-METHOD")
-        || headers.contains_key(naming().header("Application-Key"))
-        || headers.get(header::AUTHORIZATION).is_some_and(is_token)
-        || headers.get(header::CONTENT_TYPE).is_some_and(|value| !is_type_of_forms(value.as_bytes()));
-    !is_asked
+    let is_asked = || {
+        headers.contains_key("X-HTTP-METHOD")
+            || headers.contains_key(naming().header("Application-Key"))
+            || headers.get(header::CONTENT_TYPE).is_some_and(|value| !is_type_of_forms(value.as_bytes()))
+    };
+    headers.contains_key(header::UPGRADE) || (request.method() == Method::POST && !is_asked())
+}
+
+/// Whether a page of another site sends this; the server's own is the one the client used.
+fn is_foreign(request: &HttpRequest) -> bool {
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return false };
+    !origin.as_bytes().eq_ignore_ascii_case(base(request).as_bytes())
 }
 
 /// Browsers add passwords by themselves, never tokens.

@@ -37,7 +37,7 @@ pub async fn operations(request: HttpRequest, stream: web::Payload) -> Result<Ht
 async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload) -> Result<HttpResponse> {
     let upgrades = request.headers().contains_key("upgrade");
     // A browser adds credentials to what another site's page opens; that page must bring some of its own.
-    let brings = request.headers().contains_key("authorization") && !cors::is_foreign(&request);
+    let brings = request.headers().contains_key("authorization") && !cors::is_unasked(&request).await;
     // And what a handshake brings is not the access token that a gateway demands (T-05).
     let caller = match brings || !upgrades || edge(&request).authenticator.demands_tokens() {
         true => Some(Caller::extract(&request).await?),

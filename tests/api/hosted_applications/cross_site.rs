@@ -180,6 +180,26 @@ async fn socket_of_another_sites_page_brings_its_own_credentials() {
 }
 
 #[tokio::test]
+async fn origin_that_the_tenant_names_may_use_stored_credentials() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let named = "https://dash.example.org";
+    let value = json!({"value": format!("{named}, https://*.example.net")});
+    assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &value).await.status, 200);
+
+    for (origin, status) in
+        [(named, 201), ("https://a.example.net", 403), ("https://other.example.org", 403), ("null", 403)]
+    {
+        let answer = post_with(&admin, OBJECTS, &[("Origin", origin)], r#"{"name":"pump"}"#).await;
+        assert_eq!(answer.status, status, "{origin}: {}", answer.text);
+
+        let mut socket = Socket::open_from(&admin, REALTIME, origin).await;
+        let reply = socket.ask(handshake(json!({}))).await;
+        assert_eq!(reply["successful"], Value::Bool(status == 201), "{origin}: {reply}");
+    }
+}
+
+#[tokio::test]
 async fn parts_of_a_hosted_page_are_allowed_to_it_and_what_its_scripts_ask_for_is_not() {
     let server = TestServer::start().await;
     let admin = server.admin();
