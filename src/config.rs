@@ -21,8 +21,8 @@ pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
 pub use limits::LimitSettings;
 pub use naming::NamingSettings;
 pub use values::{DatabaseUrl, LogFormat, Password, TrustedProxy};
-pub(crate) use values::{tenant_id, user_name};
 use values::{count, seconds};
+pub(crate) use values::{tenant_id, user_name};
 
 /// What pages of hosted applications may do: nothing in the name of who opens them, for without `allow-same-origin` they are
 /// of no origin.

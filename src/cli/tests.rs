@@ -61,9 +61,7 @@ fn tenant_is_created_beside_the_servers_settings() {
         [("PLATFORM_DATA_DIR", "/var/lib/platform"), ("PLATFORM_ADMIN_PASSWORD", "of-the-first-start")];
     let line = "platform tenant create plant7 --domain plant7.example.com --company Acme";
 
-    let Ok(Command::TenantCreate { settings, tenant }) = parsed(line, &variables) else {
-        panic!("refused")
-    };
+    let Ok(Command::TenantCreate { settings, tenant }) = parsed(line, &variables) else { panic!("refused") };
 
     assert_eq!(settings.store.data_dir, Path::new("/var/lib/platform"));
     assert_eq!((tenant.id.as_str(), tenant.admin_user.as_str()), ("plant7", "admin"));
@@ -72,7 +70,8 @@ fn tenant_is_created_beside_the_servers_settings() {
 
 #[test]
 fn users_are_created_and_given_passwords() {
-    let line = "platform user create main mia --role ROLE_ALARM_READ ROLE_EVENT_READ --role ROLE_X --data-dir /d";
+    let line =
+        "platform user create main mia --role ROLE_ALARM_READ ROLE_EVENT_READ --role ROLE_X --data-dir /d";
     let Ok(Command::UserCreate { settings, user }) = parsed(line, &[]) else { panic!("refused") };
     assert_eq!(user.roles, ["ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_X"]);
     assert_eq!(settings.store.data_dir, Path::new("/d"));
@@ -103,10 +102,7 @@ fn tokens_and_what_they_are_for_are_managed() {
     assert_eq!(created, TokenTask::CreateLimitsToken(expected));
     let (_, set) = task("platform limits set 0123 --max-server-meta 5 --rate -");
     let TokenTask::SetLimits(set) = set else { panic!("{set:?}") };
-    assert_eq!(
-        (set.max_server_meta, set.max_personality, set.rate.as_deref()),
-        (Some(5), None, Some("-"))
-    );
+    assert_eq!((set.max_server_meta, set.max_personality, set.rate.as_deref()), (Some(5), None, Some("-")));
 
     for line in [
         "platform token client create main",
@@ -121,9 +117,7 @@ fn tokens_and_what_they_are_for_are_managed() {
 #[test]
 fn an_application_is_routed_to_an_address_or_to_none() {
     let task = |line: &str| match parsed(line, &[]) {
-        Ok(Command::Applications { settings, task }) => {
-            (settings.store.data_dir.display().to_string(), task)
-        }
+        Ok(Command::Applications { settings, task }) => (settings.store.data_dir.display().to_string(), task),
         other => panic!("{line}: {other:?}"),
     };
     let route = |address: Option<&str>| {
@@ -134,8 +128,7 @@ fn an_application_is_routed_to_an_address_or_to_none() {
     assert_eq!(task(line), ("/d".into(), route(Some("http://h:1"))));
     assert_eq!(task("platform application route rules --none").1, route(None));
     assert_eq!(task("platform application routes").1, ApplicationTask::Routes);
-    for line in ["platform application route rules", "platform application route rules http://h:1 --none"]
-    {
+    for line in ["platform application route rules", "platform application route rules http://h:1 --none"] {
         assert!(parsed(line, &[]).is_err(), "{line}");
     }
 }
