@@ -1,7 +1,17 @@
-//! Basic credentials: `[tenant/]user:password` (document 1, Authentication 3; C-02).
+//! Basic credentials: `[tenant/]user:password` (document 1, Authentication 3; C-02), and who comes in with them.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use platform_actors::Error;
+use platform_actors::model::id::TenantId;
+use platform_actors::model::new_device_request::DeviceId;
+use platform_actors::store;
+use time::OffsetDateTime;
+
+use super::password::VerifyChosen;
+use super::throttle::{Attempt, Source};
+use super::{Authenticator, Caller, Proof, admit, password};
+use crate::http::error::{ApiError, Result};
 
 /// What a client presented, unproven.
 #[derive(Clone, PartialEq, Eq)]
@@ -44,6 +54,65 @@ impl std::fmt::Debug for Credentials {
             .field("tenant", &self.tenant)
             .field("user", &self.user)
             .finish_non_exhaustive()
+    }
+}
+
+impl Authenticator {
+    /// Who a password speaks for (C-01 to C-03). Whatever is wrong costs the same time.
+    pub(super) async fn verify_password(
+        &self,
+        credentials: Credentials,
+        host: &str,
+        source: Source,
+    ) -> Result<Caller> {
+        let Credentials { tenant, user, password } = credentials;
+        let seen = self.changes.now();
+        let tenant = match &tenant {
+            Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
+            None => self.domains.tenant_of(host).await?,
+        };
+        // PostgreSQL takes no NUL, and names have at most 1000 characters (U-08), behind `device_` (N-08).
+        if user.contains('\0') || user.chars().count() > 1007 {
+            return Err(ApiError::Unauthorized);
+        }
+        let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
+        let found = store::users::find_user(&self.database, &tenant, &user).await?;
+        let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
+        let proven = self.proves(password, hash, &mut attempt).await?;
+        let (user, status) =
+            found.filter(|(user, _)| proven && user.enabled).ok_or(ApiError::Unauthorized)?;
+        attempt.succeeded();
+        let unused = user.unused_until;
+        let caller = admit(user, status, Proof::Password, seen)?;
+        if let Some(until) = unused {
+            self.used(&caller, until).await?;
+        }
+        Ok(caller)
+    }
+
+    /// A device came in with the credentials it collected: nobody is answered them again (N-08).
+    async fn used(&self, caller: &Caller, until: OffsetDateTime) -> Result<()> {
+        let Some(device) = DeviceId::of_user(&caller.user) else { return Ok(()) };
+        Ok(store::device_credentials::forget(&self.database, &caller.tenant, &device, until).await?)
+    }
+
+    /// Whether a password is that of the hash. A secret that this server made is right in no time; all else takes as
+    /// long as a wrong password of a person.
+    async fn proves(&self, password: String, hash: Option<&str>, attempt: &mut Attempt<'_>) -> Result<bool> {
+        let chosen = hash.filter(|hash| password::is_chosen(hash));
+        if chosen.is_none()
+            && let Some(hash) = hash
+        {
+            if self.secret_key.verifies(&password, hash) {
+                return Ok(true);
+            }
+            attempt.tried();
+        }
+        attempt.hashing().await?;
+        let hash = chosen.unwrap_or(&self.nobodys_hash).to_owned();
+        let matches =
+            self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?;
+        Ok(matches && chosen.is_some())
     }
 }
 

@@ -4,7 +4,7 @@
 //! (`jwk`, `jku`, `x5c`, …) is never looked at; what it demands to be understood (`crit`) is not.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
@@ -15,7 +15,9 @@ use serde::Deserialize;
 
 use super::changes::Changes;
 use super::rsa::{PROVIDER, PublicKey, STRONG};
-use crate::http::error::Result;
+use super::throttle::Source;
+use super::{Authenticator, Caller, Proof, admit};
+use crate::http::error::{ApiError, Result};
 
 /// The only issuer.
 const ISSUER: &str = "platform";
@@ -174,6 +176,32 @@ impl PublicKeys {
             );
         }
         signed
+    }
+}
+
+impl Authenticator {
+    /// Who a JWT speaks for (C-04). Looking up a key that nobody asked for before is a guess; what a known key refuses
+    /// costs next to nothing.
+    pub(super) async fn verify_token(&self, header: &[u8], source: Source) -> Result<Caller> {
+        let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
+        let expires = Instant::now() + token.remaining;
+        let seen = self.changes.now();
+        let key = match self.public_keys.known(&token.key) {
+            Some(key) => key,
+            None => {
+                let _turn = self.throttle.slow_down(source).await?;
+                let key = self.public_keys.find(&token.key, &self.changes).await?;
+                if key.is_none() {
+                    self.throttle.failed_at(source);
+                }
+                key
+            }
+        };
+        let key = key.filter(|key| self.public_keys.proves(&token, key)).ok_or(ApiError::Unauthorized)?;
+        drop(key);
+        let found = store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
+        let (user, status) = found.filter(|(user, _)| user.enabled).ok_or(ApiError::Unauthorized)?;
+        admit(user, status, Proof::Jwt { expires }, seen)
     }
 }
 

@@ -25,14 +25,12 @@ use std::time::{Duration, Instant};
 use actix::{Addr, SyncArbiter};
 use platform_actors::limits::Limits;
 use platform_actors::model::id::TenantId;
-use platform_actors::model::new_device_request::DeviceId;
 use platform_actors::model::tenant::TenantStatus;
 use platform_actors::model::user::Account;
 use platform_actors::store::{self, Database};
 use platform_actors::{Changed, Error};
 use quick_cache::sync::Cache;
 use ring::hmac;
-use time::OffsetDateTime;
 
 use access_token::GatewayCheck;
 use application_keys::ApplicationKeys;
@@ -40,9 +38,9 @@ use basic::Credentials;
 use changes::{Changes, Standing, TenantBy};
 use domains::Domains;
 use flights::{Flight, Flights, landed};
-use jwt::{PublicKeys, Token, is_bearer};
-use password::{ChosenPasswords, HashChosen, SecretKey, VerifyChosen};
-use throttle::{Attempt, Throttle};
+use jwt::{PublicKeys, is_bearer};
+use password::{ChosenPasswords, HashChosen, SecretKey};
+use throttle::Throttle;
 
 use caller::Proof;
 pub use caller::{AnyCaller, Caller, Identity};
@@ -286,82 +284,6 @@ impl Authenticator {
             self.remembered.insert(*key, Remembered { caller: caller.clone(), until, tenant_by });
         });
         Ok(caller)
-    }
-
-    /// Who a JWT speaks for (C-04). Looking up a key that nobody asked for before is a guess; what a known key refuses
-    /// costs next to nothing.
-    async fn verify_token(&self, header: &[u8], source: Source) -> Result<Caller> {
-        let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
-        let expires = Instant::now() + token.remaining;
-        let seen = self.changes.now();
-        let key = match self.public_keys.known(&token.key) {
-            Some(key) => key,
-            None => {
-                let _turn = self.throttle.slow_down(source).await?;
-                let key = self.public_keys.find(&token.key, &self.changes).await?;
-                if key.is_none() {
-                    self.throttle.failed_at(source);
-                }
-                key
-            }
-        };
-        let key = key.filter(|key| self.public_keys.proves(&token, key)).ok_or(ApiError::Unauthorized)?;
-        drop(key);
-        let found = store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
-        let (user, status) = found.filter(|(user, _)| user.enabled).ok_or(ApiError::Unauthorized)?;
-        admit(user, status, Proof::Jwt { expires }, seen)
-    }
-
-    /// Who a password speaks for (C-01 to C-03). Whatever is wrong costs the same time.
-    async fn verify_password(&self, credentials: Credentials, host: &str, source: Source) -> Result<Caller> {
-        let Credentials { tenant, user, password } = credentials;
-        let seen = self.changes.now();
-        let tenant = match &tenant {
-            Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
-            None => self.domains.tenant_of(host).await?,
-        };
-        // PostgreSQL takes no NUL, and names have at most 1000 characters (U-08), behind `device_` (N-08).
-        if user.contains('\0') || user.chars().count() > 1007 {
-            return Err(ApiError::Unauthorized);
-        }
-        let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
-        let found = store::users::find_user(&self.database, &tenant, &user).await?;
-        let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
-        let proven = self.proves(password, hash, &mut attempt).await?;
-        let (user, status) =
-            found.filter(|(user, _)| proven && user.enabled).ok_or(ApiError::Unauthorized)?;
-        attempt.succeeded();
-        let unused = user.unused_until;
-        let caller = admit(user, status, Proof::Password, seen)?;
-        if let Some(until) = unused {
-            self.used(&caller, until).await?;
-        }
-        Ok(caller)
-    }
-
-    /// A device came in with the credentials it collected: nobody is answered them again (N-08).
-    async fn used(&self, caller: &Caller, until: OffsetDateTime) -> Result<()> {
-        let Some(device) = DeviceId::of_user(&caller.user) else { return Ok(()) };
-        Ok(store::device_credentials::forget(&self.database, &caller.tenant, &device, until).await?)
-    }
-
-    /// Whether a password is that of the hash. A secret that this server made is right in no time; all else takes as
-    /// long as a wrong password of a person.
-    async fn proves(&self, password: String, hash: Option<&str>, attempt: &mut Attempt<'_>) -> Result<bool> {
-        let chosen = hash.filter(|hash| password::is_chosen(hash));
-        if chosen.is_none()
-            && let Some(hash) = hash
-        {
-            if self.secret_key.verifies(&password, hash) {
-                return Ok(true);
-            }
-            attempt.tried();
-        }
-        attempt.hashing().await?;
-        let hash = chosen.unwrap_or(&self.nobodys_hash).to_owned();
-        let matches =
-            self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?;
-        Ok(matches && chosen.is_some())
     }
 
     fn key(&self, header: &[u8], host: &str) -> flights::Key {

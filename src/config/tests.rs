@@ -41,6 +41,19 @@ fn every_setting_has_the_variable_of_its_flag() {
 }
 
 #[test]
+fn every_limit_that_is_set_is_in_force() {
+    for argument in Table::command().get_arguments().filter(|it| it.get_help_heading() == Some("Limits")) {
+        let variable = argument.get_env().unwrap().to_str().unwrap();
+        let default = argument.get_default_values().first().map_or("0", |value| value.to_str().unwrap());
+        let other = default.parse::<u64>().unwrap() + 1;
+
+        let settings = from(&[(variable, &other.to_string())]).unwrap();
+
+        assert_ne!(settings.limits(), Limits::default(), "{variable}");
+    }
+}
+
+#[test]
 fn env_example_lists_the_table() {
     let example = include_str!("../../.env.example");
     let listed: Vec<_> = example.lines().filter_map(|line| line.strip_prefix('#')?.split_once('=')).collect();

@@ -1,10 +1,14 @@
-//! The values of settings that need more than a number: construct through parsing, a value that exists is valid.
+//! The values of settings: construct through parsing, a value that exists is valid.
 
 use std::{
     fmt,
     net::{IpAddr, SocketAddr},
+    ops::RangeInclusive,
     str::FromStr,
+    time::Duration,
 };
+
+use clap::{builder::TypedValueParser, value_parser};
 
 /// A password of a user: 6 to 32 Latin-1 characters (2-resources.md, User; U-08). Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -119,6 +123,22 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line, for a log collector.
     Json,
+}
+
+/// A number of things or bytes, within bounds.
+pub(super) fn count(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = usize> {
+    // No bound is more than a 64-bit size holds.
+    value_parser!(u64).range(range).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// A time in whole seconds, within bounds.
+pub(super) fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
+    value_parser!(u64).range(range).map(Duration::from_secs)
+}
+
+/// A time in milliseconds, within bounds.
+pub(super) fn milliseconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
+    value_parser!(u64).range(range).map(Duration::from_millis)
 }
 
 /// An address and a port to listen on.

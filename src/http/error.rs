@@ -1,9 +1,8 @@
-//! From what is wrong to what is answered: the only file that names 4xx and 5xx codes and the words of the `error`
-//! member (document 1, Errors; E-01 to E-05).
+//! From what is wrong to what is answered: only here, and in the files of this module, are 4xx and 5xx codes named (document 1,
+//! Errors; E-01 to E-05). What is said of an error is in `words`, bodies that are not the common one are in `shape`.
 
 mod shape;
-
-use std::fmt;
+mod words;
 
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
@@ -115,50 +114,6 @@ impl ApiError {
         Self::Forbidden(reason)
     }
 
-    /// The member `error`: area and name.
-    fn name(&self) -> String {
-        let area = |noun: &Noun| match noun {
-            Noun::ManagedObject | Noun::Link | Noun::Binary => "inventory",
-            Noun::ExternalId => "identity",
-            Noun::Alarm => "alarm",
-            Noun::Measurement => "measurement",
-            Noun::Event | Noun::EventBinary => "event",
-            Noun::AuditRecord => "audit",
-            Noun::User | Noun::Group | Noun::Role => "user",
-            Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
-            Noun::Application | Noun::TokenClient => "application",
-            Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
-                "devicecontrol"
-            }
-        };
-        match self {
-            Self::Platform(error) => match error {
-                Error::NotFound { noun, .. } => format!("{}/Not Found", area(noun)),
-                Error::Duplicate { noun, .. } => format!("{}/Duplicate", area(noun)),
-                Error::Conflict { noun, .. } => format!("{}/Update Conflict", area(noun)),
-                Error::Malformed(_) | Error::Invalid(_) => "undefined/validationError".into(),
-                Error::Forbidden | Error::Refused(_) => "security/Forbidden".into(),
-                Error::Timeout => "general/Execution timeout".into(),
-                Error::Contended | Error::Unavailable(_) => "general/Service Unavailable".into(),
-                Error::Database(_) => "general/internalError".into(),
-            },
-            Self::Unauthorized | Self::AccessToken(_) => "security/Unauthorized".into(),
-            Self::Shaped(_, error) => error.name(),
-            Self::TooManyRequests { .. } => "security/Too Many Requests".into(),
-            Self::Forbidden(_) => "security/Forbidden".into(),
-            Self::NoSuchPath(_) => "general/Not Found".into(),
-            Self::MethodNotAllowed { .. } => "general/Method not allowed".into(),
-            Self::NotAcceptable(_) => "general/Not Acceptable".into(),
-            Self::UnsupportedMediaType(_) => "general/Unsupported Media Type".into(),
-            Self::TooLarge { .. } => "general/Payload Too Large".into(),
-            Self::Service { .. } => {
-                format!("general/{}", self.status_code().canonical_reason().unwrap_or("Error"))
-            }
-            Self::RangeNotSatisfiable { .. } => "general/Range Not Satisfiable".into(),
-            Self::Http(status, _) => format!("general/{}", status.canonical_reason().unwrap_or("Error")),
-        }
-    }
-
     /// The `error` response; `base` is the address the client used, `detail` what debug mode adds (E-03).
     pub fn response(&self, base: &str, detail: ErrorDetail) -> HttpResponse {
         match self {
@@ -232,73 +187,6 @@ pub enum ErrorDetail {
     Brief,
     /// Also the cause, in debug mode.
     Full,
-}
-
-impl fmt::Display for ApiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Platform(Error::NotFound { noun: Noun::ManagedObject, id }) => {
-                write!(f, "Finding device data from database failed : No managedObject for id '{id}'!")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::ExternalId, id }) => {
-                write!(f, "External id not found; external id = {id}")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::Operation, id }) => {
-                write!(f, "Finding device data from database failed : No operation for gid '{id}'!")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::BulkOperation, id }) => {
-                write!(f, "Finding bulk operation from database failed : Cannot find document with ID {id}!")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::NewDeviceRequest, id }) => {
-                write!(f, "There is no newDeviceRequest for device id {id}.")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::DeviceCredentials, id }) => write!(
-                f,
-                "Credentials for device id {id} are not available. \
-                 Device is in state PENDING_ACCEPTANCE, (not ACCEPTED))."
-            ),
-            Self::Platform(Error::NotFound { noun, id }) => {
-                write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
-            }
-            Self::Platform(Error::Duplicate { noun: Noun::Application, key }) => {
-                write!(f, "an application with {key} exists already")
-            }
-            Self::Platform(Error::Unavailable(_)) => {
-                f.write_str("Service is temporarily unavailable, try again")
-            }
-            Self::Platform(Error::Database(_)) => f.write_str("Internal Server Error"),
-            Self::Platform(error) => error.fmt(f),
-            Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
-            Self::AccessToken(flaw) => flaw.fmt(f),
-            Self::Shaped(_, error) => error.fmt(f),
-            Self::TooManyRequests { of, retry_after } => {
-                write!(f, "Too many {of}, try again in {retry_after} seconds")
-            }
-            Self::Forbidden(reason) => write!(f, "Access is denied: {reason}"),
-            Self::NoSuchPath(path) => write!(f, "No resource at path '{path}'"),
-            Self::MethodNotAllowed { allow } => {
-                write!(f, "This method is not allowed here; allowed: {allow}")
-            }
-            Self::NotAcceptable(message) | Self::UnsupportedMediaType(message) | Self::Http(_, message) => {
-                f.write_str(message)
-            }
-            Self::Service { context_path, fault } => {
-                let why = match fault {
-                    ServiceFault::NoAddress => "has no address; the operator sets it",
-                    ServiceFault::Down => "is down",
-                    ServiceFault::Unreachable => "cannot be reached",
-                    ServiceFault::Busy => "has too many calls under way",
-                    ServiceFault::Broken => "gave no proper answer",
-                    ServiceFault::Silent => "did not answer in time",
-                };
-                write!(f, "The microservice '{context_path}' {why}")
-            }
-            Self::TooLarge { limit } => write!(f, "The body is larger than the {limit} bytes allowed"),
-            Self::RangeNotSatisfiable { length } => {
-                write!(f, "No byte of the range exists; there are {length} bytes")
-            }
-        }
-    }
 }
 
 impl ResponseError for ApiError {

@@ -1,5 +1,6 @@
 //! What all interfaces have in common on the wire (document 1; rulings sections 4 to 6).
 
+mod address;
 pub mod body;
 pub mod cors;
 pub mod csv;
@@ -13,14 +14,14 @@ pub mod query;
 pub mod reply;
 pub mod spool;
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, dev, web};
 use platform_actors::model::links::Links;
 use platform_actors::model::origin::ProcessingMode;
 use platform_actors::model::units::SystemOfUnits;
 use platform_actors::naming::naming;
+
+pub use address::{authority, base, client_address};
 
 use crate::server::Edge;
 use error::{ApiError, Result};
@@ -240,91 +241,15 @@ impl<'a> MediaRange<'a> {
     }
 }
 
-/// Scheme and authority of the address the client used; forwarded ones count from trusted proxies only (C-15).
-pub fn base(request: &HttpRequest) -> String {
-    let edge = edge(request);
-    let scheme = match forwarded(request, edge, "X-Forwarded-Proto") {
-        Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
-        Some(proto) if proto.eq_ignore_ascii_case("http") => "http",
-        _ => edge.scheme,
-    };
-    match authority(request) {
-        Some(authority) => format!("{scheme}://{authority}"),
-        None => edge.fallback_base.clone(),
-    }
-}
-
-/// Host and port of the address the client used; `None` when it named none that could stand in a link. What a proxy forwards
-/// and is no address counts as not forwarded.
-pub fn authority(request: &HttpRequest) -> Option<&str> {
-    let named = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).map(str::trim);
-    forwarded(request, edge(request), "X-Forwarded-Host")
-        .filter(|authority| is_authority(authority))
-        .or(named)
-        .or_else(|| request.uri().authority().map(|authority| authority.as_str()))
-        .filter(|authority| is_authority(authority))
-}
-
 /// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
 pub fn application_key(request: &HttpRequest) -> Option<&str> {
     let value = request.headers().get(naming().header("Application-Key"))?;
     value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
 }
 
-/// The address a request came from: the peer's; behind trusted proxies the last one in `X-Forwarded-For` that is none of
-/// them, for what stands before it anybody may have written.
-pub fn client_address(request: &HttpRequest) -> IpAddr {
-    let Some(peer) = request.peer_addr() else { return Ipv4Addr::UNSPECIFIED.into() };
-    let lines: Vec<_> = request.headers().get_all("X-Forwarded-For").map(|value| value.as_bytes()).collect();
-    let hops = lines.iter().rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
-    nearest_stranger(peer.ip(), hops, |address| edge(request).trusts(address))
-}
-
-/// `hops`: the nearest first.
-fn nearest_stranger<'h>(
-    peer: IpAddr,
-    mut hops: impl Iterator<Item = &'h [u8]>,
-    trusted: impl Fn(IpAddr) -> bool,
-) -> IpAddr {
-    let mut nearest = peer;
-    while trusted(nearest) {
-        let Some(hop) = hops.next().and_then(parse_hop) else { break };
-        nearest = hop;
-    }
-    nearest.to_canonical()
-}
-
-/// An address with or without a port, of IPv6 with or without brackets.
-fn parse_hop(text: &[u8]) -> Option<IpAddr> {
-    let text = std::str::from_utf8(text).ok()?.trim();
-    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    bare.parse().ok().or_else(|| text.parse().ok().map(|address: std::net::SocketAddr| address.ip()))
-}
-
 /// What every app holds.
 pub fn edge(request: &HttpRequest) -> &Edge {
     request.app_data::<web::Data<Edge>>().expect("every app has its edge")
-}
-
-/// What the nearest proxy says, if it is trusted. Of several values the last counts: a proxy that appends writes behind what
-/// came to it, and that anybody may have written. In a chain of proxies the outermost sets the value and the others keep it.
-fn forwarded<'r>(request: &'r HttpRequest, edge: &Edge, name: &str) -> Option<&'r str> {
-    let value = request.headers().get_all(name).last()?;
-    let trusted = request.peer_addr().is_some_and(|peer| edge.trusts(peer.ip()));
-    trusted.then(|| value.to_str().ok())?.and_then(|value| value.rsplit(',').next()).map(str::trim)
-}
-
-/// Whether this is a host name or an address, with or without a port, and nothing more.
-fn is_authority(text: &str) -> bool {
-    let port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
-    if let Some((address, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
-        return address.parse::<Ipv6Addr>().is_ok()
-            && (rest.is_empty() || rest.strip_prefix(':').is_some_and(port));
-    }
-    let (name, named_port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
-    (1..=253).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
-        && named_port.is_none_or(port)
 }
 
 #[cfg(test)]
@@ -344,60 +269,5 @@ mod tests {
         }
         assert!(!MediaRange::parse("application/json;ver=1.0").expect("a range").has_version_0_9());
         assert!(MediaRange::parse(" ").is_none());
-    }
-
-    #[test]
-    fn forwarded_addresses_count_as_far_as_proxies_are_trusted() {
-        let from = |peer: &str, forwarded: &str| {
-            let hops = forwarded.as_bytes().rsplit(|byte| *byte == b',');
-            let trusted = |address: IpAddr| address.to_canonical().to_string().starts_with("10.");
-            nearest_stranger(peer.parse().expect("an address"), hops, trusted).to_string()
-        };
-        assert_eq!(from("192.0.2.1", "198.51.100.7"), "192.0.2.1");
-        assert_eq!(from("10.0.0.1", "198.51.100.7"), "198.51.100.7");
-        assert_eq!(from("::ffff:10.0.0.1", "203.0.113.9, 198.51.100.7:4711, 10.0.0.2"), "198.51.100.7");
-        assert_eq!(from("10.0.0.1", "[2001:db8::7]:80"), "2001:db8::7");
-        assert_eq!(from("10.0.0.1", "[2001:db8::7]"), "2001:db8::7");
-        assert_eq!(from("10.0.0.1", "198.51.100.7, unknown"), "10.0.0.1");
-        assert_eq!(from("10.0.0.1", ""), "10.0.0.1");
-        assert_eq!(from("10.0.0.1", "10.0.0.3"), "10.0.0.3");
-    }
-
-    #[test]
-    fn authority_holds_nothing_that_could_leave_a_link() {
-        for host in [
-            "localhost",
-            "t1.example.com:8080",
-            "t_1.example.com.",
-            "192.0.2.1:80",
-            "[::1]:80",
-            "[2001:db8::7]",
-        ] {
-            assert!(is_authority(host), "{host}");
-        }
-        for host in [
-            "",
-            "a b",
-            "a/b",
-            "a\"b",
-            "a@b",
-            "ä.de",
-            ":80",
-            "a:",
-            "a:b",
-            "a:65536",
-            "a:1:2",
-            "::1",
-            "[::1",
-            "[::1]80",
-            "[a]:80",
-            "[::1]:",
-            "a,b",
-            "a\\b",
-            "a:+80",
-            "[::1%eth0]:80",
-        ] {
-            assert!(!is_authority(host), "{host}");
-        }
     }
 }

@@ -143,6 +143,19 @@ impl Session {
         received
     }
 
+    /// Raises thirty alarms at a device, each when a client that held a poll of this session has just left, and expects that
+    /// none is lost. `leave` holds and leaves; what it gives is dropped when the alarm has come.
+    pub(crate) async fn loses_nothing<Rest>(&self, device: &str, leave: impl AsyncFn() -> Rest) {
+        for n in 0..30 {
+            let rest = leave().await;
+            let kind = format!("type {n}");
+            self.caller.raise_alarm(device, &kind).await;
+            let told = self.receive(1).await;
+            assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!(kind)), "round {n}");
+            drop(rest);
+        }
+    }
+
     /// Glances until something comes: an alarm is answered 201 a moment before its notification is in the queue.
     pub(crate) async fn glance_until_told(&self) -> Vec<Value> {
         super::eventually("a notification", async || {

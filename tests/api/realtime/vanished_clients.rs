@@ -19,56 +19,33 @@ async fn hold(server: &TestServer, caller: &Caller, session: &Session) -> RawCon
     connection
 }
 
-#[derive(Clone, Copy)]
-enum Leaving {
-    Closing,
-    HalfClosing,
-    Resetting,
-}
-
-async fn loses_nothing(leaving: Leaving) {
+/// Whether nothing is lost when a client that holds a poll leaves so.
+async fn loses_nothing<Rest>(leave: impl AsyncFn(RawConnection) -> Rest) {
     let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
-    for n in 0..30 {
-        let mut connection = hold(&server, &admin, &session).await;
-        let kept = match leaving {
-            Leaving::Closing => {
-                drop(connection);
-                None
-            }
-            Leaving::HalfClosing => {
-                connection.half_close().await;
-                Some(connection)
-            }
-            Leaving::Resetting => {
-                connection.reset();
-                None
-            }
-        };
-        let kind = format!("type {n}");
-        admin.raise_alarm(&device, &kind).await;
-        let told = session.receive(1).await;
-        assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!(kind)), "round {n}");
-        drop(kept);
-    }
+    session.loses_nothing(&device, async || leave(hold(&server, &admin, &session).await).await).await;
 }
 
 #[tokio::test]
 async fn aborted_long_poll_keeps_its_batch() {
-    loses_nothing(Leaving::Closing).await;
+    loses_nothing(async |connection| drop(connection)).await;
 }
 
 #[tokio::test]
 async fn half_closed_long_poll_keeps_its_batch() {
-    loses_nothing(Leaving::HalfClosing).await;
+    loses_nothing(async |mut connection: RawConnection| {
+        connection.half_close().await;
+        connection
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn reset_long_poll_keeps_its_batch() {
-    loses_nothing(Leaving::Resetting).await;
+    loses_nothing(async |connection: RawConnection| connection.reset()).await;
 }
 
 #[tokio::test]

@@ -53,15 +53,8 @@ async fn answer_that_comes_soon_leaves_with_its_head_as_one_record() {
     assert!(soon > 0, "no answer came soon");
 }
 
-#[derive(Clone, Copy)]
-enum Leaving {
-    /// With a farewell, as TLS wants it.
-    Farewell,
-    HangingUp,
-    Resetting,
-}
-
-async fn loses_nothing(leaving: Leaving) {
+/// Whether nothing is lost when a client that holds a poll leaves so.
+async fn loses_nothing<Rest>(leave: impl AsyncFn(Encrypted) -> Rest) {
     let certificates = Certificates::new();
     let server = server_with(&certificates, |settings| {
         (settings.workers, settings.actor_threads) = (2, 2);
@@ -71,43 +64,26 @@ async fn loses_nothing(leaving: Leaving) {
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
-    for n in 0..30 {
-        let mut connection = hold(&server, &certificates, &session).await;
-        let kept = match leaving {
-            Leaving::Farewell => {
-                connection.say_farewell().await;
-                Some(connection)
-            }
-            Leaving::HangingUp => {
-                connection.hang_up();
-                None
-            }
-            Leaving::Resetting => {
-                connection.reset();
-                None
-            }
-        };
-        let kind = format!("type {n}");
-        admin.raise_alarm(&device, &kind).await;
-        let told = session.receive(1).await;
-        assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!(kind)), "round {n}");
-        drop(kept);
-    }
+    session.loses_nothing(&device, async || leave(hold(&server, &certificates, &session).await).await).await;
 }
 
 #[tokio::test]
 async fn client_that_says_farewell_keeps_its_batch() {
-    loses_nothing(Leaving::Farewell).await;
+    loses_nothing(async |mut connection: Encrypted| {
+        connection.say_farewell().await;
+        connection
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn client_that_hangs_up_keeps_its_batch() {
-    loses_nothing(Leaving::HangingUp).await;
+    loses_nothing(async |connection: Encrypted| connection.hang_up()).await;
 }
 
 #[tokio::test]
 async fn reset_client_keeps_its_batch() {
-    loses_nothing(Leaving::Resetting).await;
+    loses_nothing(async |connection: Encrypted| connection.reset()).await;
 }
 
 #[tokio::test]

@@ -1,15 +1,17 @@
-//! Roles: what a user may do (U-03, U-09). ADMIN does not imply READ; each is checked literally.
+//! Roles: which there are (U-03, U-09). ADMIN does not imply READ; each is checked literally.
+
+mod held;
 
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+pub(crate) use self::held::referred;
+pub use self::held::{RoleHolder, RoleReference, RoleSet, references};
+
 use crate::error::{Error, Noun, Result};
 use crate::model::access::{Api, Permission};
-use crate::model::body::{Body, MAX_SHORT_TEXT, text};
-use crate::model::group::GroupId;
-use crate::model::id::TenantId;
 use crate::model::links::Linked;
 
 /// Reading alarms.
@@ -232,22 +234,6 @@ impl Role {
         ALL.contains(&&*self.name)
     }
 
-    /// Reads the body of an assignment: `{role: {self}}`, `{role: {id}}` or `{role: {name}}` (U-01). Of a name that a
-    /// microservice may define, only the tenant's subscriptions tell whether it is a role.
-    ///
-    /// # Errors
-    /// `Invalid` for what can be no role, and for the two that are given to nobody: the internal one and the bootstrap
-    /// user's.
-    pub fn parse_assignment(mut body: Body) -> Result<Self> {
-        let name = referred(&mut body, "role", &["self", "id", "name"])?;
-        // Names of roles need no encoding in a link, so its last segment is the name.
-        let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        match may_be_defined(name) {
-            true => Ok(Self { name: name.into() }),
-            false => Self::assignable(name),
-        }
-    }
-
     /// A role of the platform that may be given to people and groups.
     ///
     /// # Errors
@@ -264,22 +250,6 @@ impl Role {
     }
 }
 
-/// Takes the reference out of a body like `{role: {self}}`: the first of `members` that is there.
-///
-/// # Errors
-/// `Invalid` when the member is absent or no object with one of `members` as text.
-pub(crate) fn referred(body: &mut Body, name: &str, members: &[&str]) -> Result<String> {
-    let raw = body
-        .take(name)
-        .ok_or_else(|| Error::Invalid(format!("Following mandatory fields should be included: {name}")))?;
-    let allowed = format!("an object with one of {}", members.join(", "));
-    let wrong = || Error::invalid_value(name, raw.get(), &allowed);
-    let mut object = Body::parse(raw.get().as_bytes()).map_err(|_| wrong())?;
-    let given = members.iter().find_map(|member| Some((*member, object.take(member)?)));
-    let (member, value) = given.ok_or_else(wrong)?;
-    text(&format!("{name}.{member}"), &value, 4 * MAX_SHORT_TEXT)
-}
-
 impl Serialize for Linked<'_, Role> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Linked { value: Role { name }, links } = *self;
@@ -288,82 +258,6 @@ impl Serialize for Linked<'_, Role> {
         map.serialize_entry("name", name)?;
         map.serialize_entry("self", &links.role(name))?;
         map.end()
-    }
-}
-
-/// Who holds a role directly.
-#[derive(Debug, Clone)]
-pub enum RoleHolder {
-    /// A user of a tenant.
-    User(TenantId, Arc<str>),
-    /// A group of a tenant; its members hold the role through it.
-    Group(TenantId, GroupId),
-}
-
-/// A role somebody holds: `{self, role}`.
-#[derive(Debug, Clone)]
-pub struct RoleReference {
-    /// Who holds it.
-    pub holder: RoleHolder,
-    /// What is held.
-    pub role: Role,
-}
-
-impl Serialize for Linked<'_, RoleReference> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Linked { value: reference @ RoleReference { role, .. }, links } = *self;
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("self", &links.role_reference(reference))?;
-        map.serialize_entry("role", &Linked { value: role, links })?;
-        map.end()
-    }
-}
-
-/// The references to all roles of a holder, sorted by name.
-pub fn references(holder: &RoleHolder, roles: &RoleSet) -> Vec<RoleReference> {
-    let role = |name: &str| RoleReference { holder: holder.clone(), role: Role { name: name.into() } };
-    roles.names().map(role).collect()
-}
-
-/// The roles of one user.
-#[derive(Default, Debug, Clone, PartialEq, Eq)]
-pub struct RoleSet(Arc<[Box<str>]>);
-
-impl RoleSet {
-    /// Whether the role is held, literally.
-    pub fn has(&self, role: &str) -> bool {
-        self.0.binary_search_by(|held| (**held).cmp(role)).is_ok()
-    }
-
-    /// The roles, sorted by name.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|role| &**role)
-    }
-
-    /// The same roles and one more.
-    pub fn with(&self, role: &str) -> Self {
-        self.names().chain([role]).collect()
-    }
-
-    /// The same roles but one.
-    pub fn without(&self, role: &str) -> Self {
-        self.names().filter(|held| *held != role).collect()
-    }
-}
-
-/// A list of names.
-impl Serialize for RoleSet {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.names())
-    }
-}
-
-impl<S: Into<Box<str>>> FromIterator<S> for RoleSet {
-    fn from_iter<I: IntoIterator<Item = S>>(roles: I) -> Self {
-        let mut roles: Vec<Box<str>> = roles.into_iter().map(Into::into).collect();
-        roles.sort_unstable();
-        roles.dedup();
-        Self(roles.into())
     }
 }
 
@@ -396,41 +290,6 @@ mod tests {
             &long,
         ] {
             assert!(!may_be_defined(name), "{name}");
-        }
-    }
-
-    fn assignment(json: &str) -> Result<Role> {
-        Role::parse_assignment(Body::parse(json.as_bytes()).expect("an object"))
-    }
-
-    #[test]
-    fn roles_are_referred_to_by_self_id_or_name() {
-        for json in [
-            r#"{"role":{"self":"http://127.0.0.1:8080/user/roles/ROLE_ALARM_READ"}}"#,
-            r#"{"role":{"self":"/user/roles/ROLE_ALARM_READ/"}}"#,
-            r#"{"role":{"id":"ROLE_ALARM_READ"}}"#,
-            r#"{"role":{"self":null,"name":"ROLE_ALARM_READ"}}"#,
-        ] {
-            assert_eq!(&*assignment(json).expect(json).name, ALARM_READ);
-        }
-    }
-
-    #[test]
-    fn unknown_internal_and_malformed_roles_are_refused() {
-        for json in [
-            "{}",
-            r#"{"role":null}"#,
-            r#"{"role":"ROLE_ALARM_READ"}"#,
-            r#"{"role":{}}"#,
-            r#"{"role":{"id":7}}"#,
-            r#"{"role":{"id":"ROLE_KING"}}"#,
-            r#"{"role":{"id":"ROLE__READ"}}"#,
-            r#"{"role":{"id":"ROLE_METER2_READ"}}"#,
-            r#"{"role":{"id":"role_alarm_read"}}"#,
-            r#"{"role":{"id":"ROLE_SYSTEM"}}"#,
-            r#"{"role":{"self":"/user/roles/ROLE_DEVICE_BOOTSTRAP"}}"#,
-        ] {
-            assert!(matches!(assignment(json), Err(Error::Invalid(_))), "{json}");
         }
     }
 }

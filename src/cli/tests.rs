@@ -1,0 +1,169 @@
+//! Which lines are understood, and what is refused.
+
+use std::path::Path;
+
+use super::*;
+
+fn parsed(line: &str, variables: &[(&str, &str)]) -> Result<Command, String> {
+    let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    parse_from(line.split_whitespace(), &environment).map_err(|error| error.to_string())
+}
+
+fn serve(line: &str, variables: &[(&str, &str)]) -> Settings {
+    match parsed(line, variables) {
+        Ok(Command::Serve(settings)) => *settings,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn definitions_are_consistent() {
+    CommandLine::command().debug_assert();
+}
+
+#[test]
+fn serve_is_the_default_with_its_flags() {
+    assert_eq!(serve("platform", &[]), Settings::default());
+    assert_eq!(serve("platform serve", &[]), Settings::default());
+    for line in [
+        "platform --listen [::1]:0 --client-compatibility",
+        "platform serve --listen=[::1]:0 --client-compatibility",
+    ] {
+        let settings = serve(line, &[]);
+
+        assert_eq!(settings.listen.to_string(), "[::1]:0");
+        assert!(settings.client_compatibility);
+    }
+}
+
+#[test]
+fn flag_goes_before_variable_and_variable_before_default() {
+    let variables = [("PLATFORM_WORKERS", "3"), ("PLATFORM_DEBUG_ERRORS", "true"), ("HOME", "/")];
+
+    for line in ["platform --workers 5", "platform serve --workers 5"] {
+        assert_eq!((serve(line, &variables).workers, serve(line, &variables).debug_errors), (5, true));
+    }
+    assert_eq!(serve("platform serve", &variables).workers, 3);
+    assert!(!serve("platform --debug-errors=false", &variables).debug_errors);
+}
+
+#[test]
+fn lists_in_variables_are_split_at_commas() {
+    let settings = serve("platform", &[("PLATFORM_TRUSTED_PROXIES", "127.0.0.1,10.0.0.0/8")]);
+
+    assert_eq!(settings, serve("platform --trusted-proxies 127.0.0.1,10.0.0.0/8", &[]));
+    assert_eq!(settings.trusted_proxies.len(), 2);
+}
+
+#[test]
+fn tenant_is_created_beside_the_servers_settings() {
+    let variables =
+        [("PLATFORM_DATA_DIR", "/var/lib/platform"), ("PLATFORM_ADMIN_PASSWORD", "of-the-first-start")];
+    let line = "platform tenant create plant7 --domain plant7.example.com --company Acme";
+
+    let Ok(Command::TenantCreate { settings, tenant }) = parsed(line, &variables) else { panic!("refused") };
+
+    assert_eq!(settings.store.data_dir, Path::new("/var/lib/platform"));
+    assert_eq!((tenant.id.as_str(), tenant.admin_user.as_str()), ("plant7", "admin"));
+    assert_eq!(tenant.admin_password, None, "that of the first start is another one");
+}
+
+#[test]
+fn users_are_created_and_given_passwords() {
+    let line =
+        "platform user create main mia --role ROLE_ALARM_READ ROLE_EVENT_READ --role ROLE_X --data-dir /d";
+    let Ok(Command::UserCreate { settings, user }) = parsed(line, &[]) else { panic!("refused") };
+    assert_eq!(user.roles, ["ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_X"]);
+    assert_eq!(settings.store.data_dir, Path::new("/d"));
+
+    let line = "platform user passwd main mia --password new-secret";
+    let Ok(Command::UserPasswd { user, .. }) = parsed(line, &[]) else { panic!("refused") };
+    assert_eq!(user.password, Some("new-secret".parse().unwrap()));
+}
+
+#[test]
+fn tokens_and_what_they_are_for_are_managed() {
+    let task = |line: &str| match parsed(line, &[]) {
+        Ok(Command::Tokens { settings, task }) => (settings.store.data_dir.display().to_string(), task),
+        other => panic!("{line}: {other:?}"),
+    };
+    let line = "platform token client create main --user mia --scope READ --scope WRITE --data-dir /d";
+    let (tenant, user) = ("main".to_owned(), "mia".to_owned());
+    let client = ClientCreate { tenant, user, name: None, scope: vec!["READ".into(), "WRITE".into()] };
+    assert_eq!(task(line), ("/d".into(), TokenTask::CreateClient(client)));
+
+    let (_, listed) = task("platform token client list main");
+    assert_eq!(listed, TokenTask::ListClients(ClientList { tenant: "main".into() }));
+    let (_, deleted) = task("platform token client delete abc");
+    assert_eq!(deleted, TokenTask::DeleteClient(ClientDelete { key: "abc".into() }));
+
+    let (_, created) = task("platform limits token create 0123");
+    let expected = LimitsTokenCreate { account: "0123".into(), days: 365 };
+    assert_eq!(created, TokenTask::CreateLimitsToken(expected));
+    let (_, set) = task("platform limits set 0123 --max-server-meta 5 --rate -");
+    let TokenTask::SetLimits(set) = set else { panic!("{set:?}") };
+    assert_eq!((set.max_server_meta, set.max_personality, set.rate.as_deref()), (Some(5), None, Some("-")));
+
+    for line in [
+        "platform token client create main",
+        "platform token client create main --user mia --scope ALL",
+        "platform limits token create 0123 --days 0",
+        "platform limits set 0123 --max-server-meta -1",
+    ] {
+        assert!(parsed(line, &[]).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn an_application_is_routed_to_an_address_or_to_none() {
+    let task = |line: &str| match parsed(line, &[]) {
+        Ok(Command::Applications { settings, task }) => (settings.store.data_dir.display().to_string(), task),
+        other => panic!("{line}: {other:?}"),
+    };
+    let route = |address: Option<&str>| {
+        let (application, address) = ("rules".into(), address.map(Into::into));
+        ApplicationTask::Route(ApplicationRoute { none: address.is_none(), application, address })
+    };
+    let line = "platform application route rules http://h:1 --data-dir /d";
+    assert_eq!(task(line), ("/d".into(), route(Some("http://h:1"))));
+    assert_eq!(task("platform application route rules --none").1, route(None));
+    assert_eq!(task("platform application routes").1, ApplicationTask::Routes);
+    for line in ["platform application route rules", "platform application route rules http://h:1 --none"] {
+        assert!(parsed(line, &[]).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn unknown_and_malformed_settings_are_refused_by_name() {
+    for (line, variables, named) in [
+        ("platform --lisen x", &[][..], "--listen"),
+        ("platform --listen x", &[], "--listen <ADDRESS:PORT>"),
+        ("platform serve", &[("PLATFORM_LISEN", "x")], "did you mean PLATFORM_LISTEN?"),
+        ("platform user passwd main mia", &[("PLATFORM_BATCH_ROWS", "many")], "PLATFORM_BATCH_ROWS"),
+        ("platform user create main a:b", &[], "user name"),
+        ("platform tenant create", &[], "--domain"),
+        ("platform --data-dir /d user passwd main mia", &[], "cannot be used with"),
+    ] {
+        let message = parsed(line, variables).unwrap_err();
+        assert!(message.contains(named), "{line}: {message}");
+    }
+}
+
+#[test]
+fn refused_password_is_not_repeated() {
+    for line in ["platform user passwd main mia --password abc12", "platform --admin-password abc12"] {
+        let message = parsed(line, &[]).unwrap_err();
+        assert!(message.contains("6 to 32") && !message.contains("abc12"), "{message}");
+    }
+    let message = parsed("platform", &[("PLATFORM_ADMIN_PASSWORD", "abc12")]).unwrap_err();
+    assert!(!message.contains("abc12"), "{message}");
+}
+
+#[test]
+fn help_explains_the_default_start() {
+    let help = parsed("platform --help", &[("PLATFORM_WORKERS", "3")]).unwrap_err();
+
+    for part in ["private PostgreSQL", "127.0.0.1:8080", "Examples:", "tenant", "PLATFORM_BODY_BYTES"] {
+        assert!(help.contains(part), "{part} is missing in:\n{help}");
+    }
+}
