@@ -1,53 +1,45 @@
 //! Zip archives that strangers upload (W-02): looked through before anything is unpacked, and measured while it is.
 //!
-//! This is a reader of its own, and a strict one. What makes an archive dangerous is mostly that it can be read in two ways:
-//! a list of files at the end that does not fit the files, doubled names, entries that overlap, bytes before and behind. A
-//! reader that forgives cannot see these any more, so here nothing is forgiven: [`directory`] reads the list whole, within its
-//! bounds, [`names`] takes only names that mean the same everywhere, [`content`] inflates and counts what really comes out.
+//! The crate `zip` reads them. It forgives much, and what makes an archive dangerous is mostly that it can be read in two
+//! ways: so here nothing is forgiven. [`list`] bounds the list of files before the crate sees it, and compares it with the
+//! files; [`names`] takes only names that mean the same everywhere; [`Archive::unpack`] counts what really comes out.
 //! Archives in an archive are files like others, and stay closed.
 
-mod content;
-mod directory;
-mod end;
+mod disk;
+mod list;
 mod names;
-mod records;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Read, Seek};
+use std::fmt::Display;
+use std::io::{Read, Seek};
+use std::sync::Arc;
 
-use platform_actors::Error;
-use platform_actors::Result;
+use platform_actors::{Error, Result};
+use zip::ZipReadOptions;
+use zip::read::ZipArchiveMetadata;
 
-use directory::Entry;
+use disk::Disk;
+use list::Entry;
 
-/// Files and directories of one archive.
-pub const MAX_ENTRIES: u64 = 10_000;
 /// What is allowed whatever the ratio is: small files of one repeated line are no attack.
 const FREE_OF_RATIO: u64 = 1 << 20;
 /// Times that contents may be larger than what they are packed in.
 const MAX_RATIO: u64 = 100;
+/// Bytes that are taken out at once.
+const PIECE: usize = 64 << 10;
 
 /// An archive whose list of files was read and found right. Nothing is unpacked yet.
 #[derive(Debug)]
 pub struct Archive<R> {
-    file: R,
+    disk: Disk<R>,
+    list: Arc<ZipArchiveMetadata>,
     /// As they lie in the archive.
     entries: Vec<Entry>,
-    /// Where the list of files begins: contents end here.
-    end: u64,
-    budget: Budget,
-}
-
-/// What may still come out of an archive.
-#[derive(Debug, Clone, Copy)]
-struct Budget {
-    /// Bytes by the setting.
-    total: u64,
-    /// Bytes by the ratio of the archive as a whole.
-    by_ratio: u64,
-    /// What the setting was, for the message.
+    /// Bytes that may come out by the setting.
     limit: u64,
+    /// Bytes that may come out by the ratio.
+    by_ratio: u64,
 }
 
 /// Takes the files of an archive, one after the other.
@@ -72,18 +64,15 @@ pub trait Sink {
 }
 
 impl<R: Read + Seek> Archive<R> {
-    /// Reads the list of files of an archive that takes `length` bytes, of which at most `limit` may come out.
+    /// Looks through an archive that takes `length` bytes, of which at most `limit` may come out.
     ///
     /// # Errors
     /// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read.
-    pub fn open(mut file: R, length: u64, limit: u64) -> Result<Self> {
-        let directory = directory::read(&mut file, length)?;
-        let mut entries = directory.entries;
-        names::check(&entries)?;
-        entries.sort_by_key(|entry| entry.offset);
+    pub fn open(file: R, length: u64, limit: u64) -> Result<Self> {
+        let disk = Disk::new(file);
+        let (list, entries) = disk.judge(list::read(&disk, length))?;
         let by_ratio = FREE_OF_RATIO.saturating_add(length.saturating_mul(MAX_RATIO));
-        let budget = Budget { total: limit, by_ratio, limit };
-        Ok(Self { file, entries, end: directory.start, budget })
+        Ok(Self { disk, list, entries, limit, by_ratio })
     }
 
     /// Whether there is a file of this path.
@@ -96,18 +85,48 @@ impl<R: Read + Seek> Archive<R> {
     /// # Errors
     /// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read; what the sink answers. What it got
     /// before then is to be thrown away.
-    pub fn unpack(mut self, sink: &mut impl Sink) -> Result<()> {
-        let mut free_from = 0;
-        for entry in &self.entries {
-            if entry.offset < free_from {
-                return Err(entry.refuse("it overlaps the entry before it"));
-            }
-            if free_from == 0 && entry.offset != 0 {
-                return Err(entry.refuse("there are bytes before the first entry"));
-            }
-            free_from = content::unpack(&mut self.file, entry, self.end, &mut self.budget, sink)?;
+    pub fn unpack(self, sink: &mut impl Sink) -> Result<()> {
+        let mut total = 0;
+        for entry in self.entries.iter().filter(|entry| !entry.is_directory()) {
+            sink.begin(&entry.name)?;
+            self.disk.judge(self.copy(entry, &mut total, sink))?;
+            sink.end()?;
         }
         Ok(())
+    }
+
+    /// Copies a content, counting it. The crate compares its checksum, and ends one that is longer than it says.
+    fn copy(&self, entry: &Entry, total: &mut u64, sink: &mut impl Sink) -> Result<()> {
+        let broken = |error: &dyn Display| entry.refuse(&because("its content is broken", error));
+        let mut file = &self.disk;
+        let listed = self.list.entry(entry.index);
+        let content = listed.and_then(|listed| listed.with_reader(&mut file, ZipReadOptions::new()));
+        let mut content = content.map_err(|error| broken(&error))?;
+        let most = FREE_OF_RATIO.saturating_add(content.compressed_size().saturating_mul(MAX_RATIO));
+        let (mut length, mut piece) = (0_u64, vec![0; PIECE]);
+        loop {
+            let count = content.read(&mut piece).map_err(|error| broken(&error))?;
+            if count == 0 {
+                break;
+            }
+            length += count as u64;
+            *total += count as u64;
+            let rule = if *total > self.limit {
+                format!("with it more than the {} bytes allowed come out", self.limit)
+            } else if *total > self.by_ratio {
+                format!("with it more than {MAX_RATIO} times the archive comes out")
+            } else if length > most {
+                format!("it is more than {MAX_RATIO} times as large as its packed content")
+            } else {
+                sink.bytes(&piece[..count])?;
+                continue;
+            };
+            return Err(entry.refuse(&rule));
+        }
+        match length == content.size() {
+            true => Ok(()),
+            false => Err(entry.refuse("it is shorter than it says")),
+        }
     }
 }
 
@@ -116,21 +135,23 @@ fn refuse(reason: &str) -> Error {
     Error::Invalid(format!("Invalid archive: {reason}"))
 }
 
-/// A name as it can be shown: escaped and shortened.
-fn shown(name: &[u8]) -> String {
-    let (name, rest) = name.split_at(name.len().min(200));
-    let text = String::from_utf8_lossy(name);
-    let shown: String = text.escape_debug().take(80).collect();
-    match rest.is_empty() && text.escape_debug().nth(80).is_none() {
-        true => format!("'{shown}'"),
-        false => format!("'{shown}…'"),
-    }
+/// What is wrong with one of its entries.
+fn refuse_entry(name: &[u8], reason: &str) -> Error {
+    refuse(&format!("entry '{}': {reason}", shown(&String::from_utf8_lossy(name))))
 }
 
-/// An archive that ends before what it announces is wrong; a disk that cannot be read is another matter.
-fn unreadable(error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => refuse("it ends before what its list of files announces"),
-        _ => Error::unavailable(error),
+/// What the crate says is wrong. It may quote names.
+fn because(reason: &str, error: impl Display) -> String {
+    let error = error.to_string();
+    format!("{reason}: {}", shown(error.trim_start_matches("invalid Zip archive: ")))
+}
+
+/// A text of a stranger as it can be shown: escaped and shortened.
+fn shown(text: &str) -> String {
+    let mut escaped = text.escape_debug();
+    let mut shown: String = escaped.by_ref().take(100).collect();
+    if escaped.next().is_some() {
+        shown.push('…');
     }
+    shown
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use platform_actors::Result;
 
-use super::directory::Entry;
+use super::list::Entry;
 
 /// Bytes of one name.
 const MAX_NAME: usize = 1024;
@@ -45,7 +45,7 @@ fn has_drive(text: &str) -> bool {
     bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
 }
 
-/// Refuses names that are equal, or that some file systems take for equal, and those that are file and directory at once.
+/// Refuses names that some file systems take for equal, and those that are file and directory at once.
 ///
 /// # Errors
 /// `Invalid` names one of them.
@@ -57,10 +57,9 @@ pub(super) fn check(entries: &[Entry]) -> Result<()> {
     for pair in sorted.windows(2) {
         let [(folded_first, first), (folded_second, second)] = pair else { continue };
         if folded_first == folded_second {
-            return Err(second.refuse(match first.name == second.name {
-                true => "there are two of this name",
-                false if first.is_directory() != second.is_directory() => "it is a file and a directory",
-                false => "there is another name that differs in case only",
+            return Err(second.refuse(match first.is_directory() == second.is_directory() {
+                true => "there is another name that differs in case only",
+                false => "it is a file and a directory",
             }));
         }
         let is_below = folded_second.strip_prefix(&**folded_first).is_some_and(|rest| rest.starts_with('/'));

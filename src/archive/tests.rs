@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
+use super::disk::Disk;
 use super::{Archive, Sink};
 
 const LIMIT: u64 = 1 << 20;
@@ -87,6 +88,34 @@ fn archive_of_another_writer_is_unpacked() {
     );
 }
 
+#[test]
+fn archive_whose_sizes_follow_the_contents_is_unpacked() {
+    let mut writer = ZipWriter::new_stream(Vec::new());
+    for path in ["index.html", "other.html"] {
+        let packed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        writer.start_file(path, packed).expect("a file");
+        writer.write_all(&path.repeat(100).into_bytes()).expect("its content");
+    }
+    let bytes = writer.finish().expect("an archive").into_inner();
+
+    let files = unpacked(&bytes).expect("an archive").0;
+
+    assert_eq!(bytes[6] & 8, 8, "the first head does not leave its sizes open");
+    assert_eq!(files[1], ("other.html".to_owned(), "other.html".repeat(100).into_bytes()));
+}
+
+#[test]
+fn end_that_stands_within_an_archive_is_not_taken_instead_of_the_last() {
+    // The list names no entry where it begins, but a whole archive stands before it.
+    let inner = made_elsewhere();
+    let start = inner.len() as u32;
+    let bytes = [&inner[..], &[0; 46], &end(4, 46, start)].concat();
+
+    let refused = unpacked(&bytes).err().expect("a refusal").to_string();
+
+    assert!(refused.contains("its list of files is"), "{refused}");
+}
+
 /// The record at the end, with `entries` in a list of `size` bytes at `start`.
 fn end(entries: u16, size: u32, start: u32) -> Vec<u8> {
     let mut bytes = b"PK\x05\x06\0\0\0\0".to_vec();
@@ -125,11 +154,11 @@ fn million_entries_are_refused_before_they_are_read() {
     let lying = |entries, size, start| [&*list, &end(entries, size, start)].concat();
 
     for (bytes, reason) in [
-        (honest, "1000000 entries"),
+        (honest, "long form (zip64)"),
         (lying(3, size, 0), "its list of files takes"),
         (lying(0xfffe, size, 0), "65534 entries"),
         (lying(3, 141, 0), "there are bytes before or behind it"),
-        (lying(3, 47 * 300_000, size - 47 * 300_000), "more entries than the 3"),
+        (lying(3, 47 * 80_000, size - 47 * 80_000), "not of 3 entries"),
     ] {
         let read = Cell::new(0);
         let file = Counted { file: Cursor::new(&bytes), read: &read };
@@ -137,25 +166,58 @@ fn million_entries_are_refused_before_they_are_read() {
         let refused = Archive::open(file, bytes.len() as u64, LIMIT).err().expect(reason).to_string();
 
         assert!(refused.contains(reason), "{reason}: {refused}");
-        assert!(read.get() < 17 << 20, "{reason}: {} bytes were read", read.get());
+        assert!(read.get() < 64 << 10, "{reason}: {} bytes were read", read.get());
+    }
+}
+
+/// Gives what is before a place, and then fails.
+struct Failing<'a> {
+    file: Cursor<&'a [u8]>,
+    from: u64,
+}
+
+impl Read for Failing<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.file.position() + buffer.len() as u64 > self.from {
+            true => Err(std::io::Error::other("no disk")),
+            false => self.file.read(buffer),
+        }
+    }
+}
+
+impl Seek for Failing<'_> {
+    fn seek(&mut self, position: SeekFrom) -> std::io::Result<u64> {
+        self.file.seek(position)
     }
 }
 
 #[test]
 fn what_a_disk_does_not_give_is_not_the_clients_fault() {
-    struct Broken;
-    impl Read for Broken {
-        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-            Err(std::io::Error::other("no disk"))
-        }
-    }
-    impl Seek for Broken {
-        fn seek(&mut self, _: SeekFrom) -> std::io::Result<u64> {
-            Ok(0)
-        }
-    }
+    let bytes = made_elsewhere();
+    let length = bytes.len() as u64;
 
-    let refused = Archive::open(Broken, 100, LIMIT).err();
+    for from in 0..length {
+        let file = Failing { file: Cursor::new(&bytes), from };
+
+        let refused = Archive::open(file, length, LIMIT).err();
+
+        assert!(matches!(refused, Some(Error::Unavailable(_))), "from {from}: {refused:?}");
+    }
+}
+
+#[test]
+fn disk_that_fails_while_files_come_out_is_not_the_clients_fault() {
+    let bytes = made_elsewhere();
+    let mut archive = Archive::open(Cursor::new(&bytes[..]), bytes.len() as u64, LIMIT).expect("an archive");
+    let failing = Archive {
+        disk: Disk::new(Failing { file: Cursor::new(&bytes), from: 0 }),
+        list: archive.list.clone(),
+        entries: std::mem::take(&mut archive.entries),
+        limit: archive.limit,
+        by_ratio: archive.by_ratio,
+    };
+
+    let refused = failing.unpack(&mut Files::default()).err();
 
     assert!(matches!(refused, Some(Error::Unavailable(_))), "{refused:?}");
 }

@@ -21,7 +21,8 @@ fn changed(change: impl FnOnce(&mut Entry)) -> Vec<u8> {
 /// Archives, and what is said of them.
 fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
     let two = |one: &str, other: &str| {
-        archive(&[Entry::stored("index.html", "x"), Entry::stored(one, "x"), Entry::stored(other, "x")])
+        let entry = |name: &str| Entry::stored(name, if name.ends_with('/') { "" } else { "x" });
+        archive(&[entry("index.html"), entry(one), entry(other)])
     };
     let whole = web_archive(&[("a.txt", "hello")]);
     let small = archive(&[Entry::stored("index.html", "x")]);
@@ -60,7 +61,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (changed(|entry| entry.mode = 0o020_666), "'entry'", "no file"),
         (changed(|entry| entry.mode = 0o010_666), "'entry'", "no file"),
         (changed(|entry| entry.mode = 0o040_755), "'entry'", "no file"),
-        (two("a", "a"), "'a'", "two of this name"),
+        (two("a", "a"), "archive", "two entries of one name"),
         (two("a/b.txt", "a/B.txt"), "'a/", "case"),
         (two("ä", "Ä"), "'", "case"),
         (two("A/b", "a/c"), "'a/c'", "case"),
@@ -70,21 +71,22 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (with(Entry::stored("a/", "x")), "'a/'", "directory with a content"),
         (changed(|entry| entry.flags |= 1), "'entry'", "encrypted"),
         (changed(|entry| entry.flags |= 1 << 6), "'entry'", "encrypted"),
-        (changed(|entry| entry.method = 12), "'entry'", "method 12"),
-        (changed(|entry| entry.method = 99), "'entry'", "method 99"),
+        (changed(|entry| entry.flags |= 1 << 13), "'entry'", "encrypted"),
+        (changed(|entry| entry.flags |= 1 << 5), "'entry'", "patch"),
+        (changed(|entry| entry.method = 12), "'entry'", "method Bzip2"),
+        (changed(|entry| entry.method = 99), "'entry'", "method Aes"),
         (changed(|entry| entry.crc ^= 1), "'entry'", "checksum"),
         (changed(|entry| entry.length += 1), "'entry'", "shorter"),
-        (changed(|entry| entry.length -= 1), "'entry'", "longer"),
+        (changed(|entry| entry.length -= 1), "'entry'", "larger than its declared"),
         (changed(|entry| entry.packed[3] ^= 0xff), "'entry'", "checksum"),
         (changed(|entry| entry.packed = vec![0xff; 40]), "'entry'", "broken"),
-        (changed(|entry| entry.packed.extend([0; 5])), "'entry'", "behind its packed content"),
         (changed(|entry| entry.packed.truncate(4)), "'entry'", "'entry'"),
-        (changed(|entry| entry.other_name = Some(b"other".into())), "'entry'", "contradict"),
-        (changed(|entry| entry.other_offset = Some(45)), "'entry'", "contradict"),
-        (changed(|entry| entry.other_offset = Some(u32::MAX)), "'entry'", "sizes"),
-        (changed(|entry| entry.other_offset = Some(u32::MAX - 1)), "archive", "ends before"),
+        (changed(|entry| entry.other_name = Some(b"other".into())), "'entry'", "its own head is wrong"),
+        (changed(|entry| entry.other_offset = Some(45)), "'entry'", "its own head is wrong"),
+        (changed(|entry| entry.other_offset = Some(u32::MAX)), "'entry'", "not before the list"),
+        (changed(|entry| entry.other_offset = Some(u32::MAX - 1)), "'entry'", "not before the list"),
         (changed(|entry| entry.other_size = Some(u32::MAX - 1)), "'entry'", "into the list"),
-        (overlapping(), "'inner'", "overlaps"),
+        (overlapping(), "'inner'", "its own head is wrong"),
         (nested(), "'inner'", "overlaps"),
         (b"".to_vec(), "archive", "no zip"),
         (b"PK".to_vec(), "archive", "no zip"),
@@ -93,12 +95,12 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (whole[..whole.len() / 2].to_vec(), "archive", "cut off"),
         ([&whole[..], b"\0"].concat(), "archive", "behind its end"),
         ([b"MZ", &whole[..]].concat(), "archive", "before or behind"),
-        (with_end(end_of_archive(2, 56, list as u32)), "archive", "announces 2"),
-        (with_end(end_of_archive(0, 56, list as u32)), "archive", "more entries than the 0"),
+        (with_end(end_of_archive(2, 56, list as u32)), "archive", "list of files is broken"),
+        (with_end(end_of_archive(0, 56, list as u32)), "archive", "not of 0 entries"),
         (with_end(end_of_archive(1, 55, list as u32 + 1)), "archive", "broken"),
         (with_end(end_of_archive(1, 56, 0)), "archive", "before or behind"),
-        (with_end(end_of_archive(1, u32::MAX, u32::MAX)), "archive", "names no sizes"),
-        (with_end(end_of_archive(0xffff, 56, list as u32)), "archive", "names no sizes"),
+        (with_end(end_of_archive(1, u32::MAX, u32::MAX)), "archive", "long form (zip64)"),
+        (with_end(end_of_archive(0xffff, 56, list as u32)), "archive", "long form (zip64)"),
     ]
 }
 

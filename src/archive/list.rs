@@ -1,0 +1,183 @@
+//! The list of files at the end of an archive: bounded before it is read, and only taken if it is what it says and if the
+//! files are what it says.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use platform_actors::{Error, Result};
+use zip::read::{ArchiveOffset, Config, ZipArchiveMetadata};
+use zip::{CompressionMethod, ZipArchive, ZipReadOptions};
+
+use super::{because, names, refuse, refuse_entry};
+
+/// The record at the very end, without a comment.
+const END: u64 = 22;
+/// Files and directories of one archive.
+const MAX_ENTRIES: u16 = 10_000;
+/// Bytes of the list: names, and what tools note beside them, of which the crate makes up to ten times as many in memory.
+const MAX_LIST: u64 = 4 << 20;
+
+/// Flags of what is encrypted, in one of three ways, or a patch instead of a content.
+const REFUSED_FLAGS: u16 = 1 | 1 << 6 | 1 << 13 | 1 << 5;
+/// Kinds of files in the mode that Unix systems note.
+const KIND: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+const DIRECTORY: u32 = 0o040_000;
+const LINK: u32 = 0o120_000;
+
+/// A file or a directory.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its place in the list.
+    pub(super) index: usize,
+    /// Its path; that of a directory ends with a slash.
+    pub(super) name: String,
+    /// Where its own head begins in the archive.
+    start: u64,
+    /// Where its packed content ends.
+    end: u64,
+}
+
+impl Entry {
+    pub(super) fn is_directory(&self) -> bool {
+        self.name.ends_with('/')
+    }
+
+    pub(super) fn refuse(&self, reason: &str) -> Error {
+        refuse_entry(self.name.as_bytes(), reason)
+    }
+}
+
+/// Reads the list of an archive of `length` bytes; gives the entries as they lie in it.
+///
+/// # Errors
+/// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read.
+pub(super) fn read(
+    mut file: impl Read + Seek + Copy,
+    length: u64,
+) -> Result<(Arc<ZipArchiveMetadata>, Vec<Entry>)> {
+    let place = Place::find(file, length)?;
+    // The place is known, so the crate need not search for it in the whole file.
+    let config = Config { archive_offset: ArchiveOffset::Known(0) };
+    let archive = ZipArchive::with_config(config, file);
+    let mut archive = archive.map_err(|error| refuse(&because("its list of files is broken", error)))?;
+    // The list is what the crate read last.
+    let end = file.stream_position().map_err(Error::unavailable)?;
+    if archive.central_directory_start() != place.start || end != place.start + place.size {
+        return Err(refuse(&format!(
+            "its list of files is not of {} entries and {} bytes, as it says",
+            place.entries, place.size
+        )));
+    }
+    let list = archive.metadata();
+    if list.len() != usize::from(place.entries) {
+        return Err(refuse("there are two entries of one name"));
+    }
+    let entries = (0..list.len()).map(|index| look_at(&mut archive, &list, index));
+    let mut entries = entries.collect::<Result<Vec<_>>>()?;
+    names::check(&entries)?;
+    entries.sort_by_key(|entry| entry.start);
+    check_places(&entries, place.start)?;
+    Ok((list, entries))
+}
+
+/// Where the list is.
+struct Place {
+    entries: u16,
+    size: u64,
+    start: u64,
+}
+
+impl Place {
+    /// Reads the record at the end, and nothing else: a million entries are refused here.
+    fn find(mut file: impl Read + Seek, length: u64) -> Result<Self> {
+        let no_end = || refuse("it is no zip archive, is cut off, or has a comment or bytes behind its end");
+        let end = length.checked_sub(END).ok_or_else(no_end)?;
+        let mut bytes = [0; END as usize];
+        let read = file.seek(SeekFrom::Start(end)).and_then(|_| file.read_exact(&mut bytes));
+        read.map_err(Error::unavailable)?;
+        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        let long = |at: usize| u32::from(short(at)) | u32::from(short(at + 2)) << 16;
+
+        if !bytes.starts_with(b"PK\x05\x06") || short(20) != 0 {
+            return Err(no_end());
+        }
+        let (entries, size, start) = (short(10), long(12), long(16));
+        if entries == u16::MAX || size == u32::MAX || start == u32::MAX {
+            return Err(refuse("it is of the long form (zip64); archives beyond 4 GiB are not taken"));
+        }
+        if (short(4), short(6), short(8)) != (0, 0, entries) {
+            return Err(refuse("it is one part of several"));
+        }
+        if entries > MAX_ENTRIES {
+            return Err(refuse(&format!("{entries} entries; allowed: at most {MAX_ENTRIES}")));
+        }
+        let place = Self { entries, size: size.into(), start: start.into() };
+        if place.size > MAX_LIST {
+            return Err(refuse(&format!(
+                "its list of files takes {size} bytes; allowed: at most {MAX_LIST}"
+            )));
+        }
+        match place.start + place.size == end {
+            true => Ok(place),
+            false => Err(refuse(
+                "its list of files is not where it is said to be: there are bytes before or behind it",
+            )),
+        }
+    }
+}
+
+/// Takes an entry of the list, if it is one of a kind that is taken and if its own head says the same.
+fn look_at(
+    archive: &mut ZipArchive<impl Read + Seek>,
+    list: &ZipArchiveMetadata,
+    index: usize,
+) -> Result<Entry> {
+    let listed = list.entry(index).map_err(|error| refuse(&because("its list of files is broken", error)))?;
+    let refuse = |reason: &str| refuse_entry(listed.name_raw(), reason);
+    if listed.flags().as_u16() & REFUSED_FLAGS != 0 {
+        return Err(refuse("it is encrypted, or a patch"));
+    }
+    let method = listed.compression();
+    if ![CompressionMethod::Stored, CompressionMethod::Deflated].contains(&method) {
+        return Err(refuse(&format!("it is packed by the method {method}; allowed: stored, deflate")));
+    }
+    let name = names::parse(listed.name_raw()).map_err(|rule| refuse(&rule))?;
+    let is_directory = name.ends_with('/');
+    // Whatever system it says it comes from.
+    match (listed.external_attributes() >> 16 & KIND, is_directory) {
+        (0, _) | (REGULAR, false) | (DIRECTORY, true) => {}
+        (LINK, _) => return Err(refuse("it is a link")),
+        _ => return Err(refuse("it is no file and no directory")),
+    }
+    if is_directory && listed.size() != 0 {
+        return Err(refuse("it is a directory with a content"));
+    }
+    if listed.header_start() >= archive.central_directory_start() {
+        return Err(refuse("its own head is not before the list of files"));
+    }
+    let strict = ZipReadOptions::new().enforce_header_consistency(true);
+    let content = archive.by_index_with_options(index, strict);
+    let content = content.map_err(|error| refuse(&because("its own head is wrong", error)))?;
+    let end = content.data_start().and_then(|start| start.checked_add(content.compressed_size()));
+    let end = end.ok_or_else(|| refuse("its sizes are broken"))?;
+    Ok(Entry { index, name, start: content.header_start(), end })
+}
+
+/// Every byte belongs to one entry at most, and the first entry begins the archive.
+fn check_places(entries: &[Entry], list: u64) -> Result<()> {
+    let mut free_from = 0;
+    for entry in entries {
+        if entry.start < free_from {
+            return Err(entry.refuse("it overlaps the entry before it"));
+        }
+        if free_from == 0 && entry.start != 0 {
+            return Err(entry.refuse("there are bytes before the first entry"));
+        }
+        if entry.end > list {
+            return Err(entry.refuse("its content reaches into the list of files"));
+        }
+        free_from = entry.end;
+    }
+    Ok(())
+}
