@@ -3,8 +3,8 @@
 //! # Reading order
 //!
 //! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
-//! [`http::middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]. [`server`] puts
-//! the parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
+//! [`http::middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of microservices
+//! leave by [`service`]. [`server`] puts the parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
 
 pub mod administration;
 pub mod api;

@@ -11,7 +11,6 @@ use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use platform_actors::model::application::{Application, ApplicationType};
 use platform_actors::model::body::missing;
-use platform_actors::model::id::ApplicationId;
 use platform_actors::model::manifest::{self, Manifest};
 use platform_actors::model::role;
 use platform_actors::store::application_versions::{ApplicationFile, NewVersion};
@@ -20,6 +19,7 @@ use platform_actors::{Error, store};
 use tempfile::SpooledTempFile;
 use tokio::sync::mpsc;
 
+use crate::api::applications;
 use crate::archive::{Archive, Sink};
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -75,11 +75,7 @@ pub async fn create(
 
 /// Finds the application and receives the part `file`; what else the form holds is passed over (C-08).
 async fn receive(edge: &Edge, caller: &Caller, id: &str, form: &mut Form) -> Result<(Application, Spooled)> {
-    let (database, id) = (edge.platform.database(), ApplicationId::parse(id)?);
-    let application = store::applications::see_application(database, &caller.tenant, id).await?.application;
-    if application.owner != caller.tenant {
-        return Err(ApiError::forbidden_because("the application is another tenant's"));
-    }
+    let application = applications::own(caller, edge, id).await?;
     if required(application.kind).is_empty() {
         let allowed = "HOSTED, MICROSERVICE; others take no archive";
         return Err(Error::invalid_value("type", application.kind.as_str(), allowed).into());

@@ -206,7 +206,10 @@ pub async fn clone(
 }
 
 /// The application of a path, which its owner alone may change.
-async fn own(caller: &Caller, edge: &Edge, path: &str) -> Result<Application> {
+///
+/// # Errors
+/// `NotFound` for one that is unknown or not seen, `Forbidden` for another tenant's.
+pub(super) async fn own(caller: &Caller, edge: &Edge, path: &str) -> Result<Application> {
     let (database, id) = (edge.platform.database(), ApplicationId::parse(path)?);
     let seen = store::applications::see_application(database, &caller.tenant, id).await?;
     match seen.application.owner == caller.tenant {

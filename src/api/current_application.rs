@@ -17,6 +17,7 @@ use platform_actors::store::application_changes::ChangedSecrets;
 use platform_actors::store::application_users::StoredUser;
 use platform_actors::{Error, Noun, store};
 
+use crate::api::applications;
 use crate::auth::{AnyCaller, Caller};
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
@@ -39,12 +40,8 @@ pub async fn get_bootstrap_user(
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let media_type = wire.accepted("user")?;
-    let (database, id) = (edge.platform.database(), ApplicationId::parse(&path)?);
-    let seen = store::applications::see_application(database, &caller.tenant, id).await?;
-    if seen.application.owner != caller.tenant {
-        return Err(ApiError::forbidden_because("the application belongs to another tenant"));
-    }
-    let user = store::application_users::find_bootstrap_user(database, id).await?;
+    let id = applications::own(&caller, &edge, &path).await?.id;
+    let user = store::application_users::find_bootstrap_user(edge.platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
     let credentials = credentials(&edge, (id, Duty::Bootstrap), user)?;
     Ok(reply::found(media_type, &credentials, &wire.links()))
