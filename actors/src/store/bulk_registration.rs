@@ -206,12 +206,14 @@ async fn refused_rows(
     rows: &[DeviceRow],
     memory: &Memory,
 ) -> Result<Vec<Option<Registered>>> {
+    // In this order: a device that somebody else registers meanwhile has its external ids and its user at the same moment. Whose
+    // ids are seen is then seen itself, and its row is no duplicate but brings a new password.
+    let taken = list_taken(transaction, tenant, rows).await?;
     let names: Vec<&str> = rows.iter().map(|row| &*row.user.name).collect();
     let parameters: [(&(dyn ToSql + Sync), Type); 2] =
         [(&tenant.as_str(), Type::TEXT), (&names, Type::TEXT_ARRAY)];
     let users = look_up(transaction, LIST_USERS, &parameters).await?;
     let users: HashMap<String, i64> = users.iter().map(|row| (row.get(0), row.get(1))).collect();
-    let taken = list_taken(transaction, tenant, rows, &users).await?;
 
     let (mut seen, mut given) = (HashSet::new(), HashSet::new());
     let mut refusal = |row: &DeviceRow| {
@@ -231,16 +233,14 @@ async fn refused_rows(
     Ok(rows.iter().map(|row| refusal(row).map(Registered::Failed)).collect())
 }
 
-/// Which external ids of new devices are taken. Those of existing ones are not looked at: their object is not touched.
+/// Which external ids of devices are taken, also by the device itself.
 async fn list_taken(
     transaction: &Transaction<'_>,
     tenant: &TenantId,
     rows: &[DeviceRow],
-    users: &HashMap<String, i64>,
 ) -> Result<HashSet<NewExternalId>> {
-    let new = rows.iter().filter(|row| !users.contains_key(&row.user.name));
-    let pairs: Vec<&NewExternalId> =
-        new.filter_map(|row| row.object.as_ref()).flat_map(|object| &object.external_ids).collect();
+    let objects = rows.iter().filter_map(|row| row.object.as_ref());
+    let pairs: Vec<&NewExternalId> = objects.flat_map(|object| &object.external_ids).collect();
     if pairs.is_empty() {
         return Ok(HashSet::new());
     }
