@@ -22,7 +22,7 @@ use platform_actors::{Error, Noun};
 use crate::auth::Caller;
 use crate::hosted_files::{self, Place, Version};
 use crate::http::error::{ApiError, Result};
-use crate::http::middleware::TrailingSlash;
+use crate::http::middleware::AsReceived;
 use crate::server::Edge;
 use range::Wanted;
 
@@ -105,10 +105,15 @@ async fn serve(
     let version = Version::in_use(application).filter(|_| path.len() <= LONGEST && !path.contains('\0'));
     let version = version.ok_or_else(unknown)?;
     let place = edge.hosted_files.find(edge, &version, path).await?.ok_or_else(unknown)?;
-    if place.is_directory && !request.extensions().contains::<TrailingSlash>() {
+    if place.is_directory && !ended_with_slash(request) {
         return Ok(redirect(request));
     }
     send(request, version, place, edge).await
+}
+
+/// Whether the client wrote a slash at the end of the path, which routing ignores.
+fn ended_with_slash(request: &HttpRequest) -> bool {
+    request.extensions().get::<AsReceived>().is_some_and(|AsReceived(uri)| uri.path().ends_with('/'))
 }
 
 /// Links in the page of a directory are relative to it, so its address must end with a slash. Only the path is named: whatever

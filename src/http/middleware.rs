@@ -60,9 +60,6 @@ fn emulate_method(request: &mut ServiceRequest) {
 
 fn collapse_slashes(request: &mut ServiceRequest) {
     if let Some(uri) = collapsed(request.uri()) {
-        if request.path().ends_with('/') {
-            request.extensions_mut().insert(TrailingSlash);
-        }
         request.match_info_mut().get_mut().update(&uri);
         let received = std::mem::replace(&mut request.head_mut().uri, uri);
         request.extensions_mut().insert(AsReceived(received));
@@ -72,9 +69,6 @@ fn collapse_slashes(request: &mut ServiceRequest) {
 /// The address as the client wrote it, of a request that is routed by another one: in its extensions.
 #[derive(Debug, Clone)]
 pub struct AsReceived(pub Uri);
-/// Says of a request that its path ended with a slash, which routing ignores: links in a page are relative to it.
-#[derive(Debug, Clone, Copy)]
-pub struct TrailingSlash;
 
 /// The address as it is routed, when it is another one: a trailing slash is ignored and repeated slashes are one.
 pub fn collapsed(uri: &Uri) -> Option<Uri> {
