@@ -48,6 +48,22 @@ CREATE TABLE subscriptions (
     PRIMARY KEY (tenant, application)
 );
 
+-- Of some roles those that there are in a tenant: the platform's, and what microservices define to which it subscribes (U-03).
+CREATE FUNCTION roles_there_are(of_tenant text, roles text[], of_platform text[]) RETURNS text[]
+    LANGUAGE sql STABLE
+    RETURN ARRAY(
+        SELECT held.role
+        FROM unnest(roles) WITH ORDINALITY AS held (role, place)
+        WHERE held.role = ANY(of_platform)
+            OR EXISTS (
+                SELECT 1
+                FROM subscriptions s
+                JOIN applications a ON a.id = s.application
+                WHERE s.tenant = of_tenant
+                    AND a.type = 'MICROSERVICE'
+                    AND held.role = ANY(a.roles))
+        ORDER BY held.place);
+
 CREATE INDEX subscriptions_by_application ON subscriptions (application, tenant);
 
 -- A user that a microservice acts as: in its owner's tenant to learn who subscribes (W-10), in each subscriber's to work
