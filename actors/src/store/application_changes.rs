@@ -4,8 +4,8 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 
 use super::application_users::{UserSecret, dismiss_all, enter_bootstrap_user, follow};
-use super::applications::{SeenApplication, announce, seen_from_row};
-use super::{Database, application_versions, until_uncontended};
+use super::applications::{SeenApplication, change, seen_from_row};
+use super::{Database, application_versions};
 use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, ApplicationPatch, Availability};
 use crate::model::id::{ApplicationId, TenantId};
@@ -55,16 +55,8 @@ pub async fn insert_application(
     application: &Application,
     secrets: &StoredSecrets,
 ) -> Result<()> {
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        insert(&transaction, application, secrets).await?;
-        announce(&transaction, &application.owner).await?;
-        Ok(transaction.commit().await?)
-    })
-    .await?;
-    database.applications_changed();
-    Ok(())
+    change(database, &application.owner, async |transaction| insert(transaction, application, secrets).await)
+        .await
 }
 
 /// Creates the clone of an application of the same tenant, with a copy of what is in use of it (W-09). One transaction.
@@ -77,20 +69,13 @@ pub async fn clone_application(
     clone: &Application,
     secrets: &StoredSecrets,
 ) -> Result<SeenApplication> {
-    let seen = until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let original = lock(&transaction, &clone.owner, original).await?.application;
-        insert(&transaction, clone, secrets).await?;
-        application_versions::copy(&transaction, &original, clone).await?;
-        announce(&transaction, &clone.owner).await?;
-        let seen = lock(&transaction, &clone.owner, clone.id).await?;
-        transaction.commit().await?;
-        Ok(seen)
+    change(database, &clone.owner, async |transaction| {
+        let original = lock(transaction, &clone.owner, original).await?.application;
+        insert(transaction, clone, secrets).await?;
+        application_versions::copy(transaction, &original, clone).await?;
+        lock(transaction, &clone.owner, clone.id).await
     })
-    .await?;
-    database.applications_changed();
-    Ok(seen)
+    .await
 }
 
 /// Changes an application of a tenant. Its service users hold the roles it requires from then on (W-11). One transaction.
@@ -103,26 +88,20 @@ pub async fn update_application(
     id: ApplicationId,
     (patch, secrets): (&ApplicationPatch, &ChangedSecrets),
 ) -> Result<SeenApplication> {
-    let seen = until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let mut seen = lock(&transaction, tenant, id).await?;
+    change(database, tenant, async |transaction| {
+        let mut seen = lock(transaction, tenant, id).await?;
         let before = (seen.application.required_roles.clone(), seen.application.roles.clone());
         patch.apply(&mut seen.application)?;
-        update(&transaction, &seen.application, secrets).await?;
+        update(transaction, &seen.application, secrets).await?;
         if (&before.0, &before.1) != (&seen.application.required_roles, &seen.application.roles) {
-            follow(&transaction, &seen.application).await?;
+            follow(transaction, &seen.application).await?;
         }
-        announce(&transaction, tenant).await?;
-        transaction.commit().await?;
         if let Some(key) = &secrets.key {
             seen.sealed_key = Some(key.sealed.clone());
         }
         Ok(seen)
     })
-    .await?;
-    database.applications_changed();
-    Ok(seen)
+    .await
 }
 
 /// Deletes an application of a tenant with its users, its subscriptions and what was uploaded for it. One transaction.
@@ -130,11 +109,9 @@ pub async fn update_application(
 /// # Errors
 /// `NotFound`; `Conflict` for one of the market that somebody subscribes to.
 pub async fn delete_application(database: &Database, tenant: &TenantId, id: ApplicationId) -> Result<()> {
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
+    change(database, tenant, async |transaction| {
         // A subscription waits for this lock and finds nothing to subscribe to.
-        let application = lock(&transaction, tenant, id).await?.application;
+        let application = lock(transaction, tenant, id).await?.application;
         let is_subscribed: bool = transaction.query_one(IS_SUBSCRIBED, &[&id.0]).await?.get(0);
         if application.availability == Availability::Market && is_subscribed {
             let message = format!(
@@ -144,14 +121,11 @@ pub async fn delete_application(database: &Database, tenant: &TenantId, id: Appl
             );
             return Err(Error::Conflict { noun: Noun::Application, message });
         }
-        dismiss_all(&transaction, id).await?;
+        dismiss_all(transaction, id).await?;
         transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
-        announce(&transaction, tenant).await?;
-        Ok(transaction.commit().await?)
+        Ok(())
     })
-    .await?;
-    database.applications_changed();
-    Ok(())
+    .await
 }
 
 /// The key and the password of `resourcesUrl` of an application of a tenant, sealed.

@@ -6,9 +6,9 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::{Json, ToSql};
 
+use super::Database;
 use super::application_users::follow;
-use super::applications::{announce, from_row};
-use super::{Database, until_uncontended};
+use super::applications::{change, from_row};
 use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, ApplicationType};
 use crate::model::binary::Binary;
@@ -69,17 +69,7 @@ pub async fn activate(
     id: ApplicationId,
     version: &NewVersion,
 ) -> Result<Application> {
-    let application = until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let application = enter(&transaction, tenant, id, version).await?;
-        announce(&transaction, tenant).await?;
-        transaction.commit().await?;
-        Ok(application)
-    })
-    .await?;
-    database.applications_changed();
-    Ok(application)
+    change(database, tenant, async |transaction| enter(transaction, tenant, id, version).await).await
 }
 
 async fn enter(

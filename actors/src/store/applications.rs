@@ -2,18 +2,19 @@
 
 use std::sync::atomic::Ordering;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{GenericClient, Transaction};
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
-use super::{Database, watch};
+use super::{Database, until_uncontended, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, ApplicationType, Availability, Standing};
 use crate::model::id::{ApplicationId, BinaryId, TenantId};
 
 const GET: &str = include_str!("../../../sql/queries/applications/get.sql");
 const SEE: &str = include_str!("../../../sql/queries/applications/see.sql");
+const FIND_BY_KEY: &str = include_str!("../../../sql/queries/applications/find_by_key.sql");
 const FIND_AT: &str = include_str!("../../../sql/queries/applications/find_at.sql");
 
 impl Database {
@@ -27,6 +28,29 @@ impl Database {
     pub(crate) fn applications_changed(&self) {
         self.applications.fetch_add(1, Ordering::Release);
     }
+}
+
+/// Changes something about applications of a tenant, or its subscriptions. One transaction, which is run again when it lost
+/// against others of the same moment; every server process is told with its commit.
+///
+/// # Errors
+/// What `change` fails with; `Contended`, `Unavailable` or `Database`.
+pub(super) async fn change<T>(
+    database: &Database,
+    tenant: &TenantId,
+    change: impl AsyncFn(&Transaction<'_>) -> Result<T>,
+) -> Result<T> {
+    let changed = until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        let changed = change(&transaction).await?;
+        announce(&transaction, tenant).await?;
+        transaction.commit().await?;
+        Ok(changed)
+    })
+    .await?;
+    database.applications_changed();
+    Ok(changed)
 }
 
 /// Tells every server process, with the commit of a transaction, that an application or a subscription of the tenant changed.
@@ -86,6 +110,17 @@ pub async fn find_application_at(
         Ok((from_row(&row)?, standing))
     })
     .transpose()
+}
+
+/// The name of the application that has a key, whoever owns it: keys are unique among all tenants (W-04).
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn find_application_by_key(database: &Database, key_hash: &str) -> Result<Option<String>> {
+    let client = database.loader().await?;
+    let statement = client.prepare_cached(FIND_BY_KEY).await?;
+    let row = client.query_opt(&statement, &[&key_hash]).await?;
+    Ok(row.map(|row| row.get(0)))
 }
 
 /// Reads the columns of `see.sql`.

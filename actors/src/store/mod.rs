@@ -10,7 +10,6 @@ pub mod alarm_collection;
 pub mod alarms;
 pub mod application_changes;
 pub mod application_collection;
-pub mod application_keys;
 pub mod application_roles;
 pub mod application_routes;
 pub mod application_users;

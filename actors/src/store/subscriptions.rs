@@ -3,10 +3,10 @@
 
 use tokio_postgres::Row;
 
+use super::Database;
 use super::application_users::{UserSecret, dismiss, enter_service_user};
-use super::applications::{self, announce};
+use super::applications::{self, change};
 use super::filter::{Filtered, Order, page_of};
-use super::{Database, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::limits::MAX_PAGE_SIZE;
 use crate::model::application::{ApplicationType, Availability};
@@ -35,9 +35,7 @@ pub async fn insert_subscription(
     application: ApplicationId,
     (offer, secret): (&Offer, &UserSecret),
 ) -> Result<Subscription> {
-    let subscription = until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
+    change(database, tenant, async |transaction| {
         // What it requires stays as it is until its service user holds that.
         let row = transaction.query_opt(KEEP_APPLICATION, &[&application.0]).await?;
         let found = row.map(|row| applications::from_row(&row)).transpose()?;
@@ -56,15 +54,11 @@ pub async fn insert_subscription(
             other => other?,
         };
         if application.kind == ApplicationType::Microservice {
-            enter_service_user(&transaction, tenant, &application, secret).await?;
+            enter_service_user(transaction, tenant, &application, secret).await?;
         }
-        announce(&transaction, tenant).await?;
-        transaction.commit().await?;
         Ok(Subscription { tenant: tenant.clone(), application: ReferredApplication::from(&application) })
     })
-    .await?;
-    database.applications_changed();
-    Ok(subscription)
+    .await
 }
 
 /// Ends the subscription of a tenant. Its service user is cut off, and nobody in the tenant holds a role any more that only
@@ -78,22 +72,16 @@ pub async fn delete_subscription(
     application: ApplicationId,
     offer: &Offer,
 ) -> Result<()> {
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
+    change(database, tenant, async |transaction| {
         let row = transaction.query_opt(DELETE, &[&tenant.as_str(), &application.0]).await?;
         let row = row.ok_or_else(|| Error::not_found(Noun::Subscription, application))?;
         let (owner, availability) = (TenantId::parse(row.get(0))?, Availability::parse(row.get(1))?);
         if !offer.includes(&owner, availability) {
             return Err(Error::Refused("the tenant was subscribed to it by a tenant that looks after it"));
         }
-        dismiss(&transaction, tenant, application).await?;
-        announce(&transaction, tenant).await?;
-        Ok(transaction.commit().await?)
+        dismiss(transaction, tenant, application).await
     })
-    .await?;
-    database.applications_changed();
-    Ok(())
+    .await
 }
 
 /// A page of the applications a tenant subscribes to, by ascending id (P-06).
