@@ -54,6 +54,8 @@ pub enum Noun {
     Subscription,
     /// Who may ask for access tokens.
     TokenClient,
+    /// An event-processing module.
+    Module,
 }
 
 impl fmt::Display for Noun {
@@ -80,6 +82,7 @@ impl fmt::Display for Noun {
             Self::Application => "application",
             Self::Subscription => "subscription",
             Self::TokenClient => "token client",
+            Self::Module => "module",
         })
     }
 }

@@ -225,6 +225,7 @@ impl Caller {
             authority: self.authority(role, api, Permission::Admin),
             application: self.sent_by.clone(),
             links: wire.links(),
+            by_module: None,
         }
     }
 }

@@ -133,6 +133,12 @@ server_id!(
     crate::error::Noun::Application
 );
 
+server_id!(
+    /// Id of an event-processing module; a replaced text gets another one.
+    ModuleId,
+    crate::error::Noun::Module
+);
+
 impl ApplicationId {
     /// The id of a new application; see [`IdGenerator`].
     pub fn numbered(number: i64) -> Self {

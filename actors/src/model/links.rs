@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::model::external_id::NewExternalId;
 use crate::model::group::GroupId;
-use crate::model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
+use crate::model::id::{BinaryId, EventId, ManagedObjectId, ModuleId, TenantId};
 use crate::model::reference::LinkKind;
 use crate::model::role::{RoleHolder, RoleReference};
 
@@ -160,6 +160,11 @@ impl Links {
     /// Link of a client of the access-token service.
     pub fn token_client(&self, id: &str) -> String {
         self.item("/application/tokenClients", id)
+    }
+
+    /// Link of an event-processing module.
+    pub fn module(&self, id: ModuleId) -> String {
+        format!("{}/cep/modules/{id}", self.base)
     }
 
     /// Link of a tenant option (Z-04).

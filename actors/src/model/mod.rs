@@ -28,6 +28,7 @@ pub mod links;
 pub mod managed_object;
 pub mod manifest;
 pub mod measurement;
+pub mod module;
 pub mod new_device_request;
 pub mod operation;
 pub mod operation_diagnosis;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::event_processing::stream::Depth;
 use crate::model::access::{Authority, Ownership};
 use crate::model::links::Links;
 
@@ -19,6 +20,17 @@ pub struct Origin {
     pub application: Option<Arc<str>>,
     /// Address of the request; links in the answer and in notifications start with it.
     pub links: Links,
+    /// Set on what an event-processing module does.
+    pub by_module: Option<ByModule>,
+}
+
+/// On what a module's write depends, and what it follows from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ByModule {
+    /// How deep in a chain of causes the write is; what it causes is told with this.
+    pub(crate) depth: Depth,
+    /// The number by which this process holds the modules of the tenant. The write is made only while that is so.
+    pub(crate) fence: i64,
 }
 
 /// The user in audit records of what the server does by itself.
@@ -33,6 +45,7 @@ impl Origin {
             authority: Authority::Role,
             application: None,
             links,
+            by_module: None,
         }
     }
 

@@ -20,6 +20,7 @@ impl ApiError {
             Noun::User | Noun::Group | Noun::Role => "user",
             Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
             Noun::Application | Noun::TokenClient => "application",
+            Noun::Module => "cep-server",
             Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
                 "devicecontrol"
             }

@@ -1,0 +1,46 @@
+//! What an expression can see while it is evaluated.
+
+use std::cell::Cell;
+
+use super::{Fault, LookUps};
+use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Value;
+
+/// What is the same for all expressions of a step.
+pub(crate) struct World<'a> {
+    /// By the places of the plan.
+    pub(crate) variables: &'a [Value],
+    /// Milliseconds since 1970.
+    pub(crate) now: i64,
+    pub(crate) look_ups: &'a dyn LookUps,
+    /// How many more expressions may be evaluated in this step.
+    pub(crate) evaluations: &'a Cell<u64>,
+}
+
+/// What one expression can see.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// The events it is about; what they are the plan says.
+    pub(crate) sources: [Option<&'a StreamEvent>; 2],
+    /// By the places of the statement.
+    pub(crate) aggregates: &'a [Value],
+    /// Of the partition, where the statement has a context.
+    pub(crate) keys: &'a [Value],
+    pub(crate) world: &'a World<'a>,
+}
+
+impl World<'_> {
+    /// Counts an evaluation.
+    ///
+    /// # Errors
+    /// When the step used up what it may.
+    pub(crate) fn spend(&self) -> Result<(), Fault> {
+        match self.evaluations.get().checked_sub(1) {
+            Some(left) => {
+                self.evaluations.set(left);
+                Ok(())
+            }
+            None => Err(Fault::new("one event sets more going than a module may do at a time")),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Event-processing modules (document 2, Event-processing modules; ).
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::error::{Error, Result};
+use crate::model::body::{Body, MAX_SHORT_TEXT};
+use crate::model::id::ModuleId;
+use crate::model::links::Linked;
+use crate::model::timestamp::Timestamp;
+
+/// Whether a module runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ModuleStatus {
+    /// Its statements run.
+    Deployed,
+    /// It is kept, and remembers nothing of what it has seen.
+    NotDeployed,
+}
+
+impl ModuleStatus {
+    /// Reads the upper-case word.
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn parse(word: &str) -> Result<Self> {
+        match word {
+            "DEPLOYED" => Ok(Self::Deployed),
+            "NOT_DEPLOYED" => Ok(Self::NotDeployed),
+            _ => Err(Error::invalid_value("status", word, "DEPLOYED, NOT_DEPLOYED")),
+        }
+    }
+}
+
+/// A module as it is stored and returned; its text is read apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Given by the server; another one for each text.
+    pub id: ModuleId,
+    /// Unique in the tenant; the first part of its channels.
+    pub name: String,
+    /// Whether it runs.
+    pub status: ModuleStatus,
+    /// When its text, name or status last changed.
+    pub last_modified: Timestamp,
+}
+
+impl Serialize for Linked<'_, Module> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Linked { value: module, links } = *self;
+        let mut map = serializer.serialize_map(Some(5))?;
+        map.serialize_entry("id", &module.id)?;
+        map.serialize_entry("lastModified", &module.last_modified)?;
+        map.serialize_entry("name", &module.name)?;
+        map.serialize_entry("self", &links.module(module.id))?;
+        map.serialize_entry("status", &module.status)?;
+        map.end()
+    }
+}
+
+/// Body of `PUT /cep/modules/<id>` as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModulePatch {
+    /// Another name.
+    pub name: Option<String>,
+    /// Deploys or undeploys.
+    pub status: Option<ModuleStatus>,
+}
+
+impl ModulePatch {
+    /// Reads the body; other members are ignored.
+    ///
+    /// # Errors
+    /// `Invalid` names the wrong member.
+    pub fn parse(mut body: Body) -> Result<Self> {
+        let name = body.take_text("name", MAX_SHORT_TEXT)?;
+        let status = body.take_text("status", MAX_SHORT_TEXT)?;
+        let status = status.map(|word| ModuleStatus::parse(&word)).transpose()?;
+        Ok(Self { name: name.map(|name| check_name(&name).map(|()| name)).transpose()?, status })
+    }
+}
+
+/// First parts of channels that are not modules' (B-01).
+const RESERVED: [&str; 9] = [
+    "managedobjects",
+    "measurements",
+    "events",
+    "alarms",
+    "operations",
+    "alarmsWithChildren",
+    "eventsWithChildren",
+    "meta",
+    "service",
+];
+
+/// Whether a module may be called so: the name is the first part of its channels (B-01, Q-05).
+///
+/// # Errors
+/// `Invalid` says why not.
+pub fn check_name(name: &str) -> Result<()> {
+    if RESERVED.contains(&name) {
+        return Err(Error::invalid_value("name", name, "no word that a channel of the platform begins with"));
+    }
+    match name.is_empty() || name.contains(['/', '*']) || name.chars().any(char::is_control) {
+        true => Err(Error::invalid_value("name", name, "a name without '/', '*' and control characters")),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,30 @@
+-- Event-processing modules (document 2, Event-processing modules; Q-01 to Q-18).
+
+CREATE TABLE modules (
+    tenant        text NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    -- Given by the server; rises with creation.
+    id            bigint NOT NULL,
+    -- From the text, until it is renamed (Q-04).
+    name          text NOT NULL,
+    deployed      boolean NOT NULL,
+    last_modified timestamptz NOT NULL,
+    -- As uploaded, byte for byte (Q-03).
+    text          bytea NOT NULL,
+    PRIMARY KEY (tenant, id),
+    UNIQUE (tenant, name)
+);
+
+-- Which process runs the modules of a tenant: one at a time. A row for each tenant that has, or had, a module.
+CREATE TABLE module_leases (
+    tenant       text PRIMARY KEY REFERENCES tenants (id) ON DELETE CASCADE,
+    -- The server process that holds it.
+    process      bigint NOT NULL,
+    -- Counted up by whoever takes over: what modules write has it as its premise.
+    fence        bigint NOT NULL,
+    leased_until timestamptz NOT NULL,
+    -- When something of the tenant was last written through the holder. Another process through which something is written may
+    -- take over from a holder that nobody writes through any more.
+    fed_at       timestamptz NOT NULL
+);
+
+CREATE INDEX module_leases_by_end ON module_leases (leased_until);
