@@ -4,12 +4,15 @@
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
 mod engine;
+mod pattern;
+mod schedule;
 mod scope;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
+pub(crate) use pattern::PatternState;
 pub(crate) use scope::{Scope, World};
 
 use super::plan::expression::Finder;
