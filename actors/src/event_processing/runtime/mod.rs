@@ -4,7 +4,10 @@
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
 mod engine;
+mod evaluate;
+mod functions;
 mod pattern;
+mod properties;
 mod schedule;
 mod scope;
 
