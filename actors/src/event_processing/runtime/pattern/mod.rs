@@ -19,6 +19,7 @@
 //!
 //! Timers run from the time at which they were due to begin: after a long rest an `every timer:…` catches up with each time it missed.
 
+mod beginning;
 mod conjunction;
 mod tree;
 mod turn;
@@ -215,7 +216,7 @@ impl Asked<'_> {
         if !self.tree.waits_in_buckets(self.step) {
             return;
         }
-        let values = turn::values(&equality.event, &self.scope(None));
+        let values = beginning::values(&equality.event, &self.scope(None));
         if let Some(Bucket::Found(bucket)) = values.map(|values| self.tree.bucket(&values)) {
             self.tree.waiting_in(self.step, Some(bucket)).for_each(each);
         }

@@ -5,33 +5,30 @@
 
 use std::sync::Arc;
 
-use super::conjunction::{Conjunction, TooMany};
+use super::conjunction::TooMany;
 use super::tree::{Detail, Live, Tags, Tree};
-use super::waiting::Bucket;
 use super::{ACTIONS, BURST};
-use crate::event_processing::plan::expression::Expression;
-use crate::event_processing::plan::pattern::{Equality, PatternPlan, StepKind};
-use crate::event_processing::runtime::schedule;
-use crate::event_processing::runtime::{Scope, World};
+use crate::event_processing::plan::pattern::{PatternPlan, StepKind};
+use crate::event_processing::runtime::World;
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
 /// What spreads from one event or time.
 pub(super) struct Turn<'a> {
-    plan: &'a PatternPlan,
-    tree: &'a mut Tree,
+    pub(super) plan: &'a PatternPlan,
+    pub(super) tree: &'a mut Tree,
     /// The time from which timers run that are started now.
-    now: i64,
+    pub(super) now: i64,
     /// With the keys of the partition. None while the pattern itself begins.
-    world: Option<(&'a World<'a>, &'a [Value])>,
+    pub(super) world: Option<(&'a World<'a>, &'a [Value])>,
     matches: &'a mut Vec<Tags>,
-    stack: Vec<Action>,
+    pub(super) stack: Vec<Action>,
     /// How many nodes lived before.
     before: usize,
     actions: usize,
 }
 
-enum Action {
+pub(super) enum Action {
     /// Begin a node that was added.
     Start(Live),
     /// What an `every` began anew has been started.
@@ -48,7 +45,7 @@ enum Action {
     },
 }
 
-struct Truth {
+pub(super) struct Truth {
     /// Who turned true, if it is still there to turn true again.
     of: Option<Live>,
     step: u32,
@@ -106,7 +103,7 @@ impl<'a> Turn<'a> {
         self.run()
     }
 
-    fn true_by_time(&mut self, live: Live) {
+    pub(super) fn true_by_time(&mut self, live: Live) {
         if let Some(tags) = self.tree.get(live).and_then(|node| node.tags.clone()) {
             self.ends_true(live, tags);
         }
@@ -134,102 +131,15 @@ impl<'a> Turn<'a> {
         &self.plan.step(self.tree.at(live.slot).step).kind
     }
 
-    fn add(&mut self, step: u32, parent: Live, tags: &Tags) -> Live {
-        self.tree.insert(step, Some(parent), Arc::clone(tags))
-    }
-
-    fn start(&mut self, live: Live) {
-        let Some(node) = self.tree.get(live) else { return };
-        let plan = self.plan;
-        let step = plan.step(node.step);
-        match &step.kind {
-            StepKind::Every => self.begin_anew(live),
-            StepKind::Not => {
-                let Some(tags) = self.tree.take_tags(live.slot) else { return };
-                let child = self.add(step.children[0], live, &tags);
-                self.stays_true(live, tags);
-                self.stack.push(Action::Start(child));
-            }
-            StepKind::And => {
-                self.tree.at_mut(live.slot).detail =
-                    Detail::Conjunction(Box::new(Conjunction::new(step.children.len())));
-                self.start_all(live, &step.children);
-            }
-            StepKind::Or => self.start_all(live, &step.children),
-            StepKind::FollowedBy => self.start_all(live, &step.children[..1]),
-            StepKind::Event { filter, .. } => {
-                let live = self.tree.renew(live);
-                let equality = filter.as_ref().and_then(|filter| filter.equality.as_ref());
-                match equality.map_or(Bucket::Unknown, |equality| self.bucket_of_match(equality, live)) {
-                    // Null equals nothing, ever. It stays as if it waited, as it would with a filter that is no equality.
-                    Bucket::Nothing => self.tree.wait_in_vain(live),
-                    Bucket::Unknown => self.tree.wait_for(live, None),
-                    Bucket::Found(bucket) => self.tree.wait_for(live, Some(bucket)),
-                }
-            }
-            StepKind::Interval(0) => self.true_by_time(live),
-            StepKind::Interval(period) => {
-                let live = self.tree.renew(live);
-                self.tree.wait_until(live, self.now.saturating_add(*period));
-            }
-            StepKind::At(schedule) => {
-                if let Some(due) = schedule::next_after(schedule, self.now) {
-                    let live = self.tree.renew(live);
-                    self.tree.wait_until(live, due);
-                }
-            }
-        }
-    }
-
-    fn bucket_of_match(&self, equality: &Equality, live: Live) -> Bucket {
-        let (Some((world, keys)), Some(tags)) = (self.world, &self.tree.at(live.slot).tags) else {
-            return Bucket::Unknown;
-        };
-        let matched = StreamEvent::Match(Arc::clone(tags));
-        let scope = Scope { sources: [Some(&matched), None], aggregates: &[], keys, world };
-        values(&equality.matched, &scope).map_or(Bucket::Unknown, |values| self.tree.bucket(&values))
-    }
-
-    /// Adds children and starts them, the first first.
-    fn start_all(&mut self, live: Live, steps: &[u32]) {
-        let Some(tags) = self.tree.take_tags(live.slot) else { return };
-        let first = self.stack.len();
-        for step in steps {
-            let child = self.add(*step, live, &tags);
-            self.stack.push(Action::Start(child));
-        }
-        self.stack[first..].reverse();
-    }
-
-    /// Starts what stands below an `every` once more.
-    fn begin_anew(&mut self, every: Live) {
-        let node = self.tree.at_mut(every.slot);
-        node.detail = Detail::Beginning;
-        let Some(tags) = node.tags.clone() else { return };
-        let step = self.plan.step(node.step).children[0];
-        let child = self.add(step, every, &tags);
-        self.stack.push(Action::Begun { every, child });
-        self.stack.push(Action::Start(child));
-    }
-
-    /// What is true at once would begin anew without end, so it is given up.
-    fn begun(&mut self, every: Live, child: Live) {
-        let Some(node) = self.tree.get_mut(every) else { return };
-        let detail = std::mem::take(&mut node.detail);
-        if matches!(detail, Detail::BegunTrue) && self.tree.get(child).is_some() {
-            self.tree.remove(child.slot);
-        }
-    }
-
     /// It turned true and may do so again.
-    fn stays_true(&mut self, live: Live, tags: Tags) {
+    pub(super) fn stays_true(&mut self, live: Live, tags: Tags) {
         let node = self.tree.at(live.slot);
         let truth = Truth { of: Some(live), step: node.step, parent: self.tree.parent_of(node), tags };
         self.stack.push(Action::True(truth));
     }
 
     /// It turned true, and that was all.
-    fn ends_true(&mut self, live: Live, tags: Tags) {
+    pub(super) fn ends_true(&mut self, live: Live, tags: Tags) {
         let Some(node) = self.tree.get(live) else { return };
         let truth = Truth { of: None, step: node.step, parent: self.tree.parent_of(node), tags };
         self.tree.remove(live.slot);
@@ -339,9 +249,4 @@ impl<'a> Turn<'a> {
             _ => {}
         }
     }
-}
-
-/// What several expressions give; nothing when one fails.
-pub(super) fn values(expressions: &[Expression], scope: &Scope<'_>) -> Option<Vec<Value>> {
-    expressions.iter().map(|expression| expression.evaluate(scope).ok()).collect()
 }

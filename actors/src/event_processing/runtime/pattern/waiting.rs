@@ -104,7 +104,6 @@ impl Tree {
         for value in values {
             match value {
                 Value::Null => return Bucket::Nothing,
-                Value::Double(number) if number.is_nan() => return Bucket::Nothing,
                 Value::Boolean(value) => (0_u8, value).hash(&mut hasher),
                 Value::Integer(number) => hash_number(*number as f64, &mut hasher),
                 Value::Double(number) => hash_number(*number, &mut hasher),
@@ -124,7 +123,11 @@ impl Tree {
 }
 
 fn hash_number(number: f64, hasher: &mut impl Hasher) {
-    // The two zeros are equal.
-    let number = if number == 0.0 { 0.0 } else { number };
+    // The two zeros are equal, and what is no number equals itself.
+    let number = match number {
+        0.0 => 0.0,
+        number if number.is_nan() => f64::NAN,
+        number => number,
+    };
     (1_u8, number.to_bits()).hash(hasher);
 }
