@@ -18,6 +18,7 @@ mod pattern;
 mod properties;
 mod results;
 mod routes;
+mod schedule;
 mod scope;
 mod statement;
 mod step;
@@ -28,6 +29,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
+pub(crate) use pattern::PatternState;
 pub(crate) use scope::{Scope, World};
 
 use super::plan::expression::Finder;
