@@ -25,6 +25,9 @@ pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
 /// A WebSocket that brought neither a handshake nor a live clientId is closed after this time (B-19).
 pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Modules that one tenant may have; the documents know no number, Q-16 asks for bounds.
+pub const MODULES_PER_TENANT: usize = 100;
+
 /// Deletions that one request tells of (B-06).
 pub(crate) const NOTIFIED_DELETIONS: usize = 1000;
 

@@ -1,6 +1,7 @@
 //! What the edge holds: finds or starts tenants, devices and sessions.
 
 mod bulk_operations;
+mod modules;
 mod tenant;
 
 use std::collections::HashMap;
@@ -269,6 +270,7 @@ impl Platform {
                 }
                 Seen::AvailabilityChanged(tenant, object) => self.forget_rhythm(Some((tenant, object))),
                 Seen::NamesChanged(tenant) => self.database.names_changed(&tenant),
+                Seen::ModulesChanged(_) => {}
                 Seen::ApplicationsChanged => self.database.applications_changed(),
                 Seen::Gap => {
                     self.database.applications_changed();
