@@ -10,6 +10,7 @@
 pub(crate) mod deployment;
 pub(crate) mod feed;
 pub(crate) mod language;
+pub(crate) mod module_actor;
 pub(crate) mod plan;
 pub(crate) mod requests;
 pub(crate) mod runtime;

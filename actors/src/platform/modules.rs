@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::event_processing::OutboundRequest;
 use crate::event_processing::deployment::changes::{self, NewModule};
 use crate::model::id::{ModuleId, TenantId};
-use crate::model::module::{Module, ModulePatch};
+use crate::model::links::Links;
+use crate::model::module::{Module, ModulePatch, ModuleStatus};
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
@@ -71,7 +72,18 @@ impl Platform {
 
     /// The requests that modules send to other servers, for who makes them. `None` when somebody took them.
     pub fn take_outbound_requests(&self) -> Option<mpsc::Receiver<OutboundRequest>> {
-        None
+        self.modules.take_outbound_requests()
+    }
+
+    /// Runs modules whose lease this process holds, and takes on those that nobody runs, until it is dropped. Links in what they
+    /// tell start with `links`.
+    pub async fn keep_modules_going(self: Arc<Self>, links: Links) {
+        self.modules.clone().keep_going(links).await;
+    }
+
+    /// Lets another process run the modules at once that this one runs. What they remember is lost.
+    pub async fn give_modules_back(&self) {
+        self.modules.give_back().await;
     }
 
     fn new_module(&self, text: Bytes) -> Result<NewModule> {
@@ -88,6 +100,14 @@ impl Platform {
         decide: impl Fn(&[StoredModule]) -> Result<(Vec<ModuleChange>, Module)> + Clone + Send + 'static,
     ) -> Result<Module> {
         let by = ChangedBy { origin, ids: &self.ids, fence: None };
-        change_modules(&self.database, tenant, by, decide).await
+        let changed = {
+            let _turn = self.modules.changing.acquire().await;
+            change_modules(&self.database, tenant, by, decide).await?
+        };
+        match changed.status {
+            ModuleStatus::Deployed => self.modules.deployed(tenant).await,
+            ModuleStatus::NotDeployed => self.modules.changed(tenant).await,
+        }
+        Ok(changed)
     }
 }
