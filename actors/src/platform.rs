@@ -19,6 +19,7 @@ use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::bulk_operation::BulkOperations;
 use crate::device::{self, RememberedMappings};
 use crate::error::Result;
+use crate::event_processing::feed::Feeds;
 use crate::heartbeats::{Forget, Heartbeats};
 use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
@@ -164,7 +165,7 @@ impl Platform {
         let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {
             NotificationHub::new(tenant, database, listened)
         });
-        let mappings = Arc::<RememberedMappings>::default();
+        let (mappings, feeds) = (Arc::<RememberedMappings>::default(), Feeds::default());
         let context = |thread: &ActorThread| device::Context {
             tenant: id.clone(),
             database: self.database.clone(),
@@ -173,6 +174,7 @@ impl Platform {
             presence: self.presence.clone(),
             hub: hub.clone(),
             audience: audience.clone(),
+            feeds: feeds.clone(),
             ids: self.ids.clone(),
             devices: devices.clone(),
             limits: self.limits.clone(),
