@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::{Database, binaries, module_fence};
+use super::{Database, binaries, module_leases};
 use crate::error::{Error, Noun, Result};
 use crate::model::binary::Binary;
 use crate::model::event::Event;
@@ -127,7 +127,7 @@ pub async fn get_event_with_binary(
 }
 
 /// Deletes events with their files; gives the ids and sources of those that are gone now. One statement; with a fence only while
-/// it [holds](module_fence::hold).
+/// it [holds](module_leases::hold).
 ///
 /// # Errors
 /// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -140,7 +140,7 @@ pub(crate) async fn delete_events(
     let mut client = database.reader().await?;
     let statement = client.prepare_cached(DELETE).await?;
     let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &ids];
-    let rows = module_fence::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
+    let rows = module_leases::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
     Ok(rows.iter().map(|row| (EventId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
 }
 

@@ -9,7 +9,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 
 use super::filter::{Filtered, Order, page_of};
 use super::managed_objects::{COLUMNS, INSERT, from_row, insert_managed_objects};
-use super::{Database, module_fence, server_fragments, until_uncontended};
+use super::{Database, module_leases, server_fragments, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
@@ -42,7 +42,7 @@ pub(super) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Re
 }
 
 /// Links existing objects below a parent; those linked already stay where they are. One transaction, which with a fence is made
-/// only while that [holds](module_fence::hold).
+/// only while that [holds](module_leases::hold).
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Invalid` for an unknown child, for the parent itself and for a ring (I-04).
@@ -56,7 +56,7 @@ pub(crate) async fn add_children(
     until_uncontended(async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        module_fence::hold_one(&transaction, tenant, fence).await?;
+        module_leases::hold_one(&transaction, tenant, fence).await?;
         lock(&transaction, tenant).await?;
         check(&transaction, tenant, to, children).await?;
         insert(&transaction, tenant, to, children).await?;
@@ -80,7 +80,7 @@ pub(crate) async fn insert_child(
     until_uncontended(async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        module_fence::hold_one(&transaction, tenant, fence).await?;
+        module_leases::hold_one(&transaction, tenant, fence).await?;
         lock(&transaction, tenant).await?;
         let statement = transaction.prepare_cached(INSERT).await?;
         insert_managed_objects(transaction.client(), &statement, &[(tenant, child)]).await?;
@@ -170,7 +170,7 @@ pub(crate) async fn remove_child(
     let statement = client.prepare_cached(DELETE).await?;
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&tenant.as_str(), &from.kind.children(), &from.parent.0, &child.0];
-    let removed = module_fence::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
+    let removed = module_leases::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
     Ok(!removed.is_empty())
 }
 

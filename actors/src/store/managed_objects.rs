@@ -7,7 +7,7 @@ use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
 use super::{
-    Database, events, links, measurements, module_fence, names, server_fragments, template_sets,
+    Database, events, links, measurements, module_leases, names, server_fragments, template_sets,
     until_uncontended,
 };
 use crate::error::{Error, Noun, Result};
@@ -127,7 +127,7 @@ pub(crate) async fn update_managed_objects(
 const DELETED_AT_ONCE: usize = 1000;
 
 /// Deletes managed objects in this order, and gives those that were there. What is linked below them meanwhile stays. With a fence
-/// only while it [holds](module_fence::hold).
+/// only while it [holds](module_leases::hold).
 ///
 /// # Errors
 /// `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -138,7 +138,7 @@ pub(crate) async fn delete_managed_objects(
     fence: Option<i64>,
 ) -> Result<Vec<ManagedObjectId>> {
     // Their data goes ahead of them, in transactions of its own.
-    module_fence::ensure_held(database, tenant, fence).await?;
+    module_leases::ensure_held(database, tenant, fence).await?;
     let mut gone = Vec::with_capacity(going.len());
     for chunk in going.chunks(DELETED_AT_ONCE) {
         measurements::delete_of_sources(database, tenant, chunk).await?;
@@ -184,7 +184,7 @@ async fn delete_chunk(
 ) -> Result<Vec<i64>> {
     let mut client = database.loader().await?;
     let transaction = client.transaction().await?;
-    module_fence::hold_one(&transaction, tenant, fence).await?;
+    module_leases::hold_one(&transaction, tenant, fence).await?;
     links::lock(&transaction, tenant).await?;
     let statement = transaction.prepare_cached(LOCK).await?;
     transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;

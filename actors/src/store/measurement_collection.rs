@@ -9,7 +9,7 @@ use super::Database;
 use super::filter::Filtered;
 use super::measurement_rollups;
 use super::measurement_rows::{INDEXED, completed, indexed};
-use super::module_fence;
+use super::module_leases;
 use super::time_walk::{Span, Table, TimeWalk};
 use super::walk::Window;
 use crate::error::Result;
@@ -112,7 +112,7 @@ pub(crate) async fn delete_next(
     Ok(Some(delete_measurements(&mut client, tenant, &ids, None).await?))
 }
 
-/// Deletes one measurement; says whether it was still there. With a fence only while it [holds](module_fence::hold).
+/// Deletes one measurement; says whether it was still there. With a fence only while it [holds](module_leases::hold).
 ///
 /// # Errors
 /// `Conflict`, `Unavailable` or `Database`.
@@ -137,7 +137,7 @@ async fn delete_measurements(
         return Ok(Vec::new());
     }
     let transaction = client.transaction().await?;
-    module_fence::hold_one(&transaction, tenant, fence).await?;
+    module_leases::hold_one(&transaction, tenant, fence).await?;
     let statement = transaction.prepare_cached(LIST_SOURCES).await?;
     let sources = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
     let sources: Vec<i64> = sources.iter().map(|row| row.get(0)).collect();

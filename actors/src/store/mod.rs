@@ -49,7 +49,7 @@ pub mod measurement_series;
 pub(crate) mod measurement_shapes;
 pub(crate) mod measurements;
 mod migrations;
-pub(crate) mod module_fence;
+pub(crate) mod module_leases;
 mod names;
 pub mod new_device_requests;
 pub mod operation_collection;

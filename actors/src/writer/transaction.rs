@@ -16,7 +16,7 @@ use crate::store::binaries;
 use crate::store::events::{self, SentEvent, ShownSource};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 use crate::store::measurements::{self, SentMeasurements};
-use crate::store::module_fence;
+use crate::store::module_leases;
 use crate::store::operations::{self, OperationUpdate, ToQueue};
 
 /// The changes of one batch by kind.
@@ -91,7 +91,7 @@ impl<'a> ByKind<'a> {
 pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec<Written>> {
     let statements = Statements::prepare(client).await?;
     let mut by = ByKind::sort(writes);
-    let hold = module_fence::prepare(client, &by.premises).await?;
+    let hold = module_leases::prepare(client, &by.premises).await?;
     let alone = by.is_one_statement();
     let bracket = async |word: &str| match alone {
         true => Ok(()),
@@ -116,7 +116,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
     ) = tokio::join!(
         biased;
         bracket("BEGIN"),
-        module_fence::hold(client, hold.as_ref(), &by.premises),
+        module_leases::hold(client, hold.as_ref(), &by.premises),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
         alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
