@@ -236,11 +236,12 @@ impl Server {
         watching.abort();
         upkeep.iter().for_each(JoinHandle::abort);
         self.edge.platform.give_bulk_operations_back().await;
+        self.edge.platform.give_modules_back().await;
         self.edge.platform.stop();
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 11] {
+    fn keep_up(&self) -> [JoinHandle<()>; 12] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
@@ -253,6 +254,7 @@ impl Server {
             spawn(store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),
+            spawn(platform().keep_modules_going(links())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),
             spawn(probes::keep_asking(self.edge.clone())),

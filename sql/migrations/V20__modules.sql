@@ -7,12 +7,18 @@ CREATE TABLE modules (
     -- From the text, until it is renamed (Q-04).
     name          text NOT NULL,
     deployed      boolean NOT NULL,
+    -- How often it was deployed: another deployment remembers nothing of the one before (Q-04).
+    deployment    bigint NOT NULL,
+    -- Which of what happens in the tenant it reads, a bit for each stream of Q-06.
+    inputs        integer NOT NULL,
     last_modified timestamptz NOT NULL,
     -- As uploaded, byte for byte (Q-03).
     text          bytea NOT NULL,
     PRIMARY KEY (tenant, id),
     UNIQUE (tenant, name)
 );
+
+CREATE INDEX modules_deployed ON modules (tenant) WHERE deployed;
 
 -- Which process runs the modules of a tenant: one at a time. A row for each tenant that has, or had, a module.
 CREATE TABLE module_leases (
