@@ -21,6 +21,7 @@ use crate::bulk_operation::BulkOperations;
 use crate::device::{self, RememberedMappings};
 use crate::error::Result;
 use crate::event_processing::deployment::{Deployments, Foundation};
+use crate::event_processing::feed::Feeds;
 use crate::heartbeats::{Forget, Heartbeats};
 use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
@@ -177,7 +178,7 @@ impl Platform {
         let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {
             NotificationHub::new(tenant, database, listened)
         });
-        let mappings = Arc::<RememberedMappings>::default();
+        let (mappings, feeds) = (Arc::<RememberedMappings>::default(), Feeds::default());
         let context = |thread: &ActorThread| device::Context {
             tenant: id.clone(),
             database: self.database.clone(),
@@ -186,6 +187,7 @@ impl Platform {
             presence: self.presence.clone(),
             hub: hub.clone(),
             audience: audience.clone(),
+            feeds: feeds.clone(),
             ids: self.ids.clone(),
             devices: devices.clone(),
             limits: self.limits.clone(),

@@ -50,6 +50,7 @@ pub(crate) mod measurement_shapes;
 pub(crate) mod measurements;
 mod migrations;
 pub(crate) mod module_changes;
+pub(crate) mod module_holders;
 pub(crate) mod module_leases;
 pub mod modules;
 mod names;

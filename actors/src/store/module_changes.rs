@@ -71,7 +71,7 @@ pub(crate) struct ChangedBy<'a> {
 /// every server process. `decide` runs where it may take its time.
 ///
 /// # Errors
-/// What `decide` fails with, then nothing changed; `Contended` when another process holds the modules; `Unavailable` or `Database`.
+/// What `decide` fails with, then nothing changed; `Conflict` when another process holds the modules; `Contended`, `Unavailable` or `Database`.
 pub(crate) async fn change_modules<T: Send + 'static>(
     database: &Database,
     tenant: &TenantId,
@@ -82,11 +82,7 @@ pub(crate) async fn change_modules<T: Send + 'static>(
         let mut client = database.reader().await?;
         let transaction = client.transaction().await?;
         transaction.execute(LOCK, &[&tenant.as_str()]).await?;
-        if let Some(fence) = by.fence
-            && !module_leases::is_held(&transaction, tenant, fence).await?
-        {
-            return Err(Error::Contended);
-        }
+        module_leases::hold_one(&transaction, tenant, by.fence).await?;
         let rows = transaction.query(LIST_TEXTS, &[&tenant.as_str()]).await?;
         let (stored, decide): (Vec<_>, _) = (rows.iter().map(stored).collect(), decide.clone());
         let decided = spawn_blocking(move || decide(&stored)).await;

@@ -1,134 +1,95 @@
-//! Which process runs the modules of a tenant, in PostgreSQL: one at a time.
-//!
-//! Who takes over counts the fence up; what modules write has it as its premise. The lease goes where the tenant's events come: a
-//! process that misses them takes over from one that nothing comes to any more.
+//! The premise of what event-processing modules write: this process runs the modules of the tenant, until the commit.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{GenericClient, Object, Transaction};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
 
-use crate::error::Result;
-use crate::event_processing::stream::InputStreams;
+use super::Database;
+use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 
-const TAKE: &str = include_str!("../../../sql/queries/module_leases/take.sql");
-const TAKE_OVER: &str = include_str!("../../../sql/queries/module_leases/take_over.sql");
-const RENEW: &str = include_str!("../../../sql/queries/module_leases/renew.sql");
-const GIVE_BACK: &str = include_str!("../../../sql/queries/module_leases/give_back.sql");
-const IS_HELD: &str = include_str!("../../../sql/queries/module_leases/is_held.sql");
-const SURVEY: &str = include_str!("../../../sql/queries/module_leases/survey.sql");
+const HOLD: &str = include_str!("../../../sql/queries/modules/hold_leases.sql");
+/// How the database names what it refuses by.
+const PREMISE: &str = "module_lease_is_held";
 
-/// Tenants whose modules one look takes on.
-const TAKEN_OVER_AT_ONCE: i64 = 100;
-
-/// That a process runs the modules of a tenant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ModuleHold {
-    pub(crate) tenant: TenantId,
-    pub(crate) fence: i64,
-}
-
-/// When a lease may be taken from whom.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms {
-    /// How long without a sign of life until a process counts as gone.
-    pub(crate) lease: Duration,
-    /// How long nothing must have come to the process that runs modules until another one takes over.
-    pub(crate) idle: Duration,
-}
-
-/// What runs of a tenant, somewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Survey {
-    /// What its modules read.
-    pub(crate) inputs: InputStreams,
-    /// Another number when something else runs.
-    pub(crate) generation: i64,
-}
-
-/// Takes the modules of a tenant on for a process; `None` when another one runs them. One statement.
-///
-/// # Errors
-/// `Unavailable` or `Database`.
-pub(crate) async fn take(
+/// The statement for [`hold`]; none where there is nothing to hold.
+pub(crate) async fn prepare(
     client: &impl GenericClient,
-    tenant: &TenantId,
-    process: i64,
-    lease: Duration,
-) -> Result<Option<i64>> {
-    let row = client.query_opt(TAKE, &[&tenant.as_str(), &process, &lease.as_secs_f64()]).await?;
-    Ok(row.map(|row| row.get(0)))
-}
-
-/// Takes on what nobody runs, and of the missed tenants what runs where nothing comes. One statement.
-///
-/// # Errors
-/// `Unavailable` or `Database`.
-pub(crate) async fn take_over(
-    client: &impl GenericClient,
-    process: i64,
-    missed: &[TenantId],
-    terms: Terms,
-) -> Result<Vec<ModuleHold>> {
-    let missed: Vec<&str> = missed.iter().map(TenantId::as_str).collect();
-    let (lease, idle) = (terms.lease.as_secs_f64(), terms.idle.as_secs_f64());
-    let rows = client.query(TAKE_OVER, &[&process, &lease, &missed, &idle, &TAKEN_OVER_AT_ONCE]).await?;
-    rows.iter()
-        .map(|row| Ok(ModuleHold { tenant: TenantId::parse(row.get(0))?, fence: row.get(1) }))
-        .collect()
-}
-
-/// Renews leases, each with whether something came; gives the tenants that are still held. One statement.
-///
-/// # Errors
-/// `Unavailable` or `Database`.
-pub(crate) async fn renew(
-    client: &impl GenericClient,
-    own: &[(ModuleHold, bool)],
-    lease: Duration,
-) -> Result<Vec<TenantId>> {
-    if own.is_empty() {
-        return Ok(Vec::new());
+    premises: &BTreeSet<(&TenantId, i64)>,
+) -> Result<Option<Statement>> {
+    match premises.is_empty() {
+        true => Ok(None),
+        false => Ok(Some(client.prepare_cached(HOLD).await?)),
     }
-    let tenants: Vec<&str> = own.iter().map(|(hold, _)| hold.tenant.as_str()).collect();
-    let fences: Vec<i64> = own.iter().map(|(hold, _)| hold.fence).collect();
-    let fed: Vec<bool> = own.iter().map(|(_, fed)| *fed).collect();
-    let rows = client.query(RENEW, &[&tenants, &fences, &fed, &lease.as_secs_f64()]).await?;
-    rows.iter().map(|row| TenantId::parse(row.get(0))).collect()
 }
 
-/// Ends leases before their time, so that others go on at once. One statement.
+/// Keeps the modules of these tenants from being taken over until the transaction ends.
 ///
 /// # Errors
-/// `Unavailable` or `Database`.
-pub(crate) async fn give_back(client: &impl GenericClient, own: &[ModuleHold]) -> Result<()> {
-    if own.is_empty() {
+/// `Conflict` when this process does not hold them by these numbers, or no longer.
+pub(crate) async fn hold(
+    client: &impl GenericClient,
+    statement: Option<&Statement>,
+    premises: &BTreeSet<(&TenantId, i64)>,
+) -> Result<()> {
+    let Some(statement) = statement else { return Ok(()) };
+    let (tenants, fences): (Vec<&str>, Vec<i64>) =
+        premises.iter().map(|(tenant, fence)| (tenant.as_str(), *fence)).unzip();
+    match client.query(statement, &[&tenants, &fences]).await.map_err(Error::from) {
+        Err(error) if error.constraint() == Some(PREMISE) => Err(Error::Conflict {
+            noun: Noun::Module,
+            message: "the modules of this tenant run elsewhere now".into(),
+        }),
+        outcome => outcome.map(drop),
+    }
+}
+
+/// As [`hold`], within a transaction of one write; nothing for a write that no module makes.
+///
+/// # Errors
+/// As that.
+pub(super) async fn hold_one(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+    fence: Option<i64>,
+) -> Result<()> {
+    let premises = fence.map(|fence| (tenant, fence)).into_iter().collect();
+    let statement = prepare(transaction, &premises).await?;
+    hold(transaction, statement.as_ref(), &premises).await
+}
+
+/// Runs one statement; with a fence in a transaction that holds the lease.
+///
+/// # Errors
+/// As [`hold`], and what the statement fails with.
+pub(super) async fn query_held(
+    client: &mut Object,
+    (tenant, fence): (&TenantId, Option<i64>),
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>> {
+    if fence.is_none() {
+        return Ok(client.query(statement, parameters).await?);
+    }
+    let transaction = client.transaction().await?;
+    hold_one(&transaction, tenant, fence).await?;
+    let rows = transaction.query(statement, parameters).await?;
+    transaction.commit().await?;
+    Ok(rows)
+}
+
+/// Whether a write of many transactions may begin; the last of them asks once more.
+///
+/// # Errors
+/// As [`hold`].
+pub(super) async fn ensure_held(database: &Database, tenant: &TenantId, fence: Option<i64>) -> Result<()> {
+    if fence.is_none() {
         return Ok(());
     }
-    let tenants: Vec<&str> = own.iter().map(|hold| hold.tenant.as_str()).collect();
-    let fences: Vec<i64> = own.iter().map(|hold| hold.fence).collect();
-    client.execute(GIVE_BACK, &[&tenants, &fences]).await?;
-    Ok(())
-}
-
-/// Whether the modules of a tenant are held by this number.
-///
-/// # Errors
-/// `Unavailable` or `Database`.
-pub(super) async fn is_held(client: &impl GenericClient, tenant: &TenantId, fence: i64) -> Result<bool> {
-    Ok(client.query_one(IS_HELD, &[&tenant.as_str(), &fence]).await?.get(0))
-}
-
-/// What runs, of every tenant that has something deployed. One statement.
-///
-/// # Errors
-/// `Unavailable` or `Database`.
-pub(crate) async fn survey(client: &impl GenericClient) -> Result<Vec<(TenantId, Survey)>> {
-    let rows = client.query(SURVEY, &[]).await?;
-    rows.iter()
-        .map(|row| {
-            let inputs = InputStreams::of_bits(row.get::<_, i32>(1) as u16);
-            Ok((TenantId::parse(row.get(0))?, Survey { inputs, generation: row.get(2) }))
-        })
-        .collect()
+    let mut client = database.loader().await?;
+    let transaction = client.transaction().await?;
+    hold_one(&transaction, tenant, fence).await?;
+    Ok(transaction.commit().await?)
 }

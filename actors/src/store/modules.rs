@@ -1,5 +1,5 @@
 //! Event-processing modules in PostgreSQL: what is shown of them. What changes them is in
-//! [`module_changes`](super::module_changes), who runs them in [`module_leases`](super::module_leases).
+//! [`module_changes`](super::module_changes), who runs them in [`module_holders`](super::module_holders).
 
 use tokio_postgres::Row;
 

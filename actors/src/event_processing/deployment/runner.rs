@@ -248,7 +248,7 @@ impl Handler<Reconcile> for TenantRunner {
             let planned = planned.map_err(|_| Error::unavailable("the modules cannot be planned"))?;
             Ok((deployed, planned))
         };
-        AtomicResponse::new(Box::pin(looking.into_actor(self).map(move |found, runner, ctx| {
+        AtomicResponse::new(Box::pin(looking.into_actor(self).map(move |found: Result<_>, runner, ctx| {
             let (deployed, planned) = found?;
             runner.settle(&deployed, planned, ctx);
             runner.generation = generation;

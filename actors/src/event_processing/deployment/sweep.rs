@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::Client;
+use deadpool_postgres::Object;
 use tokio::time::{sleep, timeout};
 
 use super::hold::Hold;
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::event_processing::stream::InputStreams;
 use crate::model::id::TenantId;
 use crate::model::links::Links;
-use crate::store::module_leases::{self, ModuleHold, Survey, Terms};
+use crate::store::module_holders::{self, ModuleHold, Survey, Terms};
 
 /// Changes that come so close together are looked at together.
 const TOGETHER: Duration = Duration::from_millis(20);
@@ -39,7 +39,7 @@ impl Deployments {
         let _turn = self.turn.lock().await;
         let client = self.pool.get().await?;
         let kept = self.renew(&client).await?;
-        let survey: HashMap<TenantId, Survey> = module_leases::survey(&**client).await?.into_iter().collect();
+        let survey: HashMap<TenantId, Survey> = module_holders::survey(&client).await?.into_iter().collect();
         self.leave_idle(&client, &kept, &survey).await?;
         self.take_on(&client).await?;
         self.tell(&survey);
@@ -47,13 +47,13 @@ impl Deployments {
     }
 
     /// Renews what this process holds, and ends what others took over. Gives what it still holds.
-    async fn renew(&self, client: &Client) -> Result<Vec<ModuleHold>> {
+    async fn renew(&self, client: &Object) -> Result<Vec<ModuleHold>> {
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         let own: Vec<(ModuleHold, bool)> = {
             let held = self.held.lock();
             held.iter().map(|(tenant, held)| (held.to_hold(tenant), held.feeds().take_fed())).collect()
         };
-        let renewed = module_leases::renew(&***client, &own, lease).await?;
+        let renewed = module_holders::renew(client, &own, lease).await?;
         let renewed: HashSet<TenantId> = renewed.into_iter().collect();
         let (kept, lost): (Vec<_>, Vec<_>) =
             own.into_iter().map(|(hold, _)| hold).partition(|hold| renewed.contains(&hold.tenant));
@@ -68,25 +68,25 @@ impl Deployments {
     /// Gives back the leases of tenants that have nothing deployed any more.
     async fn leave_idle(
         &self,
-        client: &Client,
+        client: &Object,
         kept: &[ModuleHold],
         survey: &HashMap<TenantId, Survey>,
     ) -> Result<()> {
         let idle: Vec<ModuleHold> =
             kept.iter().filter(|hold| !survey.contains_key(&hold.tenant)).cloned().collect();
         idle.iter().for_each(|hold| self.end(&hold.tenant));
-        module_leases::give_back(&***client, &idle).await
+        module_holders::give_back(client, &idle).await
     }
 
     /// Takes on what nobody runs, and what runs where nothing comes any more while it comes here.
-    async fn take_on(self: &Arc<Self>, client: &Client) -> Result<()> {
+    async fn take_on(self: &Arc<Self>, client: &Object) -> Result<()> {
         let Some(platform) = self.platform.upgrade() else { return Ok(()) };
         let living = platform.living_tenants();
         let missed = living.iter().filter(|(_, tenant)| tenant.context().feeds.take_missed());
         let missed: Vec<TenantId> = missed.map(|(id, _)| id.clone()).collect();
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         let terms = Terms { lease, idle: self.limits.module_idle };
-        for taken in module_leases::take_over(&***client, self.process, &missed, terms).await? {
+        for taken in module_holders::take_over(client, self.process, &missed, terms).await? {
             self.begin(&taken.tenant, Arc::new(Hold::new(taken.fence, asked, lease)));
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::device;
 use crate::event_processing::deployment::hold::Hold;
 use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::runtime::Effect;
+use crate::event_processing::stream::Row;
 use crate::model::id::{ModuleId, TenantId};
 
 /// The ways out of one module.
@@ -30,9 +31,17 @@ impl Outlet {
     pub(super) fn give(&self, plan: &ModulePlan, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
-                Effect::Tell { .. } | Effect::Perform { .. } | Effect::Forward { .. } => {}
+                Effect::Tell { statement, row } => {
+                    let Some(statement) = plan.statements.get(statement) else { continue };
+                    self.context.publish_row(&self.name, &statement.name, || shown(&row));
+                }
+                Effect::Perform { .. } => {}
+                Effect::Forward { stream, row } => self.context.feeds.forward(self.module, &stream, &row),
             }
         }
-        let _ = plan;
     }
+}
+
+fn shown(_: &Row) -> String {
+    "{}".into()
 }

@@ -1,6 +1,0 @@
-SELECT EXISTS (
-    SELECT
-    FROM module_leases
-    WHERE tenant = $1
-        AND fence = $2
-)
