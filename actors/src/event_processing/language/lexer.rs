@@ -1,0 +1,192 @@
+//! Cuts the text of a module into words, numbers, texts and symbols. What is no such thing is a piece as well, so that mistakes
+//! are told in the order of the text.
+
+use super::Mistake;
+use super::shown::BYTE_ORDER_MARK;
+use super::syntax::Span;
+
+/// A piece of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A keyword or a name, by the place it stands at.
+    Word,
+    /// A name in backticks: never a keyword.
+    Escaped,
+    /// An integer or a decimal, its suffix included.
+    Number,
+    /// A text with its quotes.
+    Text,
+    Symbol(&'static str),
+    End,
+    Wrong(Wrong),
+}
+
+/// What is no piece of a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrong {
+    Character(char),
+    OpenText,
+    OpenName,
+    EmptyName,
+    OpenComment,
+}
+
+impl Wrong {
+    pub(super) fn at(self, span: Span) -> Mistake {
+        let message = match self {
+            Self::Character(character) if character.is_control() || character.is_whitespace() => {
+                format!(
+                    "the character U+{:04X} has no meaning outside of texts and comments",
+                    u32::from(character)
+                )
+            }
+            Self::Character(character) => {
+                format!("the character '{character}' has no meaning outside of texts and comments")
+            }
+            Self::OpenText => "the text that begins here has no closing quote".to_owned(),
+            Self::OpenName => {
+                "the name that begins here has no closing backtick before the next control character"
+                    .to_owned()
+            }
+            Self::EmptyName => "there is no name between the backticks".to_owned(),
+            Self::OpenComment => "the comment that begins here has no closing '*/'".to_owned(),
+        };
+        Mistake::new(span, message)
+    }
+}
+
+/// The longer before their beginnings.
+const SYMBOLS: [&str; 26] = [
+    "->", "||", "!=", "<>", "<=", ">=", "(", ")", "[", "]", "{", "}", ",", ";", ".", ":", "@", "=", "<", ">",
+    "+", "-", "*", "/", "%", "?",
+];
+
+/// The text and how far it is read.
+#[derive(Debug)]
+pub(super) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 } }
+    }
+
+    /// The next piece; at the end, and after what is wrong, the same one again and again.
+    pub(super) fn next(&mut self) -> Token {
+        if let Some(open) = self.skip_blanks() {
+            return Token { kind: Kind::Wrong(Wrong::OpenComment), span: open };
+        }
+        let start = self.at;
+        let Some(first) = self.rest().chars().next() else {
+            let end = self.text.trim_end().len();
+            return Token { kind: Kind::End, span: span(end, end) };
+        };
+        let (kind, length) = match first {
+            '\'' | '"' => self.quoted(first),
+            '`' => self.escaped(),
+            _ if starts_word(first) => {
+                (Kind::Word, self.length_while(|next| starts_word(next) || next.is_numeric()))
+            }
+            _ if first.is_ascii_digit() || self.starts_fraction() => (Kind::Number, self.number()),
+            _ => match SYMBOLS.into_iter().find(|symbol| self.rest().starts_with(symbol)) {
+                Some(symbol) => (Kind::Symbol(symbol), symbol.len()),
+                None => (Kind::Wrong(Wrong::Character(first)), first.len_utf8()),
+            },
+        };
+        if !matches!(kind, Kind::Wrong(_)) {
+            self.at += length;
+        }
+        Token { kind, span: span(start, start + length) }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Skips blanks and comments; gives where a comment begins that has no end.
+    fn skip_blanks(&mut self) -> Option<Span> {
+        loop {
+            self.at += self.length_while(|next| matches!(next, ' ' | '\t' | '\r' | '\n' | '\x0c'));
+            if self.rest().starts_with("//") {
+                self.at += self.length_while(|next| next != '\n');
+            } else if self.rest().starts_with("/*") {
+                match self.rest()[2..].find("*/") {
+                    Some(length) => self.at += 2 + length + 2,
+                    None => return Some(span(self.at, self.at + 2)),
+                }
+            } else {
+                return None;
+            }
+        }
+    }
+
+    fn length_while(&self, belongs: impl Fn(char) -> bool) -> usize {
+        let rest = self.rest();
+        rest.find(|next| !belongs(next)).unwrap_or(rest.len())
+    }
+
+    /// A text up to its quote; a doubled quote and what follows a backslash do not end it.
+    fn quoted(&self, quote: char) -> (Kind, usize) {
+        let mut characters = self.rest().char_indices().skip(1).peekable();
+        while let Some((at, character)) = characters.next() {
+            if character == '\\' {
+                characters.next();
+            } else if character == quote && characters.next_if(|(_, next)| *next == quote).is_none() {
+                return (Kind::Text, at + 1);
+            }
+        }
+        (Kind::Wrong(Wrong::OpenText), 1)
+    }
+
+    fn escaped(&self) -> (Kind, usize) {
+        let rest = &self.rest()[1..];
+        match rest.find(|next: char| next == '`' || next.is_control()) {
+            Some(0) if rest.starts_with('`') => (Kind::Wrong(Wrong::EmptyName), 2),
+            Some(length) if rest[length..].starts_with('`') => (Kind::Escaped, length + 2),
+            _ => (Kind::Wrong(Wrong::OpenName), 1),
+        }
+    }
+
+    /// Whether `.5` stands here.
+    fn starts_fraction(&self) -> bool {
+        let mut bytes = self.rest().bytes();
+        bytes.next() == Some(b'.') && bytes.next().is_some_and(|next| next.is_ascii_digit())
+    }
+
+    /// `12`, `1.5`, `.5`, `1e-3`, with `L`, `f` or `d` behind it.
+    fn number(&self) -> usize {
+        let bytes = self.rest().as_bytes();
+        let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let mut length = digits(0);
+        if bytes.get(length) == Some(&b'.') && bytes.get(length + 1).is_some_and(u8::is_ascii_digit) {
+            length += 1 + digits(length + 1);
+        }
+        if matches!(bytes.get(length), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(bytes.get(length + 1), Some(b'+' | b'-')));
+            let exponent = digits((length + 1 + sign).min(bytes.len()));
+            length += if exponent > 0 { 1 + sign + exponent } else { 0 };
+        }
+        let ends_word =
+            |at: usize| !self.rest()[at..].starts_with(|next: char| starts_word(next) || next.is_numeric());
+        let suffixed = matches!(bytes.get(length), Some(b'l' | b'L' | b'f' | b'F' | b'd' | b'D'));
+        length + usize::from(suffixed && ends_word(length + 1))
+    }
+}
+
+fn starts_word(character: char) -> bool {
+    character.is_alphabetic() || matches!(character, '_' | '$')
+}
+
+/// A text has at most [`MAX_TEXT`](super::MAX_TEXT) bytes.
+fn span(start: usize, end: usize) -> Span {
+    let position = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span { start: position(start), end: position(end) }
+}

@@ -1,0 +1,183 @@
+//! Expressions by the binding of their operators.
+
+use super::super::lexer::Kind;
+use super::super::literal;
+use super::super::syntax::{Expression, ExpressionKind, Operator, Span};
+use super::super::{MAX_HEIGHT, Mistake};
+use super::Parser;
+
+/// How tight something binds, from loose to tight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Binding {
+    Or,
+    And,
+    Comparison,
+    Concatenate,
+    Add,
+    Multiply,
+}
+
+/// A left side and its operator.
+#[derive(Debug)]
+struct Waiting {
+    left: Expression,
+    /// Of the left side.
+    height: usize,
+    operator: Operator,
+    binding: Binding,
+}
+
+impl Parser<'_> {
+    pub(super) fn expression(&mut self) -> Result<Expression, Mistake> {
+        self.expression_binding(Binding::Or)
+    }
+
+    /// An expression of operators that bind at least so tight.
+    ///
+    /// What waits for its right side is on a stack of its own, so that a nested expression costs one call and not one for each
+    /// kind of operator.
+    pub(super) fn expression_binding(&mut self, binding: Binding) -> Result<Expression, Mistake> {
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut right = self.operand()?;
+        loop {
+            let operator = self.operator().filter(|(_, of_operator)| *of_operator >= binding);
+            if let Some((operator, of_operator)) = operator {
+                right = self.joined(&mut waiting, right, of_operator)?;
+                self.advance();
+                waiting.push(Waiting { left: right, height: self.height, operator, binding: of_operator });
+                right = self.operand()?;
+            } else if binding <= Binding::Comparison && self.at_test() {
+                right = self.joined(&mut waiting, right, Binding::Comparison)?;
+                right = self.test(right)?;
+            } else {
+                right = self.joined(&mut waiting, right, binding)?;
+                self.tried.push("an operator");
+                return Ok(right);
+            }
+        }
+    }
+
+    /// Gives what waits its right side, as far as it binds at least so tight.
+    fn joined(
+        &mut self,
+        waiting: &mut Vec<Waiting>,
+        mut right: Expression,
+        binding: Binding,
+    ) -> Result<Expression, Mistake> {
+        while let Some(Waiting { left, height, operator, .. }) =
+            waiting.pop_if(|last| last.binding >= binding)
+        {
+            let span = Span { start: left.span.start, end: right.span.end };
+            self.height = self.grown(height.max(self.height), span)?;
+            let kind = ExpressionKind::Binary(operator, Box::new(left), Box::new(right));
+            right = Expression { kind, span };
+        }
+        Ok(right)
+    }
+
+    /// The height of what has something of this height in it.
+    pub(super) fn grown(&self, height: usize, start: Span) -> Result<usize, Mistake> {
+        match height < MAX_HEIGHT {
+            true => Ok(height + 1),
+            false => {
+                let message =
+                    format!("the expression has more than {MAX_HEIGHT} operators one upon the other");
+                Err(Mistake::new(self.since(start), message))
+            }
+        }
+    }
+
+    fn operator(&self) -> Option<(Operator, Binding)> {
+        let symbol = match self.current.kind {
+            Kind::Symbol(symbol) => symbol,
+            Kind::Word if self.at_word("and") => return Some((Operator::And, Binding::And)),
+            Kind::Word if self.at_word("or") => return Some((Operator::Or, Binding::Or)),
+            _ => return None,
+        };
+        Some(match symbol {
+            "=" => (Operator::Equal, Binding::Comparison),
+            "!=" | "<>" => (Operator::NotEqual, Binding::Comparison),
+            "<" => (Operator::Less, Binding::Comparison),
+            "<=" => (Operator::LessOrEqual, Binding::Comparison),
+            ">" => (Operator::Greater, Binding::Comparison),
+            ">=" => (Operator::GreaterOrEqual, Binding::Comparison),
+            "||" => (Operator::Concatenate, Binding::Concatenate),
+            "+" => (Operator::Add, Binding::Add),
+            "-" => (Operator::Subtract, Binding::Add),
+            "*" => (Operator::Multiply, Binding::Multiply),
+            "/" => (Operator::Divide, Binding::Multiply),
+            "%" => (Operator::Modulo, Binding::Multiply),
+            _ => return None,
+        })
+    }
+
+    /// Whether `is`, `in`, `between` or `like` stands here, with or without `not`.
+    fn at_test(&self) -> bool {
+        let negated = self.at_word("not");
+        let word = if negated { self.next } else { self.current };
+        (!negated && self.is_word(word, "is"))
+            || ["in", "between", "like"].iter().any(|test| self.is_word(word, test))
+    }
+
+    /// What a test makes of the value before it.
+    fn test(&mut self, value: Expression) -> Result<Expression, Mistake> {
+        let (start, height) = (value.span, self.height);
+        self.height = 0;
+        let kind = self.test_of(Box::new(value))?;
+        self.height = self.grown(height.max(self.height), start)?;
+        Ok(Expression { kind, span: self.since(start) })
+    }
+
+    fn test_of(&mut self, value: Box<Expression>) -> Result<ExpressionKind, Mistake> {
+        if self.accept("is") {
+            let negated = self.accept("not");
+            self.expect("null")?;
+            return Ok(ExpressionKind::IsNull { value, negated });
+        }
+        let negated = self.accept("not");
+        if self.accept("in") {
+            self.expect("(")?;
+            let among = self.nested(Self::arguments)?;
+            self.expect(")")?;
+            return Ok(ExpressionKind::In { value, among, negated });
+        }
+        if self.accept("between") {
+            let low = self.expression_binding(Binding::Concatenate)?;
+            let height = self.height;
+            self.expect("and")?;
+            let high = self.expression_binding(Binding::Concatenate)?;
+            self.height = self.height.max(height);
+            return Ok(ExpressionKind::Between { value, low: Box::new(low), high: Box::new(high), negated });
+        }
+        self.expect("like")?;
+        let pattern = Box::new(self.expression_binding(Binding::Concatenate)?);
+        let escape = if self.accept("escape") { Some(self.escape()?) } else { None };
+        Ok(ExpressionKind::Like { value, pattern, escape, negated })
+    }
+
+    /// Expressions with commas between them; the height is that of the highest.
+    pub(super) fn arguments(&mut self) -> Result<Vec<Expression>, Mistake> {
+        let mut highest = 0;
+        let arguments = self.listed(|parser| {
+            let argument = parser.expression()?;
+            highest = highest.max(parser.height);
+            Ok(argument)
+        })?;
+        self.height = highest;
+        Ok(arguments)
+    }
+
+    fn escape(&mut self) -> Result<char, Mistake> {
+        let span = self.current.span;
+        if self.current.kind != Kind::Text {
+            return Err(self.found_instead_of("one character in quotes"));
+        }
+        let text = literal::text(self.written(span), span)?;
+        let mut characters = text.chars();
+        let (Some(escape), None) = (characters.next(), characters.next()) else {
+            return Err(self.found_instead_of("one character in quotes"));
+        };
+        self.advance();
+        Ok(escape)
+    }
+}

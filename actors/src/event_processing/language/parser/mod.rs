@@ -1,0 +1,138 @@
+//! Makes the tree of a module of its pieces, by recursive descent: one file for each part of the grammar.
+//!
+//! The parser looks one piece ahead. What it tried at a place and did not find is what a mistake there says is allowed.
+
+mod create;
+mod expression;
+mod found;
+mod names;
+mod on;
+mod operand;
+mod pattern;
+mod period;
+mod schedule;
+mod select;
+mod source;
+mod statement;
+
+use super::lexer::{Kind, Lexer, Token};
+use super::syntax::{Name, Span};
+use super::{MAX_NAME, MAX_NESTING, Mistake};
+
+/// The text, and the place that was reached.
+#[derive(Debug)]
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    lexer: Lexer<'a>,
+    /// What stands at the place.
+    current: Token,
+    /// What follows it.
+    next: Token,
+    /// Where the piece before ended.
+    end: u32,
+    /// What would have been allowed here.
+    tried: Vec<&'static str>,
+    /// How many things the place is nested in.
+    nesting: usize,
+    /// The height of the expression that was read last.
+    height: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut lexer = Lexer::new(text);
+        let (current, next) = (lexer.next(), lexer.next());
+        Self { text, lexer, current, next, end: 0, tried: Vec::new(), nesting: 0, height: 0 }
+    }
+
+    fn advance(&mut self) -> Token {
+        let passed = self.current;
+        self.current = self.next;
+        self.next = self.lexer.next();
+        self.end = passed.span.end;
+        self.tried.clear();
+        passed
+    }
+
+    fn written(&self, span: Span) -> &'a str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    /// From a place up to what was read last.
+    fn since(&self, start: Span) -> Span {
+        Span { start: start.start, end: self.end.max(start.start) }
+    }
+
+    /// Whether a symbol stands here.
+    fn at(&self, symbol: &str) -> bool {
+        matches!(self.current.kind, Kind::Symbol(stands) if stands == symbol)
+    }
+
+    /// Whether a keyword stands here.
+    fn at_word(&self, word: &str) -> bool {
+        self.is_word(self.current, word)
+    }
+
+    fn is_word(&self, token: Token, word: &str) -> bool {
+        token.kind == Kind::Word && self.written(token.span).eq_ignore_ascii_case(word)
+    }
+
+    /// Passes a symbol or a keyword if it stands here.
+    fn accept(&mut self, expected: &'static str) -> bool {
+        let stands = match expected.starts_with(|first: char| first.is_ascii_alphabetic()) {
+            true => self.at_word(expected),
+            false => self.at(expected),
+        };
+        match stands {
+            true => drop(self.advance()),
+            false => self.tried.push(expected),
+        }
+        stands
+    }
+
+    fn expect(&mut self, expected: &'static str) -> Result<(), Mistake> {
+        match self.accept(expected) {
+            true => Ok(()),
+            false => Err(self.found()),
+        }
+    }
+
+    /// Passes a name; any word is one.
+    fn name(&mut self, what: &'static str) -> Result<Name, Mistake> {
+        let Token { kind, span } = self.current;
+        let text = match kind {
+            Kind::Word => self.written(span),
+            Kind::Escaped => self.written(span).trim_matches('`'),
+            _ => return Err(self.found_instead_of(what)),
+        };
+        if text.chars().count() > MAX_NAME {
+            return Err(Mistake::new(span, format!("the name is longer than {MAX_NAME} characters")));
+        }
+        self.advance();
+        Ok(Name { text: text.into(), span })
+    }
+
+    /// Reads something that stands inside of something else.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Mistake>) -> Result<T, Mistake> {
+        if self.nesting == MAX_NESTING {
+            let message = format!("nested more than {MAX_NESTING} deep");
+            return Err(Mistake::new(self.current.span, message));
+        }
+        self.nesting += 1;
+        let read = read(self);
+        self.nesting -= 1;
+        read
+    }
+
+    /// Reads one or more, with commas between them.
+    fn listed<T>(
+        &mut self,
+        mut read: impl FnMut(&mut Self) -> Result<T, Mistake>,
+    ) -> Result<Vec<T>, Mistake> {
+        let mut items = vec![read(self)?];
+        while self.accept(",") {
+            items.push(read(self)?);
+        }
+        Ok(items)
+    }
+}
