@@ -64,7 +64,7 @@ impl Groups {
         self.next += 1;
         let mut group = Group::new(Some(key.clone()), aggregates, self.span);
         group.bytes += group.key_bytes();
-        retained.add(group.bytes);
+        retained.bytes += group.bytes;
         self.groups.insert(number, group);
         self.numbers.insert(key, number);
         number
@@ -110,7 +110,7 @@ impl Groups {
         group.output.release(retained);
         if let Some(key) = group.key {
             self.numbers.remove(&key);
-            retained.remove(group.bytes);
+            retained.bytes = retained.bytes.saturating_sub(group.bytes);
         }
     }
 }
