@@ -46,6 +46,7 @@ fn a_window_average_for_each_of_a_thousand_devices_is_quick() {
 
 #[test]
 fn ten_filters_that_let_nothing_through_are_quick() {
-    let filters: Vec<_> = (0..10).map(|at| format!("select v from S(k = 'none{at}' and v > {at});")).collect();
+    let filters: Vec<_> =
+        (0..10).map(|at| format!("select v from S(k = 'none{at}' and v > {at});")).collect();
     assert!(cost(&filters.concat(), 0, 20_000) < 100.0);
 }
