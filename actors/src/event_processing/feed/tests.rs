@@ -29,7 +29,7 @@ fn reads(inputs: &[InputStream]) -> Appetite {
 fn reader(feeds: &Feeds, capacity: usize) -> (Feed, Arc<AtomicUsize>) {
     let woken = Arc::new(AtomicUsize::new(0));
     let counted = woken.clone();
-    let wake = Box::new(move || drop(counted.fetch_add(1, Ordering::Relaxed)));
+    let wake = Box::new(move || _ = counted.fetch_add(1, Ordering::Relaxed));
     let feed = feeds.attach(ModuleId(1), reads(&[InputStream::MeasurementDeleted]), capacity, wake);
     (feed, woken)
 }
@@ -196,7 +196,7 @@ fn inputs_of_many_threads_all_arrive_each_thread_s_in_order() {
     const EACH: i64 = 2000;
     let feeds = Feeds::default();
     let (sender, woken) = std::sync::mpsc::channel();
-    let wake = Box::new(move || drop(sender.send(())));
+    let wake = Box::new(move || _ = sender.send(()));
     let feed = feeds.attach(ModuleId(1), reads(&[InputStream::MeasurementDeleted]), usize::MAX, wake);
     let mut last = [-1; 4];
     std::thread::scope(|scope| {

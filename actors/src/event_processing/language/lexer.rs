@@ -50,7 +50,10 @@ impl Wrong {
                 format!("the character '{character}' has no meaning outside of texts and comments")
             }
             Self::OpenText => "the text that begins here has no closing quote".to_owned(),
-            Self::OpenName => "the name that begins here has no closing backtick in its line".to_owned(),
+            Self::OpenName => {
+                "the name that begins here has no closing backtick before the next control character"
+                    .to_owned()
+            }
             Self::EmptyName => "there is no name between the backticks".to_owned(),
             Self::OpenComment => "the comment that begins here has no closing '*/'".to_owned(),
         };
@@ -145,7 +148,7 @@ impl<'a> Lexer<'a> {
 
     fn escaped(&self) -> (Kind, usize) {
         let rest = &self.rest()[1..];
-        match rest.find(['`', '\n']) {
+        match rest.find(|next: char| next == '`' || next.is_control()) {
             Some(0) if rest.starts_with('`') => (Kind::Wrong(Wrong::EmptyName), 2),
             Some(length) if rest[length..].starts_with('`') => (Kind::Escaped, length + 2),
             _ => (Kind::Wrong(Wrong::OpenName), 1),

@@ -15,21 +15,16 @@ pub(super) enum Binding {
     Concatenate,
     Add,
     Multiply,
-    Operand,
 }
 
-impl Binding {
-    /// What the right side of an operator of this binding may consist of.
-    fn tighter(self) -> Self {
-        match self {
-            Self::Or => Self::And,
-            Self::And => Self::Comparison,
-            Self::Comparison => Self::Concatenate,
-            Self::Concatenate => Self::Add,
-            Self::Add => Self::Multiply,
-            Self::Multiply | Self::Operand => Self::Operand,
-        }
-    }
+/// A left side and its operator.
+#[derive(Debug)]
+struct Waiting {
+    left: Expression,
+    /// Of the left side.
+    height: usize,
+    operator: Operator,
+    binding: Binding,
 }
 
 impl Parser<'_> {
@@ -38,31 +33,46 @@ impl Parser<'_> {
     }
 
     /// An expression of operators that bind at least so tight.
+    ///
+    /// What waits for its right side is on a stack of its own, so that a nested expression costs one call and not one for each
+    /// kind of operator.
     pub(super) fn expression_binding(&mut self, binding: Binding) -> Result<Expression, Mistake> {
-        let mut left = self.operand()?;
-        if binding == Binding::Operand {
-            return Ok(left);
-        }
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut right = self.operand()?;
         loop {
-            let height = self.height;
-            let span = left.span;
-            let kind = if let Some((operator, of_operator)) = self.operator()
-                && of_operator >= binding
-            {
+            let operator = self.operator().filter(|(_, of_operator)| *of_operator >= binding);
+            if let Some((operator, of_operator)) = operator {
+                right = self.joined(&mut waiting, right, of_operator)?;
                 self.advance();
-                let right = self.expression_binding(of_operator.tighter())?;
-                ExpressionKind::Binary(operator, Box::new(left), Box::new(right))
+                waiting.push(Waiting { left: right, height: self.height, operator, binding: of_operator });
+                right = self.operand()?;
             } else if binding <= Binding::Comparison && self.at_test() {
-                self.height = 0;
-                self.test(left)?
+                right = self.joined(&mut waiting, right, Binding::Comparison)?;
+                right = self.test(right)?;
             } else {
-                self.height = height;
+                right = self.joined(&mut waiting, right, binding)?;
                 self.tried.push("an operator");
-                return Ok(left);
-            };
-            self.height = self.grown(height.max(self.height), span)?;
-            left = Expression { kind, span: self.since(span) };
+                return Ok(right);
+            }
         }
+    }
+
+    /// Gives what waits its right side, as far as it binds at least so tight.
+    fn joined(
+        &mut self,
+        waiting: &mut Vec<Waiting>,
+        mut right: Expression,
+        binding: Binding,
+    ) -> Result<Expression, Mistake> {
+        while let Some(Waiting { left, height, operator, .. }) =
+            waiting.pop_if(|last| last.binding >= binding)
+        {
+            let span = Span { start: left.span.start, end: right.span.end };
+            self.height = self.grown(height.max(self.height), span)?;
+            let kind = ExpressionKind::Binary(operator, Box::new(left), Box::new(right));
+            right = Expression { kind, span };
+        }
+        Ok(right)
     }
 
     /// The height of what has something of this height in it.
@@ -109,8 +119,16 @@ impl Parser<'_> {
             || ["in", "between", "like"].iter().any(|test| self.is_word(word, test))
     }
 
-    fn test(&mut self, value: Expression) -> Result<ExpressionKind, Mistake> {
-        let value = Box::new(value);
+    /// What a test makes of the value before it.
+    fn test(&mut self, value: Expression) -> Result<Expression, Mistake> {
+        let (start, height) = (value.span, self.height);
+        self.height = 0;
+        let kind = self.test_of(Box::new(value))?;
+        self.height = self.grown(height.max(self.height), start)?;
+        Ok(Expression { kind, span: self.since(start) })
+    }
+
+    fn test_of(&mut self, value: Box<Expression>) -> Result<ExpressionKind, Mistake> {
         if self.accept("is") {
             let negated = self.accept("not");
             self.expect("null")?;

@@ -40,8 +40,10 @@ impl Parser<'_> {
             return self.chained();
         }
         self.advance();
-        let binding = if is_not { Binding::Comparison } else { Binding::Operand };
-        let operand = Box::new(self.nested(|parser| parser.expression_binding(binding))?);
+        let operand = Box::new(self.nested(|parser| match is_not {
+            true => parser.expression_binding(Binding::Comparison),
+            false => parser.operand(),
+        })?);
         self.height = self.grown(self.height, start)?;
         let kind = if is_not { ExpressionKind::Not(operand) } else { ExpressionKind::Negate(operand) };
         Ok(Expression { kind, span: self.since(start) })
@@ -73,9 +75,10 @@ impl Parser<'_> {
 
     fn member(&mut self, receiver: Expression, name: Name) -> Result<ExpressionKind, Mistake> {
         self.height = 0;
-        if !self.accept("(") {
+        if !self.at("(") {
             return Ok(ExpressionKind::Member(Box::new(receiver), name));
         }
+        self.advance();
         let arguments = self.arguments_up_to(")")?;
         Ok(ExpressionKind::Method(Box::new(receiver), name, arguments))
     }
@@ -147,15 +150,16 @@ impl Parser<'_> {
                 let name = Name { text: word.into(), span: start };
                 ExpressionKind::Call { name, distinct: false, arguments: Vec::new() }
             }
-            word if self.accept("(") => return self.call(name, word),
+            word if self.at("(") => return self.call(name, word),
             _ => ExpressionKind::Name(name.text),
         };
         Ok(Expression { kind, span: self.since(start) })
     }
 
-    /// What follows `name(`.
+    /// What follows the name.
     fn call(&mut self, name: Name, word: &str) -> Result<Expression, Mistake> {
         let start = name.span;
+        self.advance();
         if word == "count" && self.at("*") && self.next.kind == Kind::Symbol(")") {
             self.advance();
             self.advance();

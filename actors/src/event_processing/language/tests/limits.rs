@@ -9,7 +9,7 @@ fn message(statements: String) -> String {
 
 #[test]
 fn what_is_nested_too_deep_is_told() {
-    let many = 100_000;
+    let many = 50_000;
     for opened in ["(", "not ", "-", "{", "f(", "case ", "a[", "a.b(", "case when a then ", "cast(", "a in ("]
     {
         let found = message(format!("select {}", opened.repeat(many)));
@@ -17,8 +17,7 @@ fn what_is_nested_too_deep_is_told() {
     }
     for opened in ["(", "every ", "not ", "every (", "A(("] {
         let found = message(format!("select * from pattern [{}", opened.repeat(many)));
-        let expected = if opened == "A((" { "found" } else { "nested more than 64 deep" };
-        assert!(found.starts_with(expected), "{opened}: {found}");
+        assert_eq!(found, "nested more than 64 deep", "{opened}");
     }
 }
 

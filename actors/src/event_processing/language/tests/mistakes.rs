@@ -5,10 +5,7 @@ use super::mistake;
 #[test]
 fn a_mistake_says_what_stands_there_and_what_is_allowed() {
     for (written, message) in [
-        (
-            "select a form A",
-            "found 'form', expected a name, 'as', an operator, ',' or 'from'; did you mean 'from'?",
-        ),
+        ("select a form A", "found 'form', expected an operator, 'as', ',' or 'from'; did you mean 'from'?"),
         ("select a b form A", "found 'form', expected ',' or 'from'; did you mean 'from'?"),
         ("select from A", "found 'from', expected an expression or '*'"),
         ("select a from", "found the end of the text, expected the name of a stream"),
@@ -18,6 +15,7 @@ fn a_mistake_says_what_stands_there_and_what_is_allowed() {
             "select a from A.win:lenght(2)",
             "found 'lenght', expected 'time', 'length', 'time_batch', 'length_batch' or 'keepall'; did you mean 'length'?",
         ),
+        ("select a from A.win:keepall().std:lastevent()", "a source has one view"),
         ("select a from A.win:length(0)", "expected a whole number from 1 to 4294967295"),
         (
             "select a from A.win:time(1 year)",
@@ -53,7 +51,10 @@ fn a_mistake_says_what_stands_there_and_what_is_allowed() {
         ("select a\u{a0}b from A", "the character U+00A0 has no meaning outside of texts and comments"),
         ("select 'a from A", "the text that begins here has no closing quote"),
         ("select /* a from A", "the comment that begins here has no closing '*/'"),
-        ("select `a from A", "the name that begins here has no closing backtick in its line"),
+        (
+            "select `a from A",
+            "the name that begins here has no closing backtick before the next control character",
+        ),
         (
             r"select 'a\d' from A",
             r#"'\d' stands for nothing, expected \\, \', \", \/, \n, \t, \r, \b, \f or \uXXXX"#,
@@ -89,7 +90,7 @@ fn a_mistake_is_shown_with_its_line_and_a_caret() {
     let shown = parse(text).unwrap_err().shown(text).to_string();
     assert_eq!(
         shown,
-        "found 'form', expected ',' or 'from'; did you mean 'from'?, line 2, column 14\n select ä, b form A;\n             ^"
+        "found 'form', expected an operator, 'as', ',' or 'from'; did you mean 'from'?, line 2, column 14\n select ä, b form A;\n             ^"
     );
 }
 
