@@ -36,6 +36,7 @@ mod matrix;
 mod measurements;
 mod microservices;
 mod module_streams;
+mod modules;
 mod operating;
 mod operation_diagnosis;
 mod operations;

@@ -18,7 +18,7 @@ const GIVE_BACK: &str = include_str!("../../../sql/queries/module_holders/give_b
 const SURVEY: &str = include_str!("../../../sql/queries/module_holders/survey.sql");
 
 /// Tenants whose modules one look takes on.
-const TAKEN_OVER_AT_ONCE: i64 = 100;
+pub(crate) const TAKEN_OVER_AT_ONCE: usize = 100;
 
 /// That a process runs the modules of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,8 @@ pub(crate) async fn take_over(
 ) -> Result<Vec<ModuleHold>> {
     let missed: Vec<&str> = missed.iter().map(TenantId::as_str).collect();
     let (lease, idle) = (terms.lease.as_secs_f64(), terms.idle.as_secs_f64());
-    let rows = client.query(TAKE_OVER, &[&process, &lease, &missed, &idle, &TAKEN_OVER_AT_ONCE]).await?;
+    let most = TAKEN_OVER_AT_ONCE as i64;
+    let rows = client.query(TAKE_OVER, &[&process, &lease, &missed, &idle, &most]).await?;
     rows.iter()
         .map(|row| Ok(ModuleHold { tenant: TenantId::parse(row.get(0))?, fence: row.get(1) }))
         .collect()

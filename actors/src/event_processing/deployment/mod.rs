@@ -38,7 +38,7 @@ use clock::Clock;
 use hold::Hold;
 use runner::{Over, Reconcile, TenantRunner};
 
-/// Changes of modules that are decided at a time in this process: planning takes a core.
+/// Changes of modules that are decided at a time in this process, and tenants whose modules are planned: that takes a core each.
 const CHANGES: usize = 2;
 /// Steps at a time that look something up, so that they do not take all connections.
 const LOOKING_UP: usize = 4;
@@ -66,6 +66,8 @@ pub(crate) struct Deployments {
     due: Notify,
     /// Turns to decide a change of modules.
     pub(crate) changing: Semaphore,
+    /// Turns to plan what was deployed.
+    planning: Semaphore,
     /// Turns to take a step that looks something up.
     turns: Arc<Semaphore>,
     requests: mpsc::Sender<OutboundRequest>,
@@ -111,6 +113,7 @@ impl Deployments {
             turn: tokio::sync::Mutex::default(),
             due: Notify::new(),
             changing: Semaphore::new(CHANGES),
+            planning: Semaphore::new(CHANGES),
             turns: Arc::new(Semaphore::new(LOOKING_UP)),
             requests,
             requested: Mutex::new(Some(requested)),

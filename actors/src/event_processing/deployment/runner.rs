@@ -240,9 +240,10 @@ impl Handler<Reconcile> for TenantRunner {
         if generation.is_some() && generation == self.generation {
             return AtomicResponse::new(Box::pin(async { Ok(()) }.into_actor(self)));
         }
-        let (database, tenant) = (self.deployments.database.clone(), self.tenant().clone());
+        let (deployments, tenant) = (self.deployments.clone(), self.tenant().clone());
         let looking = async move {
-            let deployed = list_deployed(&database, &tenant).await?;
+            let _turn = deployments.planning.acquire().await;
+            let deployed = list_deployed(&deployments.database, &tenant).await?;
             let texts: Vec<_> = deployed.iter().map(StoredModule::to_plan).collect();
             let planned = spawn_blocking(move || plan_together(&texts)).await;
             let planned = planned.map_err(|_| Error::unavailable("the modules cannot be planned"))?;

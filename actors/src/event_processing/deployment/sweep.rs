@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::event_processing::stream::InputStreams;
 use crate::model::id::TenantId;
 use crate::model::links::Links;
-use crate::store::module_holders::{self, ModuleHold, Survey, Terms};
+use crate::store::module_holders::{self, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
 
 /// Changes that come so close together are looked at together.
 const TOGETHER: Duration = Duration::from_millis(20);
@@ -86,7 +86,11 @@ impl Deployments {
         let missed: Vec<TenantId> = missed.map(|(id, _)| id.clone()).collect();
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         let terms = Terms { lease, idle: self.limits.module_idle };
-        for taken in module_holders::take_over(client, self.process, &missed, terms).await? {
+        let taken = module_holders::take_over(client, self.process, &missed, terms).await?;
+        if taken.len() == TAKEN_OVER_AT_ONCE {
+            self.look_soon();
+        }
+        for taken in taken {
             self.begin(&taken.tenant, Arc::new(Hold::new(taken.fence, asked, lease)));
         }
         Ok(())

@@ -107,6 +107,10 @@ impl ModuleActor {
 
     /// Takes steps for a while, if it may and if it is there.
     fn work(&mut self, ctx: &mut Context<Self>) {
+        if !self.place.runner.connected() {
+            // It died; another one starts the modules afresh.
+            return ctx.stop();
+        }
         let Some(mut steps) = self.steps.take() else {
             self.woken = true;
             return;
