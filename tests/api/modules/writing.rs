@@ -21,7 +21,7 @@ async fn put(caller: &Caller, path: &str, content_type: &str, body: impl Into<Ve
 async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
     let server = TestServer::start().await;
     let admin = server.admin();
-    let text = |name| marking(name, "seen");
+    let text = |name: &str| marking(name, "seen");
 
     for (content_type, body) in [
         (FORM, form("file", text("m1").as_bytes())),
@@ -35,9 +35,9 @@ async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
         let module = answer.json();
         assert_eq!(answer.header("Location"), module["self"].as_str());
         assert_eq!(answer.header("Content-Type"), Some("application/json;charset=UTF-8"));
-        let text = text(module["name"].as_str().unwrap());
+        let sent = text(module["name"].as_str().unwrap());
         let request = admin.request("GET", &path_of(&module)).header("Accept", "text/plain");
-        assert_eq!(request.send().await.text, text);
+        assert_eq!(request.send().await.text, sent);
     }
     let listed = admin.read(&format!("{MODULES}?pageSize=10")).await;
     assert_eq!(listed["modules"].as_array().unwrap().len(), 5);
