@@ -6,13 +6,16 @@
 mod engine;
 mod evaluate;
 mod functions;
+mod pattern;
 mod properties;
+mod schedule;
 mod scope;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
+pub(crate) use pattern::PatternState;
 pub(crate) use scope::{Scope, World};
 
 use super::plan::expression::Finder;
