@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Retained;
 use super::aggregates::{AggregateState, Span};
-use super::key::Key;
+use crate::event_processing::value::Key;
 use super::output_rate::GroupOutput;
 use crate::event_processing::plan::expression::Aggregate;
 use crate::event_processing::stream::StreamEvent;

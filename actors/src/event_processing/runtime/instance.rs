@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::aggregates::Span;
 use super::join::{Join, SideChange};
 use super::join_conditions::JoinKeys;
-use super::key::Key;
+use crate::event_processing::value::Key;
 use super::named_windows::WindowChange;
 use super::output_rate::Due;
 use super::pattern::PatternState;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::Scope;
 use super::aggregates::Span;
 use super::join_conditions::JoinKeys;
-use super::key::Key;
+use crate::event_processing::value::Key;
 use super::named_windows::WindowChange;
 use super::results::{Remembered, Results};
 use super::step::Step;

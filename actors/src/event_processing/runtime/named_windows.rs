@@ -4,7 +4,7 @@
 //! what is inserted as a stream.
 
 use super::Retained;
-use super::key::Key;
+use crate::event_processing::value::Key;
 use super::timers::Armed;
 use super::views::{Entered, Held, View};
 use crate::event_processing::plan::WindowPlan;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Scope;
-use super::key::Key;
+use crate::event_processing::value::Key;
 use super::step::Step;
 use crate::event_processing::plan::{ContextPlan, PartitionPlan};
 use crate::event_processing::stream::StreamEvent;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::aggregates::{Memory, Span};
 use super::groups::{GroupId, Groups};
-use super::key::Key;
+use crate::event_processing::value::Key;
 use super::output_rate::{Due, OutputRate};
 use super::step::{Made, Step};
 use super::{Fault, Scope};

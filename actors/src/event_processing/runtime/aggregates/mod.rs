@@ -13,7 +13,7 @@ mod ordered;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::key::Key;
+use crate::event_processing::value::Key;
 use crate::event_processing::plan::expression::{Aggregate, AggregateKind};
 use crate::event_processing::value::Value;
 use number::{Deviation, Number, Sum};

@@ -9,7 +9,7 @@ mod batch;
 mod ring;
 mod unique;
 
-use super::key::Key;
+use crate::event_processing::value::Key;
 use crate::event_processing::plan::ViewPlan;
 use crate::event_processing::stream::StreamEvent;
 use batch::Batch;

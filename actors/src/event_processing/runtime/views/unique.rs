@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Entered, Held};
-use crate::event_processing::runtime::key::Key;
+use crate::event_processing::value::Key;
 
 #[derive(Debug)]
 pub(crate) struct Unique<T> {
