@@ -226,6 +226,8 @@ pub(crate) struct Row {
     pub(crate) depth: Depth,
     /// See [`Input::weight`].
     pub(crate) weight: u32,
+    /// How deep its values are nested, so that no chain of rows in rows grows without end.
+    pub(crate) nesting: u8,
 }
 
 /// What flows through streams; cheap to clone.

@@ -102,6 +102,16 @@ impl References {
         self.parents[kind as usize].push(parent);
     }
 
+    /// Its children of a kind.
+    pub(crate) fn children(&self, kind: LinkKind) -> &[Reference] {
+        &self.children[kind as usize]
+    }
+
+    /// Its parents of a kind, and their ancestors.
+    pub(crate) fn parents(&self, kind: LinkKind) -> &[Reference] {
+        &self.parents[kind as usize]
+    }
+
     /// Writes the six blocks as entries of the object at `link`.
     pub(crate) fn serialize_entries<M: SerializeMap>(
         &self,

@@ -4,6 +4,9 @@
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
 mod engine;
+mod evaluate;
+mod functions;
+mod properties;
 mod scope;
 
 use std::fmt;

@@ -29,13 +29,28 @@ pub(crate) struct Scope<'a> {
     pub(crate) world: &'a World<'a>,
 }
 
+/// So many bytes that are read or written count as one evaluation.
+const BYTES: usize = 512;
+
 impl World<'_> {
     /// Counts an evaluation.
     ///
     /// # Errors
     /// When the step used up what it may.
     pub(crate) fn spend(&self) -> Result<(), Fault> {
-        match self.evaluations.get().checked_sub(1) {
+        self.spend_all(1)
+    }
+
+    /// Counts what takes longer the more bytes it has.
+    ///
+    /// # Errors
+    /// See [`spend`](Self::spend).
+    pub(crate) fn spend_for(&self, bytes: usize) -> Result<(), Fault> {
+        self.spend_all((bytes / BYTES) as u64)
+    }
+
+    fn spend_all(&self, count: u64) -> Result<(), Fault> {
+        match self.evaluations.get().checked_sub(count) {
             Some(left) => {
                 self.evaluations.set(left);
                 Ok(())

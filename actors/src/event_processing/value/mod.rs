@@ -1,4 +1,17 @@
 //! Values of expressions, and their types.
+//!
+//! [`seen`] looks at values without making them, which is how filters stay cheap; [`order`] compares, [`key`] groups, [`arithmetic`]
+//! reckons; [`json`] writes and [`parse`] reads JSON; [`weight`] tells what memory something takes.
+
+mod arithmetic;
+mod json;
+mod key;
+mod object;
+mod order;
+mod parse;
+mod seen;
+mod text;
+mod weight;
 
 use std::sync::Arc;
 
@@ -10,6 +23,11 @@ use crate::model::operation::Operation;
 use crate::model::timestamp::Timestamp;
 
 use super::stream::{StreamEvent, StreamType};
+pub(crate) use arithmetic::{Number, negate, reckon};
+pub(crate) use key::Key;
+pub(crate) use object::ObjectSeen;
+pub(crate) use order::Plain;
+pub(crate) use seen::{IdSeen, Seen};
 
 /// A value; cheap to clone.
 #[derive(Debug, Clone)]
@@ -43,6 +61,20 @@ pub(crate) struct Id {
     /// Type and name of the managed object, where they are known.
     pub(crate) type_: Option<Arc<str>>,
     pub(crate) name: Option<Arc<str>>,
+}
+
+impl Id {
+    /// The id of something of which nothing else is known.
+    pub(crate) fn of(value: impl std::fmt::Display) -> Self {
+        Self { value: value.to_string().into(), type_: None, name: None }
+    }
+}
+
+impl Map {
+    /// The value of a member.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| **known == *name).map(|(_, value)| value)
+    }
 }
 
 /// Objects of the platform, shared with whoever else holds them.

@@ -1,0 +1,54 @@
+//! `{ "path", value, … }`: pairs become an object, dots in paths nest.
+
+use std::sync::Arc;
+
+use crate::event_processing::plan::expression::Expression;
+use crate::event_processing::runtime::evaluate::value_of;
+use crate::event_processing::runtime::{Fault, Scope};
+use crate::event_processing::value::{Map, Value};
+
+/// Members of members in one path.
+const MAX_SEGMENTS: usize = 64;
+
+/// The object of the pairs, in their order. A path said twice has the later value; a value that is in the way of a longer path gives
+/// way.
+///
+/// # Errors
+/// A path that is no text or too long; see [`Expression::evaluate`].
+pub(in crate::event_processing::runtime) fn nest(
+    pairs: &[(Expression, Expression)],
+    scope: &Scope<'_>,
+) -> Result<Value, Fault> {
+    let mut object = Map::default();
+    for (path, value) in pairs {
+        let path = path.see(scope)?;
+        let path = path.plain().text().ok_or_else(|| Fault::new("the path of a fragment is no text"))?;
+        if path.split('.').count() > MAX_SEGMENTS {
+            return Err(Fault::new(format!("the path of a fragment has more than {MAX_SEGMENTS} parts")));
+        }
+        // Names are looked for one after the other.
+        scope.world.spend_for(object.0.len() * 32)?;
+        put(&mut object, &path, value_of(value, scope)?);
+    }
+    Ok(Value::Map(Arc::new(object)))
+}
+
+fn put(object: &mut Map, path: &str, value: Value) {
+    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+    let at = object.0.iter().position(|(known, _)| **known == *name).unwrap_or_else(|| {
+        object.0.push((name.into(), Value::Null));
+        object.0.len() - 1
+    });
+    let member = &mut object.0[at].1;
+    match rest {
+        None => *member = value,
+        Some(rest) => {
+            if !matches!(member, Value::Map(_)) {
+                *member = Value::Map(Arc::default());
+            }
+            if let Value::Map(inner) = member {
+                put(Arc::make_mut(inner), rest, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What can be asked of an event of an input stream.
+
+use std::sync::Arc;
+
+use crate::event_processing::plan::expression::Property;
+use crate::event_processing::stream::{Input, InputStream, Occurrence, Response, StreamEvent};
+use crate::event_processing::value::{Id, IdSeen, Map, ObjectSeen, Seen, Value};
+use crate::hub;
+use crate::model::id::ManagedObjectId;
+use crate::model::origin::ProcessingMode;
+
+impl InputStream {
+    /// Under which name its events have their object; none of answers to requests.
+    pub(crate) fn object_member(self) -> Option<&'static str> {
+        Some(match self {
+            Self::ManagedObjectCreated | Self::ManagedObjectUpdated | Self::ManagedObjectDeleted => {
+                "managedObject"
+            }
+            Self::EventCreated | Self::EventUpdated | Self::EventDeleted => "event",
+            Self::MeasurementCreated | Self::MeasurementDeleted => "measurement",
+            Self::OperationCreated | Self::OperationUpdated => "operation",
+            Self::AlarmCreated | Self::AlarmUpdated => "alarm",
+            Self::ResponseReceived => return None,
+        })
+    }
+}
+
+impl StreamEvent {
+    /// A property or column by its name; null where there is none.
+    pub(crate) fn member(&self, name: &str) -> Seen<'_> {
+        match self {
+            Self::Input(input) => input.member(name),
+            Self::Row(row) => {
+                let value = row.columns.position(name).and_then(|at| row.values.get(at));
+                value.map_or(Seen::Null, Seen::Kept)
+            }
+            Self::Match(_) => Seen::Null,
+        }
+    }
+
+    /// What paths of `getString` and its kin start at: of an input its payload, of a row its columns.
+    pub(crate) fn content(&self) -> Seen<'_> {
+        match self {
+            Self::Input(input) => input.property(Property::Payload),
+            Self::Row(_) | Self::Match(_) => Seen::Event(self),
+        }
+    }
+}
+
+impl Input {
+    /// A property by its name; null where there is none.
+    pub(crate) fn member(&self, name: &str) -> Seen<'_> {
+        let property = match name {
+            "_type" => Property::Type,
+            "_mode" => Property::Mode,
+            "_origin" => Property::Origin,
+            "payload" => Property::Payload,
+            "status" => Property::Status,
+            "body" => Property::Body,
+            "creationTime" => Property::CreationTime,
+            "source" => Property::Source,
+            name if self.stream().object_member() == Some(name) => Property::Object,
+            _ => return Seen::Null,
+        };
+        self.property(property)
+    }
+
+    pub(crate) fn property(&self, property: Property) -> Seen<'_> {
+        match (property, &self.occurrence) {
+            (Property::Type, _) => Seen::Text(self.stream().words().1),
+            (Property::Mode, _) => Seen::Text(word(self.mode)),
+            (Property::Origin, _) => Seen::optional_text((self.depth.writes > 0).then_some("cep")),
+            (Property::Object, Occurrence::Told(event)) => match ObjectSeen::told(event) {
+                Some(object) => Seen::Object(object),
+                None => Seen::Made(self.deleted(event, |id| Value::Id(Arc::new(Id::of(id))))),
+            },
+            (Property::Payload, Occurrence::Told(event)) => match ObjectSeen::told(event) {
+                Some(object) => Seen::Payload(object),
+                None => Seen::Made(
+                    deleted_id(event)
+                        .map_or(Value::Null, |id| map([("id", Value::Text(id.to_string().into()))])),
+                ),
+            },
+            (Property::Payload, Occurrence::Response(response)) => Seen::Made(payload(response)),
+            (Property::Status, Occurrence::Response(response)) => {
+                Seen::Made(Value::Integer(response.status.into()))
+            }
+            (Property::Body, Occurrence::Response(response)) => Seen::Text(&response.body),
+            (Property::CreationTime, Occurrence::Response(response)) => Seen::Time(response.creation_time),
+            (Property::Source, Occurrence::Response(response)) => response.source.map_or(Seen::Null, id),
+            _ => Seen::Null,
+        }
+    }
+
+    /// All that is known of what is gone: its id, and what it was of.
+    fn deleted(&self, event: &hub::Event, id: impl Fn(i64) -> Value) -> Value {
+        let own = deleted_id(event).map(|own| ("id", id(own)));
+        map(own.into_iter().chain([("source", id(self.source.0))]))
+    }
+}
+
+/// The id of what is gone.
+fn deleted_id(event: &hub::Event) -> Option<i64> {
+    match event {
+        hub::Event::AlarmDeleted(id) => Some(id.0),
+        hub::Event::MeasurementDeleted(id) => Some(id.0),
+        hub::Event::ManagedObjectDeleted(id) => Some(id.0),
+        hub::Event::EventDeleted(id) => Some(id.0),
+        hub::Event::OperationDeleted(id) => Some(id.0),
+        _ => None,
+    }
+}
+
+fn id<'a>(source: ManagedObjectId) -> Seen<'a> {
+    Seen::Id(IdSeen { number: source.0, type_: None, name: None })
+}
+
+fn payload(response: &Response) -> Value {
+    let source = response.source.map(|id| map([("id", Value::Text(id.to_string().into()))]));
+    map([
+        ("status", Value::Integer(response.status.into())),
+        ("body", Value::Text(response.body.clone())),
+        ("creationTime", Value::Text(response.creation_time.to_string().into())),
+        ("source", source.unwrap_or(Value::Null)),
+    ])
+}
+
+fn map(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+    Value::Map(Arc::new(Map(members.into_iter().map(|(name, value)| (name.into(), value)).collect())))
+}
+
+/// The word of the header (M-01).
+fn word(mode: ProcessingMode) -> &'static str {
+    match mode {
+        ProcessingMode::Persistent => "PERSISTENT",
+        ProcessingMode::Transient => "TRANSIENT",
+        ProcessingMode::Quiescent => "QUIESCENT",
+        ProcessingMode::Cep => "CEP",
+    }
+}

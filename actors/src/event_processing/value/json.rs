@@ -1,0 +1,111 @@
+//! Values, rows and events as JSON (B-05).
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::text::is_written_whole;
+use super::{Id, Map, Seen, Value};
+use crate::event_processing::stream::{Input, InputStream, Row, StreamEvent};
+
+impl Value {
+    /// The value as JSON. Doubles without a fraction are written without one, those that are no number are `null`.
+    pub(crate) fn to_json(&self) -> String {
+        json(self)
+    }
+}
+
+impl Row {
+    /// The row as a JSON object of its columns.
+    pub(crate) fn to_json(&self) -> String {
+        json(self)
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("writing to memory does not fail and all keys are strings")
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Boolean(value) => serializer.serialize_bool(*value),
+            Self::Integer(number) => serializer.serialize_i64(*number),
+            Self::Double(number) if is_written_whole(*number) => serializer.serialize_i64(*number as i64),
+            Self::Double(number) => serializer.serialize_f64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Time(time) => time.serialize(serializer),
+            Self::Id(id) => id.serialize(serializer),
+            Self::List(values) => values.serialize(serializer),
+            Self::Map(map) => map.serialize(serializer),
+            Self::Object(object) => object.serialize(serializer),
+            Self::Event(event) => event.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("value", &self.value)?;
+        map.serialize_entry("type", &self.type_)?;
+        map.serialize_entry("name", &self.name)?;
+        map.end()
+    }
+}
+
+impl Serialize for Map {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let names = self.columns.0.iter().map(|(name, _)| name);
+        serializer.collect_map(names.zip(&self.values))
+    }
+}
+
+/// An input is an object of its properties, what a pattern found a list of events.
+impl Serialize for StreamEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Input(input) => input.serialize(serializer),
+            Self::Row(row) => row.serialize(serializer),
+            Self::Match(tags) => {
+                let mut list = serializer.serialize_seq(Some(tags.len()))?;
+                tags.iter().try_for_each(|tag| list.serialize_element(tag))?;
+                list.end()
+            }
+        }
+    }
+}
+
+impl Serialize for Input {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let object = InputStream::object_member(self.stream());
+        let response: &[&str] = match object {
+            Some(_) => &[],
+            None => &["status", "body", "creationTime", "source"],
+        };
+        for name in ["_type", "_mode", "_origin"].iter().chain(&object).chain(response) {
+            let value = self.member(name).value().unwrap_or(Value::Null);
+            map.serialize_entry(name, &value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'a> Seen<'a> {
+    /// The value as JSON; see [`Value::to_json`].
+    pub(crate) fn to_json(&self) -> String {
+        match self {
+            Self::Json(text) => (*text).to_owned(),
+            Self::Object(object) | Self::Payload(object) => object.shown(),
+            Self::Event(event) => json(event),
+            Self::Kept(value) => value.to_json(),
+            seen => seen.value().unwrap_or(Value::Null).to_json(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Values as text: in `||`, in `cast`, wherever a text is wanted.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::arithmetic::Number;
+use super::{Plain, Seen, Value};
+
+/// Doubles without a fraction are written without one up to here.
+const EXACT: f64 = 1e15;
+
+impl Value {
+    /// The value as text; `None` of null. An id is the text of its value, a time ISO 8601, what is no single value JSON.
+    pub(crate) fn as_text(&self) -> Option<Cow<'_, str>> {
+        match self.plain() {
+            Plain::Composite => Some(self.to_json().into()),
+            plain => plain.text(),
+        }
+    }
+}
+
+impl Seen<'_> {
+    /// See [`Value::as_text`].
+    pub(crate) fn as_text(&self) -> Option<Cow<'_, str>> {
+        match self.plain() {
+            Plain::Composite => self.value().ok()?.as_text().map(|text| text.into_owned().into()),
+            plain => plain.text(),
+        }
+    }
+}
+
+impl<'a> Plain<'a> {
+    /// The text of a single value; `None` of others.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Null | Self::Composite => None,
+            Self::Boolean(value) => Some(if value { "true" } else { "false" }.into()),
+            Self::Number(Number::Integer(number)) | Self::Digits(number) => Some(number.to_string().into()),
+            Self::Number(Number::Double(number)) => Some(double(number).into()),
+            Self::Text(text) => Some(text.into()),
+            Self::Time(time) => Some(time.to_string().into()),
+        }
+    }
+}
+
+/// Whether a double is written like a whole number.
+pub(super) fn is_written_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() < EXACT
+}
+
+/// `20` and not `20.0`; large and tiny numbers as in JSON.
+fn double(number: f64) -> String {
+    match number {
+        _ if is_written_whole(number) => (number as i64).to_string(),
+        _ if number.is_finite() => serde_json::to_string(&number).unwrap_or_default(),
+        _ if number.is_nan() => "NaN".into(),
+        _ if number > 0.0 => "Infinity".into(),
+        _ => "-Infinity".into(),
+    }
+}
+
+/// Compares the text of a number with another text, without a place in memory for it.
+pub(super) fn cmp_digits(number: i64, text: &str) -> Ordering {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        start -= 1;
+        digits[start] = b'-';
+    }
+    digits[start..].cmp(text.as_bytes())
+}

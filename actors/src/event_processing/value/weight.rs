@@ -1,0 +1,203 @@
+//! What memory values and events take, about; and how deep they are nested.
+//!
+//! Both are bounded, so that a module that puts its own output into its next output ends at a fault and not at the end of memory.
+
+use std::sync::Arc;
+
+use super::{ObjectSeen, Value};
+use crate::event_processing::runtime::Fault;
+use crate::event_processing::stream::{Columns, Depth, Input, Occurrence, Response, Row, StreamEvent};
+use crate::hub;
+use crate::model::fragments::Fragments;
+use crate::model::id::ManagedObjectId;
+use crate::model::origin::ProcessingMode;
+use crate::model::reference::LinkKind;
+
+/// Levels of lists, maps and events in each other.
+pub(crate) const MAX_NESTING: u8 = 64;
+/// Bytes of one value.
+pub(crate) const MAX_BYTES: usize = 1 << 20;
+/// What an allocation takes beside its content.
+const SHARED: usize = 32;
+/// An object of the platform without texts and fragments.
+const OBJECT: usize = 300;
+
+/// Bytes and levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Size {
+    pub(crate) bytes: usize,
+    pub(crate) nesting: u8,
+}
+
+impl Size {
+    /// Of several things together.
+    fn and(self, other: Self) -> Self {
+        Self { bytes: self.bytes.saturating_add(other.bytes), nesting: self.nesting.max(other.nesting) }
+    }
+
+    /// Of what holds it.
+    fn inside(self, bytes: usize) -> Self {
+        Self { bytes: self.bytes.saturating_add(bytes), nesting: self.nesting.saturating_add(1) }
+    }
+
+    /// The limits every value keeps.
+    ///
+    /// # Errors
+    /// Says which is passed.
+    pub(crate) fn within_limits(self) -> Result<Self, Fault> {
+        if self.nesting > MAX_NESTING {
+            return Err(Fault::new(format!("a value is nested deeper than {MAX_NESTING} levels")));
+        }
+        if self.bytes > MAX_BYTES {
+            return Err(Fault::new(format!("a value is larger than {MAX_BYTES} bytes")));
+        }
+        Ok(self)
+    }
+}
+
+impl Value {
+    pub(crate) fn size(&self) -> Size {
+        let own = size_of::<Self>();
+        let of_bytes = |bytes| Size { bytes: own + bytes, nesting: 0 };
+        let all = |sizes: &mut dyn Iterator<Item = Size>| sizes.fold(Size::default(), Size::and);
+        match self {
+            Self::Null | Self::Boolean(_) | Self::Integer(_) | Self::Double(_) | Self::Time(_) => of_bytes(0),
+            Self::Text(text) => of_bytes(SHARED + text.len()),
+            Self::Id(id) => {
+                let texts = [Some(&id.value), id.type_.as_ref(), id.name.as_ref()];
+                of_bytes(SHARED + texts.into_iter().flatten().map(|text| SHARED + text.len()).sum::<usize>())
+            }
+            Self::List(values) => all(&mut values.iter().map(Self::size)).inside(own + SHARED),
+            Self::Map(map) => {
+                let member = |(name, value): &(Arc<str>, Self)| {
+                    value.size().and(Size { bytes: SHARED + name.len(), nesting: 0 })
+                };
+                all(&mut map.0.iter().map(member)).inside(own + SHARED)
+            }
+            Self::Object(object) => of_bytes(ObjectSeen::of(object).bytes()),
+            Self::Event(event) => Size { bytes: event.weight(), nesting: event.nesting() }.inside(own),
+        }
+    }
+}
+
+impl StreamEvent {
+    /// About how many bytes it holds: what a module that retains it uses up.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Input(input) => input.weight as usize,
+            Self::Row(row) => row.weight as usize,
+            Self::Match(tags) => {
+                let events = tags.iter().map(|tag| {
+                    size_of::<Option<Self>>().saturating_add(tag.as_ref().map_or(0, Self::weight))
+                });
+                events.fold(SHARED, usize::saturating_add)
+            }
+        }
+    }
+
+    fn nesting(&self) -> u8 {
+        match self {
+            Self::Input(_) => 1,
+            Self::Row(row) => row.nesting,
+            Self::Match(tags) => {
+                tags.iter().flatten().map(Self::nesting).max().unwrap_or(0).saturating_add(1)
+            }
+        }
+    }
+
+    /// The event, where it may become part of a value.
+    ///
+    /// # Errors
+    /// When it is too large or nested too deep.
+    pub(crate) fn within_limits(&self) -> Result<&Self, Fault> {
+        Size { bytes: self.weight(), nesting: self.nesting() }.inside(0).within_limits().map(|_| self)
+    }
+}
+
+impl Row {
+    pub(crate) fn new(columns: Arc<Columns>, values: Box<[Value]>, depth: Depth) -> Self {
+        let size = values.iter().map(Value::size).fold(Size::default(), Size::and);
+        let Size { bytes, nesting } = size.inside(SHARED + size_of::<Self>());
+        Self { columns, values, depth, weight: u32::try_from(bytes).unwrap_or(u32::MAX), nesting }
+    }
+}
+
+impl Input {
+    pub(crate) fn new(
+        occurrence: Occurrence,
+        source: ManagedObjectId,
+        mode: ProcessingMode,
+        depth: Depth,
+    ) -> Self {
+        let bytes = SHARED
+            + size_of::<Self>()
+            + match &occurrence {
+                Occurrence::Told(event) => ObjectSeen::told(event).map_or(0, ObjectSeen::bytes),
+                Occurrence::Response(response) => size_of::<Response>() + 2 * SHARED + response.body.len(),
+            };
+        Self { occurrence, source, mode, depth, weight: u32::try_from(bytes).unwrap_or(u32::MAX) }
+    }
+}
+
+impl<'a> ObjectSeen<'a> {
+    /// What an event of the hub tells of; none of a deletion, which tells an id.
+    pub(crate) fn told(event: &'a hub::Event) -> Option<Self> {
+        use hub::Event::{
+            AlarmCreated, AlarmDeleted, AlarmUpdated, EventCreated, EventDeleted, EventUpdated,
+            ManagedObjectCreated, ManagedObjectDeleted, ManagedObjectUpdated, MeasurementCreated,
+            MeasurementDeleted, OperationCreated, OperationDeleted, OperationUpdated,
+        };
+        Some(match event {
+            AlarmCreated(alarm) | AlarmUpdated(alarm) => Self::Alarm(alarm),
+            MeasurementCreated(measurement) => Self::Measurement(measurement),
+            ManagedObjectCreated(object) | ManagedObjectUpdated(object) => Self::ManagedObject(object),
+            EventCreated(event) | EventUpdated(event) => Self::Event(event),
+            OperationCreated(operation) | OperationUpdated(operation) => Self::Operation(operation),
+            AlarmDeleted(_)
+            | MeasurementDeleted(_)
+            | ManagedObjectDeleted(_)
+            | EventDeleted(_)
+            | OperationDeleted(_) => return None,
+        })
+    }
+
+    fn bytes(self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        OBJECT
+            + match self {
+                Self::ManagedObject(object) => {
+                    let references = LinkKind::ALL.into_iter().map(|kind| {
+                        object.references.children(kind).len() + object.references.parents(kind).len()
+                    });
+                    let texts = text(&object.type_) + text(&object.name) + object.owner.len();
+                    texts + references.sum::<usize>() * 2 * SHARED + of(&object.fragments)
+                }
+                Self::Event(event) => {
+                    let shown = text(&event.source_name) + text(&event.source_type);
+                    shown + event.type_.len() + event.text.len() + of(&event.fragments)
+                }
+                Self::Measurement(measurement) => {
+                    let shape = &measurement.shape;
+                    let names = shape.series().map(|(fragment, series)| {
+                        fragment.len()
+                            + series.name.len()
+                            + series.unit.as_ref().map_or(0, |unit| unit.len())
+                            + 40
+                    });
+                    let readings = size_of_val(&*measurement.readings);
+                    let verbatim = measurement.verbatim.as_ref().map_or(0, of);
+                    shape.type_.len() + names.sum::<usize>() + readings + verbatim
+                }
+                Self::Operation(operation) => {
+                    text(&operation.device_name) + text(&operation.failure_reason) + of(&operation.fragments)
+                }
+                Self::Alarm(alarm) => {
+                    text(&alarm.source_name) + alarm.type_.len() + alarm.text.len() + of(&alarm.fragments)
+                }
+            }
+    }
+}
+
+fn of(fragments: &Fragments) -> usize {
+    fragments.iter().map(|(name, raw)| 2 * SHARED + name.len() + raw.get().len()).sum()
+}
