@@ -35,6 +35,7 @@ mod lifecycle;
 mod matrix;
 mod measurements;
 mod microservices;
+mod modules;
 mod operating;
 mod operation_diagnosis;
 mod operations;
