@@ -152,15 +152,6 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    pub(crate) fn new(
-        occurrence: Occurrence,
-        source: ManagedObjectId,
-        mode: ProcessingMode,
-        depth: Depth,
-    ) -> Self {
-        Self { occurrence, source, mode, depth, weight: 512 }
-    }
-
     /// The stream it belongs to.
     ///
     /// # Panics
