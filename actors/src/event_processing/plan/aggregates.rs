@@ -63,9 +63,13 @@ impl Resolver<'_, '_> {
                 AggregateKind::Min | AggregateKind::Max => "values that have an order",
                 _ => "numbers",
             };
-            Mistake::new(argument.span, format!("'{}' takes {wanted}, this is {}", name.text, describe(&type_)))
+            Mistake::new(
+                argument.span,
+                format!("'{}' takes {wanted}, this is {}", name.text, describe(&type_)),
+            )
         })?;
-        if distinct && (!types::is_key(&type_) || matches!(kind, AggregateKind::First | AggregateKind::Last)) {
+        if distinct && (!types::is_key(&type_) || matches!(kind, AggregateKind::First | AggregateKind::Last))
+        {
             return Err(Mistake::new(name.span, "'distinct' does not go with this"));
         }
         self.collect(Aggregate { kind, argument: Some(expression), distinct }, result, name.span)
@@ -90,7 +94,9 @@ fn result(kind: AggregateKind, argument: &Type) -> Option<Type> {
     match kind {
         AggregateKind::Count => Some(Type::Integer),
         AggregateKind::First | AggregateKind::Last => Some(argument.clone()),
-        AggregateKind::Min | AggregateKind::Max => types::may_order(argument, argument).then(|| argument.clone()),
+        AggregateKind::Min | AggregateKind::Max => {
+            types::may_order(argument, argument).then(|| argument.clone())
+        }
         AggregateKind::Sum => types::is_number(argument).then(|| argument.clone()),
         AggregateKind::Avg | AggregateKind::Median | AggregateKind::Stddev => {
             types::is_number(argument).then_some(Type::Double)

@@ -129,7 +129,9 @@ fn write_test(out: &mut Short, expression: &Expression, own: u8) -> fmt::Result 
     write_expression(out, value, own + 1)?;
     match &expression.kind {
         ExpressionKind::IsNull { .. } => out.write_str(if negated { " is not null" } else { " is null" }),
-        ExpressionKind::In { among, .. } => write_list(out, if negated { " not in (" } else { " in (" }, among, ")"),
+        ExpressionKind::In { among, .. } => {
+            write_list(out, if negated { " not in (" } else { " in (" }, among, ")")
+        }
         ExpressionKind::Between { low, high, .. } => {
             write_side(out, if negated { " not between " } else { " between " }, low, own + 1)?;
             write_side(out, " and ", high, own + 1)

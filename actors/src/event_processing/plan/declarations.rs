@@ -22,7 +22,10 @@ impl<'a> Planner<'a> {
         let (mut seen, mut typed) = (HashSet::new(), Vec::new());
         for (column, type_) in columns {
             if !seen.insert(&*column.text) {
-                return Err(Mistake::new(column.span, format!("the column '{}' is there already", column.text)));
+                return Err(Mistake::new(
+                    column.span,
+                    format!("the column '{}' is there already", column.text),
+                ));
             }
             typed.push((column.text.clone(), self.type_of(type_)?));
         }
@@ -32,7 +35,8 @@ impl<'a> Planner<'a> {
         }
         if let Some(elsewhere) = self.catalog.get(&name.text) {
             if !agree(&elsewhere.columns, &columns) {
-                let has = elsewhere.columns.0.iter().map(|(name, type_)| format!("{name} ({})", describe(type_)));
+                let has =
+                    elsewhere.columns.0.iter().map(|(name, type_)| format!("{name} ({})", describe(type_)));
                 let (module, has) = (&elsewhere.module, super::catalog::enumerate(has));
                 let message = format!("module '{module}' declares '{}' otherwise: {has}", name.text);
                 return Err(Mistake::new(name.span, message));
@@ -73,9 +77,11 @@ impl<'a> Planner<'a> {
             let keys = Resolver::new(self, Sight::of(std::slice::from_ref(&event), 0), "'partition by'")
                 .keys(trees, "'partition by'")?;
             let wrong = match plans.first() {
-                Some(first) if first.keys.len() != keys.len() => {
-                    Some(format!("each stream of a context has as many keys: {}, here are {}", first.keys.len(), keys.len()))
-                }
+                Some(first) if first.keys.len() != keys.len() => Some(format!(
+                    "each stream of a context has as many keys: {}, here are {}",
+                    first.keys.len(),
+                    keys.len()
+                )),
                 _ if plans.iter().any(|plan| plan.stream == stream) => {
                     Some(format!("'{}' is in the context already", source.name.text))
                 }
@@ -135,11 +141,17 @@ impl<'a> Planner<'a> {
             (Some(known), None) => (second, known),
             (None, Some(known)) => (first, known),
             (Some(_), Some(_)) => {
-                let message = format!("'{}' and '{}' are streams already: a window has a name of its own", first.text, second.text);
+                let message = format!(
+                    "'{}' and '{}' are streams already: a window has a name of its own",
+                    first.text, second.text
+                );
                 return Err(Mistake::new(second.span, message));
             }
             (None, None) => {
-                let message = format!("neither '{}' nor '{}' is a stream or schema: a window is made of one", first.text, second.text);
+                let message = format!(
+                    "neither '{}' nor '{}' is a stream or schema: a window is made of one",
+                    first.text, second.text
+                );
                 return Err(Mistake::new(first.span, message));
             }
         };
@@ -166,7 +178,10 @@ impl<'a> Planner<'a> {
         let mut arguments = HashMap::new();
         for parameter in parameters {
             if arguments.insert(parameter.text.clone(), Typed::null()).is_some() {
-                return Err(Mistake::new(parameter.span, format!("the parameter '{}' is there already", parameter.text)));
+                return Err(Mistake::new(
+                    parameter.span,
+                    format!("the parameter '{}' is there already", parameter.text),
+                ));
             }
         }
         let type_ = type_.map(|type_| self.type_of(type_)).transpose()?;

@@ -55,7 +55,8 @@ pub(super) fn of_name(name: &str) -> Option<Result<Found, String>> {
     let takes = [("One", Take::One), ("First", Take::First), ("All", Take::All)];
     let take = takes.into_iter().find_map(|(word, take)| Some((take, rest.strip_prefix(word)?)));
     let (take, rest) = take.map_or((None, rest), |(take, rest)| (Some(take), rest));
-    let (kind, rest) = ObjectKind::NOUNS.iter().find_map(|(noun, kind)| Some((*kind, rest.strip_prefix(noun)?)))?;
+    let (kind, rest) =
+        ObjectKind::NOUNS.iter().find_map(|(noun, kind)| Some((*kind, rest.strip_prefix(noun)?)))?;
     let Some(by) = rest.strip_prefix("By") else {
         return Some(Err(format!("'{name}' does not say by what: 'ById', or 'By' and filters")));
     };
@@ -78,7 +79,8 @@ fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
     let (mut found, mut rest) = (Vec::new(), by);
     loop {
         let known = FILTERS.iter().find_map(|(word, filter)| Some((*filter, rest.strip_prefix(word)?)));
-        let (filter, after) = known.filter(|(filter, _)| allowed.contains(filter)).ok_or_else(|| unknown(rest))?;
+        let (filter, after) =
+            known.filter(|(filter, _)| allowed.contains(filter)).ok_or_else(|| unknown(rest))?;
         if found.contains(&filter) {
             return Err("each filter may stand once".to_owned());
         }
@@ -97,7 +99,9 @@ impl Found {
             Finder::ById(_) => vec![Accepts::Id],
             Finder::InMaintenanceMode => vec![Accepts::Device],
             Finder::ReplaceAllPlaceholders => vec![Accepts::Text, Accepts::Content],
-            Finder::By { filters, .. } => filters.iter().flat_map(|filter| accepts(*filter).iter().copied()).collect(),
+            Finder::By { filters, .. } => {
+                filters.iter().flat_map(|filter| accepts(*filter).iter().copied()).collect()
+            }
         }
     }
 
@@ -111,7 +115,9 @@ impl Found {
             is_status && matches!(&argument.kind, ExpressionKind::Text(text) if !words.contains(&&**text))
         });
         match wrong {
-            Some(argument) => Err(Mistake::new(argument.span, format!("no such status; there are {}", enumerate(words)))),
+            Some(argument) => {
+                Err(Mistake::new(argument.span, format!("no such status; there are {}", enumerate(words))))
+            }
             None => Ok(()),
         }
     }

@@ -12,9 +12,14 @@ impl Resolver<'_, '_> {
     ///
     /// # Errors
     /// An odd number of elements; a path that is no text, or has empty parts.
-    pub(super) fn fragments(&mut self, elements: &[syntax::Expression], span: Span) -> Result<Typed, Mistake> {
+    pub(super) fn fragments(
+        &mut self,
+        elements: &[syntax::Expression],
+        span: Span,
+    ) -> Result<Typed, Mistake> {
         if !elements.len().is_multiple_of(2) {
-            let message = format!("fragments are pairs of a path and a value; here are {} elements", elements.len());
+            let message =
+                format!("fragments are pairs of a path and a value; here are {} elements", elements.len());
             return Err(Mistake::new(span, message));
         }
         let pair = |pair: &[syntax::Expression]| {
@@ -26,7 +31,10 @@ impl Resolver<'_, '_> {
             }
             let Typed { expression, type_ } = self.resolve(path)?;
             if !is_text(&type_) {
-                return Err(Mistake::new(path.span, format!("the path of a fragment is text, this is {}", describe(&type_))));
+                return Err(Mistake::new(
+                    path.span,
+                    format!("the path of a fragment is text, this is {}", describe(&type_)),
+                ));
             }
             Ok((expression, self.resolve(value)?.expression))
         };

@@ -98,12 +98,17 @@ static FUNCTIONS: [Signature; 9] = [
 ];
 
 fn find(name: &str) -> Option<&'static Signature> {
-    FUNCTIONS.iter().find(|known| known.name == name || known.least == 0 && known.name.eq_ignore_ascii_case(name))
+    FUNCTIONS
+        .iter()
+        .find(|known| known.name == name || known.least == 0 && known.name.eq_ignore_ascii_case(name))
 }
 
 /// Whether a name stands for something already, so that no expression may be declared by it.
 pub(super) fn is_function(name: &str) -> bool {
-    name == "cast" || find(name).is_some() || aggregates::of_name(name).is_some() || finders::of_name(name).is_some()
+    name == "cast"
+        || find(name).is_some()
+        || aggregates::of_name(name).is_some()
+        || finders::of_name(name).is_some()
 }
 
 impl Resolver<'_, '_> {
@@ -119,7 +124,10 @@ impl Resolver<'_, '_> {
             return self.aggregate(kind, name, distinct, arguments);
         }
         if distinct {
-            return Err(Mistake::new(name.span, format!("'distinct' goes with aggregates, '{}' is none", name.text)));
+            return Err(Mistake::new(
+                name.span,
+                format!("'distinct' goes with aggregates, '{}' is none", name.text),
+            ));
         }
         if self.planner.has_expression(&name.text) {
             return self.declared(span, name, arguments);
@@ -130,7 +138,8 @@ impl Resolver<'_, '_> {
         }
         match finders::of_name(&name.text) {
             Some(Ok(finder)) => {
-                let found = self.arguments(name, arguments, &finder.parameters(), finder.parameters().len())?;
+                let found =
+                    self.arguments(name, arguments, &finder.parameters(), finder.parameters().len())?;
                 finder.check(arguments)?;
                 self.planner.looks_up.set(true);
                 Ok(Typed::new(Expression::LookUp(finder.finder, found), finder.result))
@@ -152,7 +161,9 @@ impl Resolver<'_, '_> {
         }
         let result = match (signature.function, arguments.get(2)) {
             (Function::GetNumber, Some(default)) => types::either(Type::Double, default.type_.clone()),
-            (_, Some(default)) if default.type_ != Type::Any => types::either(signature.result.clone(), default.type_.clone()),
+            (_, Some(default)) if default.type_ != Type::Any => {
+                types::either(signature.result.clone(), default.type_.clone())
+            }
             _ => signature.result.clone(),
         };
         let arguments = arguments.into_iter().map(|argument| argument.expression).collect();
@@ -173,7 +184,10 @@ impl Resolver<'_, '_> {
                 true => Ok(resolved),
                 false => {
                     let (wanted, given) = (accepts.describe(), describe(&resolved.type_));
-                    Err(Mistake::new(argument.span, format!("'{}' takes {wanted} here, this is {given}", name.text)))
+                    Err(Mistake::new(
+                        argument.span,
+                        format!("'{}' takes {wanted} here, this is {given}", name.text),
+                    ))
                 }
             }
         };
@@ -189,7 +203,8 @@ impl Resolver<'_, '_> {
     ) -> Result<Typed, Mistake> {
         let declared = self.planner.expression(&name.text).ok_or_else(|| self.no_function(name))?;
         check_number(name, arguments.len(), declared.parameters.len(), declared.parameters.len())?;
-        let resolved = arguments.iter().map(|argument| self.resolve(argument)).collect::<Result<Vec<_>, _>>()?;
+        let resolved =
+            arguments.iter().map(|argument| self.resolve(argument)).collect::<Result<Vec<_>, _>>()?;
         let names = declared.parameters.iter().map(|parameter| parameter.text.clone());
         let outer = self.parameters.replace(names.zip(resolved).collect::<HashMap<_, _>>());
         let body = self.resolve(declared.body);
@@ -208,10 +223,14 @@ impl Resolver<'_, '_> {
 
     fn no_function(&self, name: &Name) -> Mistake {
         let similar = |known: &&str| known.eq_ignore_ascii_case(&name.text);
-        let known = FUNCTIONS.iter().map(|known| known.name).chain(["inMaintenanceMode", "replaceAllPlaceholders"]);
+        let known =
+            FUNCTIONS.iter().map(|known| known.name).chain(["inMaintenanceMode", "replaceAllPlaceholders"]);
         let meant = known.clone().find(similar).map(|known| format!("; did you mean '{known}'?"));
         let meant = meant.unwrap_or_else(|| {
-            format!("; there are cast, {}, aggregates, finders and declared expressions", known.collect::<Vec<_>>().join(", "))
+            format!(
+                "; there are cast, {}, aggregates, finders and declared expressions",
+                known.collect::<Vec<_>>().join(", ")
+            )
         });
         Mistake::new(name.span, format!("no function '{}'{meant}", name.text))
     }

@@ -44,15 +44,16 @@ fn inspect(expression: &Expression, groups: &HashSet<u64>) -> (u64, bool) {
         Expression::Call(function, _) => format!("{function:?}"),
         Expression::LookUp(finder, _) => format!("{finder:?}"),
         Expression::Like { escape, negated, .. } => format!("{escape:?}{negated}"),
-        Expression::IsNull { negated, .. } | Expression::In { negated, .. } | Expression::Between { negated, .. } => {
-            negated.to_string()
-        }
+        Expression::IsNull { negated, .. }
+        | Expression::In { negated, .. }
+        | Expression::Between { negated, .. } => negated.to_string(),
         Expression::Case { otherwise, .. } => otherwise.is_some().to_string(),
         leaf if parts == 0 => format!("{leaf:?}"),
         _ => String::new(),
     };
     (own, parts).hash(&mut print);
     let print = print.finish();
-    let is_of_event = matches!(expression, Expression::Event(_) | Expression::Column(..) | Expression::Property(..));
+    let is_of_event =
+        matches!(expression, Expression::Event(_) | Expression::Column(..) | Expression::Property(..));
     (print, groups.contains(&print) || all_grouped && !is_of_event)
 }

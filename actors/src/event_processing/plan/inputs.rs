@@ -80,7 +80,9 @@ impl ObjectKind {
             (Self::ManagedObject, "lastUpdated")
             | (Self::Event | Self::Measurement | Self::Alarm, "time")
             | (Self::Event | Self::Operation | Self::Alarm, "creationTime") => Type::Time,
-            (Self::Event | Self::Measurement | Self::Alarm, "source") | (Self::Operation, "deviceId") => Type::Id,
+            (Self::Event | Self::Measurement | Self::Alarm, "source") | (Self::Operation, "deviceId") => {
+                Type::Id
+            }
             (Self::Alarm, "count") => Type::Integer,
             _ => Type::Any,
         }

@@ -26,7 +26,10 @@ impl Resolver<'_, '_> {
                         StreamType::Rows(_) => "this row",
                     };
                     let known = enumerate(member_names(event));
-                    Mistake::new(name.span, format!("no property '{}' of {owner}; there are {known}", name.text))
+                    Mistake::new(
+                        name.span,
+                        format!("no property '{}' of {owner}; there are {known}", name.text),
+                    )
                 });
             }
             Type::Object(kind) => Some(kind.member(&name.text)),
@@ -41,10 +44,13 @@ impl Resolver<'_, '_> {
             _ => None,
         };
         match typed {
-            Some(member) => Ok(Typed::new(Expression::Member(Box::new(expression), name.text.clone()), member)),
-            None if type_ == Type::Id => {
-                Err(Mistake::new(name.span, format!("no '{}' of an id; there are value, type, name", name.text)))
+            Some(member) => {
+                Ok(Typed::new(Expression::Member(Box::new(expression), name.text.clone()), member))
             }
+            None if type_ == Type::Id => Err(Mistake::new(
+                name.span,
+                format!("no '{}' of an id; there are value, type, name", name.text),
+            )),
             None => Err(Mistake::new(name.span, format!("{} has no '{}'", describe(&type_), name.text))),
         }
     }
@@ -79,13 +85,20 @@ impl Resolver<'_, '_> {
     }
 
     /// `receiver[index]`.
-    pub(super) fn index(&mut self, list: &syntax::Expression, at: &syntax::Expression) -> Result<Typed, Mistake> {
+    pub(super) fn index(
+        &mut self,
+        list: &syntax::Expression,
+        at: &syntax::Expression,
+    ) -> Result<Typed, Mistake> {
         let (receiver, index) = (self.resolve(list)?, self.resolve(at)?);
         if !matches!(receiver.type_, Type::List | Type::Any) {
             return Err(Mistake::new(list.span, format!("{} has no elements", describe(&receiver.type_))));
         }
         if !matches!(index.type_, Type::Integer | Type::Any) {
-            return Err(Mistake::new(at.span, format!("elements are counted from 0, this is {}", describe(&index.type_))));
+            return Err(Mistake::new(
+                at.span,
+                format!("elements are counted from 0, this is {}", describe(&index.type_)),
+            ));
         }
         let element = Expression::Index(Box::new(receiver.expression), Box::new(index.expression));
         Ok(Typed::new(element, Type::Any))
@@ -106,21 +119,30 @@ impl Resolver<'_, '_> {
             return Err(Mistake::new(argument.span, format!("'{}' takes no arguments", name.text)));
         }
         let Typed { expression, type_ } = receiver;
-        let call = |function, result| Typed::new(Expression::Call(function, vec![expression.clone()]), result);
+        let call =
+            |function, result| Typed::new(Expression::Call(function, vec![expression.clone()]), result);
         let result = match (&*name.text, &type_) {
             ("getValue", Type::Id) => call(Function::IdValue, Type::Text),
             ("getValue", Type::Any | Type::Map) => call(Function::IdValue, Type::Any),
             ("getValue", Type::Text | Type::Boolean | Type::Integer | Type::Double) | ("getId", Type::Id) => {
                 Typed::new(expression.clone(), type_.clone())
             }
-            ("getId", Type::Object(_)) => Typed::new(Expression::Member(Box::new(expression.clone()), "id".into()), Type::Id),
+            ("getId", Type::Object(_)) => {
+                Typed::new(Expression::Member(Box::new(expression.clone()), "id".into()), Type::Id)
+            }
             ("getId", Type::Map | Type::Any) => {
                 Typed::new(Expression::Member(Box::new(expression.clone()), "id".into()), Type::Any)
             }
-            ("toDate", Type::Integer | Type::Double | Type::Text | Type::Time | Type::Any) => call(Function::ToDate, Type::Time),
-            ("toMillisec", Type::Integer | Type::Time | Type::Any) => call(Function::ToMillisec, Type::Integer),
+            ("toDate", Type::Integer | Type::Double | Type::Text | Type::Time | Type::Any) => {
+                call(Function::ToDate, Type::Time)
+            }
+            ("toMillisec", Type::Integer | Type::Time | Type::Any) => {
+                call(Function::ToMillisec, Type::Integer)
+            }
             ("doubleValue", number) if is_number(number) => call(Function::ToDouble, Type::Double),
-            (method, _) => return Err(Mistake::new(name.span, format!("{} has no method '{method}'", describe(&type_)))),
+            (method, _) => {
+                return Err(Mistake::new(name.span, format!("{} has no method '{method}'", describe(&type_))));
+            }
         };
         Ok(result)
     }
@@ -129,7 +151,8 @@ impl Resolver<'_, '_> {
 /// The names of what events of a type have.
 pub(super) fn member_names(type_: &StreamType) -> Vec<String> {
     let of_rows = |columns: &Columns| columns.0.iter().map(|(name, _)| name.to_string()).collect();
-    let of_input = |stream: &InputStream| stream.properties().into_iter().map(|(name, ..)| name.to_owned()).collect();
+    let of_input =
+        |stream: &InputStream| stream.properties().into_iter().map(|(name, ..)| name.to_owned()).collect();
     match type_ {
         StreamType::Rows(columns) => of_rows(columns),
         StreamType::Input(stream) => of_input(stream),

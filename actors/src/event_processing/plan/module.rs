@@ -142,7 +142,10 @@ impl<'a> Planner<'a> {
     /// Counts parts of expressions.
     pub(super) fn spend(&self, parts: usize, span: Span) -> Result<(), Mistake> {
         let left = self.parts.get().checked_sub(parts).ok_or_else(|| {
-            Mistake::new(span, format!("with declared expressions put in there are more than {MAX_PARTS} parts"))
+            Mistake::new(
+                span,
+                format!("with declared expressions put in there are more than {MAX_PARTS} parts"),
+            )
         })?;
         self.parts.set(left);
         Ok(())
@@ -212,7 +215,8 @@ impl<'a> Planner<'a> {
             return Ok(Some((StreamType::Input(input), Access::ByPlace)));
         }
         if let Some(output) = OutputStream::of_name(&name.text) {
-            let columns = output.columns().iter().map(|column| (Arc::from(column.name), column.type_.clone()));
+            let columns =
+                output.columns().iter().map(|column| (Arc::from(column.name), column.type_.clone()));
             let columns = Arc::new(Columns(columns.collect()));
             return Ok(Some((StreamType::Rows(columns), Access::ByName)));
         }
@@ -234,25 +238,35 @@ impl<'a> Planner<'a> {
 
     /// Whether a name may be given to a stream or window.
     pub(super) fn check_free(&self, name: &Name) -> Result<(), Mistake> {
-        let taken = if InputStream::of_name(&name.text).is_some() || OutputStream::of_name(&name.text).is_some() {
-            "a stream of the platform"
-        } else if self.window(&name.text).is_some() {
-            "a window of this module"
-        } else if self.declares.contains_key(&name.text) {
-            "a stream of this module"
-        } else {
-            return Ok(());
-        };
+        let taken =
+            if InputStream::of_name(&name.text).is_some() || OutputStream::of_name(&name.text).is_some() {
+                "a stream of the platform"
+            } else if self.window(&name.text).is_some() {
+                "a window of this module"
+            } else if self.declares.contains_key(&name.text) {
+                "a stream of this module"
+            } else {
+                return Ok(());
+            };
         Err(Mistake::new(name.span, format!("'{}' is {taken} already", name.text)))
     }
 
     fn no_stream(&self, name: &Name) -> Mistake {
-        let own = self.declares.keys().chain(self.window_places.keys()).chain(self.catalog.keys()).map(|name| &**name);
+        let own = self
+            .declares
+            .keys()
+            .chain(self.window_places.keys())
+            .chain(self.catalog.keys())
+            .map(|name| &**name);
         let inputs = InputStream::ALL.iter().map(|stream| stream.words().0);
         let mut own: Vec<_> = own.collect();
         own.sort_unstable();
         own.dedup();
-        let declared = if own.is_empty() { String::new() } else { format!(", and declared {}", enumerate(own)) };
-        Mistake::new(name.span, format!("no stream '{}'; there are {}{declared}", name.text, enumerate(inputs)))
+        let declared =
+            if own.is_empty() { String::new() } else { format!(", and declared {}", enumerate(own)) };
+        Mistake::new(
+            name.span,
+            format!("no stream '{}'; there are {}{declared}", name.text, enumerate(inputs)),
+        )
     }
 }

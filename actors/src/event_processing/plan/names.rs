@@ -13,8 +13,11 @@ use crate::event_processing::language::syntax::{self, ExpressionKind, Name, Span
 use crate::event_processing::value::Type;
 
 /// The enumerations of the platform; each word stands for its text.
-const ENUMERATIONS: [(&str, &[&str]); 3] =
-    [("OperationStatus", OPERATION_STATUSES), ("PlatformSeverities", SEVERITIES), ("PlatformAlarmStatuses", ALARM_STATUSES)];
+const ENUMERATIONS: [(&str, &[&str]); 3] = [
+    ("OperationStatus", OPERATION_STATUSES),
+    ("PlatformSeverities", SEVERITIES),
+    ("PlatformAlarmStatuses", ALARM_STATUSES),
+];
 
 pub(super) const OPERATION_STATUSES: &[&str] = &["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
 pub(super) const SEVERITIES: &[&str] = &["CRITICAL", "MAJOR", "MINOR", "WARNING"];
@@ -65,7 +68,10 @@ impl Resolver<'_, '_> {
             return Ok((self.declared(span, &name, &[])?, 0));
         }
         if name.eq_ignore_ascii_case("current_timestamp") {
-            return Ok((Typed::new(Expression::Call(Function::CurrentTimestamp, Vec::new()), Type::Integer), 0));
+            return Ok((
+                Typed::new(Expression::Call(Function::CurrentTimestamp, Vec::new()), Type::Integer),
+                0,
+            ));
         }
         self.enumerated(name, members).unwrap_or_else(|| Err(self.unknown(name, span)))
     }
@@ -90,7 +96,9 @@ impl Resolver<'_, '_> {
     }
 
     fn tag(&self, members: &[&Name], span: Span) -> Result<(Typed, usize), Mistake> {
-        let tag = members.first().ok_or_else(|| Mistake::new(span, "a pattern as a whole has no value; name a tag"))?;
+        let tag = members
+            .first()
+            .ok_or_else(|| Mistake::new(span, "a pattern as a whole has no value; name a tag"))?;
         let event = self.events().iter().find(|event| event.name == tag.text);
         event.map(|event| (whole(event), 1)).ok_or_else(|| self.unknown(&tag.text, tag.span))
     }
@@ -98,7 +106,10 @@ impl Resolver<'_, '_> {
     fn key(&self, members: &[&Name], span: Span) -> Result<(Typed, usize), Mistake> {
         let keys = self.sight.keys;
         if keys == 0 {
-            return Err(Mistake::new(span, "there is no context here; a statement has one that begins with 'context'"));
+            return Err(Mistake::new(
+                span,
+                "there is no context here; a statement has one that begins with 'context'",
+            ));
         }
         let place = members.first().and_then(|name| name.text.strip_prefix("key")?.parse::<usize>().ok());
         match place {
@@ -121,9 +132,7 @@ impl Resolver<'_, '_> {
         let word = members.get(at)?;
         Some(match words.contains(&&*word.text) {
             true => Ok((Typed::text(&word.text), at + 1)),
-            false => {
-                Err(Mistake::new(word.span, format!("no '{}' among {}", word.text, enumerate(*words))))
-            }
+            false => Err(Mistake::new(word.span, format!("no '{}' among {}", word.text, enumerate(*words)))),
         })
     }
 
@@ -133,14 +142,21 @@ impl Resolver<'_, '_> {
             (Some(parameters), _) => {
                 let mut known: Vec<_> = parameters.keys().collect();
                 known.sort();
-                format!("no '{name}' here; an expression sees variables and its parameters: {}", enumerate(known))
+                format!(
+                    "no '{name}' here; an expression sees variables and its parameters: {}",
+                    enumerate(known)
+                )
             }
             (None, [only]) if only.reach == Reach::Unqualified => {
                 let known = enumerate(member_names(&only.type_));
                 format!("no '{name}' here; {} has {known}", only.name)
             }
-            (None, []) => format!("no '{name}' here; there are variables: {}", enumerate(self.planner.variable_names())),
-            (None, events) => format!("no '{name}' here; there are {}", enumerate(events.iter().map(|event| &event.name))),
+            (None, []) => {
+                format!("no '{name}' here; there are variables: {}", enumerate(self.planner.variable_names()))
+            }
+            (None, events) => {
+                format!("no '{name}' here; there are {}", enumerate(events.iter().map(|event| &event.name)))
+            }
         };
         Mistake::new(span, message)
     }

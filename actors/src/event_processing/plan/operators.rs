@@ -72,9 +72,10 @@ impl Resolver<'_, '_> {
         let typed = self.resolve(tree)?;
         match types::is_number(&typed.type_) {
             true => Ok(typed),
-            false => {
-                Err(Mistake::new(tree.span, format!("'{operator}' takes numbers, this is {}", describe(&typed.type_))))
-            }
+            false => Err(Mistake::new(
+                tree.span,
+                format!("'{operator}' takes numbers, this is {}", describe(&typed.type_)),
+            )),
         }
     }
 
@@ -92,7 +93,13 @@ impl Resolver<'_, '_> {
                 None => self.condition(when, "'when'")?,
                 Some(operand) => {
                     let value = self.resolve(when)?;
-                    check(types::may_equal(&operand.type_, &value.type_), "when", operand, &value, when.span)?;
+                    check(
+                        types::may_equal(&operand.type_, &value.type_),
+                        "when",
+                        operand,
+                        &value,
+                        when.span,
+                    )?;
                     joined(Operator::Equal, self.copy(operand, when.span)?.expression, value.expression)
                 }
             };
@@ -135,7 +142,9 @@ fn unite(so_far: Option<Type>, next: &Typed) -> Option<Type> {
 fn result(operator: Operator, one: &Type, other: &Type) -> (bool, Type) {
     let numbers = types::is_number(one) && types::is_number(other);
     match operator {
-        Operator::And | Operator::Or => (types::is_condition(one) && types::is_condition(other), Type::Boolean),
+        Operator::And | Operator::Or => {
+            (types::is_condition(one) && types::is_condition(other), Type::Boolean)
+        }
         Operator::Equal | Operator::NotEqual => (types::may_equal(one, other), Type::Boolean),
         Operator::Less | Operator::LessOrEqual | Operator::Greater | Operator::GreaterOrEqual => {
             (types::may_order(one, other), Type::Boolean)
@@ -155,7 +164,9 @@ fn check(fits: bool, operator: &str, one: &Typed, other: &Typed, span: Span) -> 
     let (one, other) = (&one.type_, &other.type_);
     let hint = match (operator, one, other) {
         ("+", Type::Text, _) | ("+", _, Type::Text) => "; texts are joined by '||'",
-        (_, Type::Time, Type::Integer) | (_, Type::Integer, Type::Time) => "; of a date .toMillisec() gives the milliseconds",
+        (_, Type::Time, Type::Integer) | (_, Type::Integer, Type::Time) => {
+            "; of a date .toMillisec() gives the milliseconds"
+        }
         _ => "",
     };
     let message = format!("'{operator}' does not go with {} and {}{hint}", describe(one), describe(other));

@@ -66,8 +66,12 @@ static UPDATE_EVENT: [OutputColumn; 6] = [
     may("source", Type::Id),
     may("fragments", Type::Map),
 ];
-static CREATE_MEASUREMENT: [OutputColumn; 4] =
-    [needs("type", Type::Text), needs("time", Type::Time), needs("source", Type::Id), may("fragments", Type::Map)];
+static CREATE_MEASUREMENT: [OutputColumn; 4] = [
+    needs("type", Type::Text),
+    needs("time", Type::Time),
+    needs("source", Type::Id),
+    may("fragments", Type::Map),
+];
 static CREATE_OPERATION: [OutputColumn; 3] =
     [needs("status", Type::Text), needs("deviceId", Type::Id), may("fragments", Type::Map)];
 static UPDATE_OPERATION: [OutputColumn; 3] =
@@ -99,8 +103,10 @@ static SEND_EMAIL: [OutputColumn; 6] = [
     may("cc", Type::Text),
     may("bcc", Type::Text),
 ];
-static SEND_SMS: [OutputColumn; 3] = [needs("receiver", Type::Text), needs("text", Type::Text), may("deviceId", Type::Id)];
-static SEND_PUSH: [OutputColumn; 3] = [needs("type", Type::Text), needs("message", Type::Text), needs("deviceId", Type::Id)];
+static SEND_SMS: [OutputColumn; 3] =
+    [needs("receiver", Type::Text), needs("text", Type::Text), may("deviceId", Type::Id)];
+static SEND_PUSH: [OutputColumn; 3] =
+    [needs("type", Type::Text), needs("message", Type::Text), needs("deviceId", Type::Id)];
 static SEND_SPEECH: [OutputColumn; 8] = [
     needs("phoneNumber", Type::Text),
     needs("textToSpeech", Type::Text),
@@ -212,7 +218,10 @@ pub(super) fn check(stream: OutputStream, into: &Name, selected: &[Selected]) ->
         })?;
         if !fits(&column.type_, &one.typed.type_) {
             let (wanted, given) = (describe(&column.type_), describe(&one.typed.type_));
-            return Err(Mistake::new(one.span, format!("'{}' of {} is {wanted}, this is {given}", one.name, into.text)));
+            return Err(Mistake::new(
+                one.span,
+                format!("'{}' of {} is {wanted}, this is {given}", one.name, into.text),
+            ));
         }
         check_words(&one.typed.expression, stream.words(&one.name)).map_err(|word| {
             let known = enumerate(stream.words(&one.name));

@@ -61,7 +61,9 @@ impl Planner<'_> {
             }
             Pattern::Or(parts) => PatternNode::Or(self.nodes(parts, times, walk)?),
             Pattern::FollowedBy(parts) => PatternNode::FollowedBy(self.nodes(parts, times, walk)?),
-            Pattern::Event { tag, stream, filter } => self.event(tag.as_ref(), stream, filter.as_ref(), walk)?,
+            Pattern::Event { tag, stream, filter } => {
+                self.event(tag.as_ref(), stream, filter.as_ref(), walk)?
+            }
             Pattern::Interval(period) => PatternNode::Interval(match times {
                 Times::Once => duration(*period),
                 Times::Again => repeated(*period)?,
@@ -70,7 +72,12 @@ impl Planner<'_> {
         })
     }
 
-    fn nodes(&mut self, parts: &[Pattern], times: Times, walk: &mut Walk) -> Result<Vec<PatternNode>, Mistake> {
+    fn nodes(
+        &mut self,
+        parts: &[Pattern],
+        times: Times,
+        walk: &mut Walk,
+    ) -> Result<Vec<PatternNode>, Mistake> {
         parts.iter().map(|part| self.node(part, times, walk)).collect()
     }
 
@@ -104,7 +111,10 @@ fn keep(tag: &Name, type_: StreamType, access: Access, walk: &mut Walk) -> Resul
     let known = walk.tags.iter().position(|known| known.name == tag.text);
     if let Some(at) = known {
         if walk.tags[at].type_ != type_ {
-            return Err(Mistake::new(tag.span, format!("the tag '{}' stands for events of another stream", tag.text)));
+            return Err(Mistake::new(
+                tag.span,
+                format!("the tag '{}' stands for events of another stream", tag.text),
+            ));
         }
         return Ok(u16::try_from(at).unwrap_or(MAX_TAGS));
     }
@@ -116,7 +126,10 @@ fn keep(tag: &Name, type_: StreamType, access: Access, walk: &mut Walk) -> Resul
 }
 
 fn lonely(span: Span) -> Mistake {
-    Mistake::new(span, "'not' goes with 'and' and something to wait for: (timer:interval(10 minutes) and not Stream)")
+    Mistake::new(
+        span,
+        "'not' goes with 'and' and something to wait for: (timer:interval(10 minutes) and not Stream)",
+    )
 }
 
 /// About where a pattern stands.
@@ -124,7 +137,9 @@ fn span(pattern: &Pattern) -> Span {
     match pattern {
         Pattern::Not(_, span) | Pattern::At(_, span) => *span,
         Pattern::Every(inner) => span(inner),
-        Pattern::And(parts) | Pattern::Or(parts) | Pattern::FollowedBy(parts) => parts.first().map(span).unwrap_or_default(),
+        Pattern::And(parts) | Pattern::Or(parts) | Pattern::FollowedBy(parts) => {
+            parts.first().map(span).unwrap_or_default()
+        }
         Pattern::Event { tag, stream, .. } => tag.as_ref().unwrap_or(stream).span,
         Pattern::Interval(period) => period.span,
     }

@@ -108,7 +108,11 @@ impl<'p, 'a> Resolver<'p, 'a> {
     }
 
     /// An expression that must be true or false.
-    pub(super) fn condition(&mut self, tree: &syntax::Expression, clause: &str) -> Result<Expression, Mistake> {
+    pub(super) fn condition(
+        &mut self,
+        tree: &syntax::Expression,
+        clause: &str,
+    ) -> Result<Expression, Mistake> {
         let Typed { expression, type_ } = self.resolve(tree)?;
         match types::is_condition(&type_) {
             true => Ok(expression),
@@ -120,13 +124,20 @@ impl<'p, 'a> Resolver<'p, 'a> {
     }
 
     /// Expressions by which events are told apart.
-    pub(super) fn keys(&mut self, trees: &[syntax::Expression], clause: &str) -> Result<Vec<Expression>, Mistake> {
+    pub(super) fn keys(
+        &mut self,
+        trees: &[syntax::Expression],
+        clause: &str,
+    ) -> Result<Vec<Expression>, Mistake> {
         let key = |tree: &syntax::Expression| {
             let Typed { expression, type_ } = self.resolve(tree)?;
             match types::is_key(&type_) {
                 true => Ok(expression),
                 false => {
-                    let message = format!("{clause} tells events apart by simple values, this is {}", types::describe(&type_));
+                    let message = format!(
+                        "{clause} tells events apart by simple values, this is {}",
+                        types::describe(&type_)
+                    );
                     Err(Mistake::new(tree.span, message))
                 }
             }
@@ -144,7 +155,10 @@ impl<'p, 'a> Resolver<'p, 'a> {
 
     fn check_depth(&self, depth: usize, span: Span) -> Result<(), Mistake> {
         match depth > MAX_DEPTH {
-            true => Err(Mistake::new(span, format!("nested more than {MAX_DEPTH} deep, with declared expressions put in"))),
+            true => Err(Mistake::new(
+                span,
+                format!("nested more than {MAX_DEPTH} deep, with declared expressions put in"),
+            )),
             false => Ok(()),
         }
     }
@@ -163,7 +177,9 @@ impl<'p, 'a> Resolver<'p, 'a> {
                 let receiver = self.resolve(receiver)?;
                 self.method(receiver, name, arguments)
             }
-            ExpressionKind::Call { name, distinct, arguments } => self.call(tree.span, name, *distinct, arguments),
+            ExpressionKind::Call { name, distinct, arguments } => {
+                self.call(tree.span, name, *distinct, arguments)
+            }
             ExpressionKind::CountAll => self.count_all(tree.span),
             ExpressionKind::Cast(value, type_) => self.cast(value, type_),
             ExpressionKind::Braces(elements) => self.list(elements),

@@ -26,11 +26,13 @@ impl Planner<'_> {
     /// The first mistake.
     pub(super) fn select(&mut self, select: &Select) -> Result<SelectPlan, Mistake> {
         let context = select.context.as_ref().map(|name| self.context(name)).transpose()?;
-        let keys = context.and_then(|at| self.contexts[at].partitions.first()).map_or(0, |first| first.keys.len());
+        let keys =
+            context.and_then(|at| self.contexts[at].partitions.first()).map_or(0, |first| first.keys.len());
         let Read { from, visible, match_alias, streams } = self.sources(&select.sources, keys)?;
         if let (Some(at), Some(name)) = (context, &select.context) {
             let partitions = &self.contexts[at].partitions;
-            let outside = streams.iter().find(|(stream, _)| partitions.iter().all(|one| one.stream != *stream));
+            let outside =
+                streams.iter().find(|(stream, _)| partitions.iter().all(|one| one.stream != *stream));
             if let Some((_, stream)) = outside {
                 let message = format!("'{}' is not in the context '{}'", stream.text, name.text);
                 return Err(Mistake::new(stream.span, message));
@@ -49,7 +51,9 @@ impl Planner<'_> {
         let rows = grouping::rows(&selected, having.as_ref(), &group_by, &aggregates);
         let output = select.output.map(output).transpose()?;
         let whole = match (select.columns.as_slice(), &from, visible.as_slice()) {
-            ([Column::Everything(_)], From::One(_), [only]) if only.access == Access::ByPlace && group_by.is_empty() => {
+            ([Column::Everything(_)], From::One(_), [only])
+                if only.access == Access::ByPlace && group_by.is_empty() =>
+            {
                 Some(only.type_.clone())
             }
             _ => None,
@@ -108,7 +112,10 @@ impl Resolver<'_, '_> {
                 Column::Everything(span) => match (from, self.sight.events) {
                     (From::One(_), [only]) => selected.extend(self.everything(only, *span)),
                     (From::Pattern { .. }, []) => {
-                        return Err(Mistake::new(*span, "there is nothing to select: no event of the pattern has a tag"));
+                        return Err(Mistake::new(
+                            *span,
+                            "there is nothing to select: no event of the pattern has a tag",
+                        ));
                     }
                     (_, events) => selected.extend(events.iter().map(|event| Selected {
                         name: event.name.clone(),
@@ -117,10 +124,12 @@ impl Resolver<'_, '_> {
                     })),
                 },
                 Column::EverythingOf(name) => {
-                    let event = self.sight.events.iter().find(|event| event.name == name.text).ok_or_else(|| {
-                        let known = super::catalog::enumerate(self.sight.events.iter().map(|event| &event.name));
-                        Mistake::new(name.span, format!("no '{}' here; there are {known}", name.text))
-                    })?;
+                    let event =
+                        self.sight.events.iter().find(|event| event.name == name.text).ok_or_else(|| {
+                            let known =
+                                super::catalog::enumerate(self.sight.events.iter().map(|event| &event.name));
+                            Mistake::new(name.span, format!("no '{}' here; there are {known}", name.text))
+                        })?;
                     selected.extend(self.everything(event, name.span));
                 }
                 Column::Expression { expression, name } => {
@@ -131,7 +140,10 @@ impl Resolver<'_, '_> {
         let mut names = HashSet::new();
         for Selected { name, span, .. } in &selected {
             if !names.insert(name.clone()) {
-                return Err(Mistake::new(*span, format!("there is a column '{name}' already: name one by 'as'")));
+                return Err(Mistake::new(
+                    *span,
+                    format!("there is a column '{name}' already: name one by 'as'"),
+                ));
             }
         }
         Ok(selected)

@@ -7,7 +7,9 @@ use super::module::{Planner, ReadStream};
 use super::resolve::{Reach, Resolver, Sight, Visible};
 use super::{From, SourcePlan, ViewPlan};
 use crate::event_processing::language::Mistake;
-use crate::event_processing::language::syntax::{self, Direction, Name, Period, Source, SourceKind, StreamSource, View, ViewKind};
+use crate::event_processing::language::syntax::{
+    self, Direction, Name, Period, Source, SourceKind, StreamSource, View, ViewKind,
+};
 use crate::event_processing::stream::StreamType;
 
 /// What is repeated is repeated no more often than this.
@@ -42,7 +44,10 @@ impl Planner<'_> {
         match sources {
             [source] => self.one(source, keys),
             [one, other] => self.join(one, other, keys),
-            _ => Err(Mistake::new(sources.first().map(|source| source.span).unwrap_or_default(), "one or two sources")),
+            _ => Err(Mistake::new(
+                sources.first().map(|source| source.span).unwrap_or_default(),
+                "one or two sources",
+            )),
         }
     }
 
@@ -70,7 +75,10 @@ impl Planner<'_> {
         let (mut plans, mut visible, mut streams) = (Vec::new(), Vec::<Visible>::new(), Vec::new());
         for (at, source) in [(0u8, one), (1, other)] {
             let SourceKind::Stream { name, filter } = &source.kind else {
-                return Err(Mistake::new(source.span, "a pattern stands alone in 'from': insert what it finds, and join that"));
+                return Err(Mistake::new(
+                    source.span,
+                    "a pattern stands alone in 'from': insert what it finds, and join that",
+                ));
             };
             let (plan, event) = self.source(source, name, filter.as_ref(), at, keys)?;
             if visible.iter().any(|known| known.name == event.name) {
@@ -131,12 +139,22 @@ impl Planner<'_> {
         Ok((stream, filter, event))
     }
 
-    pub(super) fn filter(&self, filter: &syntax::Expression, sight: Sight<'_>) -> Result<Expression, Mistake> {
+    pub(super) fn filter(
+        &self,
+        filter: &syntax::Expression,
+        sight: Sight<'_>,
+    ) -> Result<Expression, Mistake> {
         Resolver::new(self, sight, "a filter").condition(filter, "a filter")
     }
 
     /// The view of a named window.
-    pub(super) fn view(&self, view: &View, type_: &StreamType, name: &str, keys: usize) -> Result<ViewPlan, Mistake> {
+    pub(super) fn view(
+        &self,
+        view: &View,
+        type_: &StreamType,
+        name: &str,
+        keys: usize,
+    ) -> Result<ViewPlan, Mistake> {
         let place = Place { source: 0, tag: None };
         let (type_, access) = (type_.clone(), super::resolve::Access::ByPlace);
         let event = Visible { name: name.into(), place, type_, access, reach: Reach::Unqualified };

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use super::Target;
 use super::catalog::{Declared, Manner, enumerate, is_small};
 use super::expression::Expression;
 use super::module::Planner;
 use super::outputs;
 use super::resolve::Typed;
 use super::types::{self, describe};
-use super::Target;
 use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{Name, Span};
 use crate::event_processing::stream::{Columns, InputStream, OutputStream, StreamType};
@@ -57,7 +57,8 @@ impl Planner<'_> {
     ) -> Result<Aim, Mistake> {
         let Some(into) = into else { return Ok(untouched(None, selected)) };
         if InputStream::of_name(&into.text).is_some() {
-            let message = format!("nothing can be inserted into {}: it tells what happens in the platform", into.text);
+            let message =
+                format!("nothing can be inserted into {}: it tells what happens in the platform", into.text);
             return Err(Mistake::new(into.span, message));
         }
         if let Some(output) = OutputStream::of_name(&into.text) {
@@ -87,7 +88,8 @@ impl Planner<'_> {
             }
             StreamType::Input(stream) => {
                 let stream = stream.words().0;
-                let message = format!("'{}' holds events of {stream}: insert by 'select * from {stream}'", into.text);
+                let message =
+                    format!("'{}' holds events of {stream}: insert by 'select * from {stream}'", into.text);
                 Err(Mistake::new(into.span, message))
             }
             StreamType::Rows(columns) => {
@@ -109,7 +111,8 @@ impl Planner<'_> {
             Some(elsewhere) => elsewhere.clone(),
             None => {
                 self.check_free(into)?;
-                let columns = selected.iter().map(|one| (one.name.clone(), one.typed.type_.clone())).collect();
+                let columns =
+                    selected.iter().map(|one| (one.name.clone(), one.typed.type_.clone())).collect();
                 let columns = Arc::new(Columns(columns));
                 if !is_small(&columns) {
                     return Err(Mistake::new(into.span, "the columns hold rows of rows of too many columns"));
@@ -149,10 +152,12 @@ fn arrange(declared: &Declared, into: &Name, selected: Vec<Selected>) -> Result<
             Mistake::new(span, format!("'{name}' of {} is {}, this is {given}", stream(), describe(wanted)))
         })?);
     }
-    let missing = columns.0.iter().zip(&arranged).filter(|(_, value)| value.is_none()).map(|((name, _), _)| name);
+    let missing =
+        columns.0.iter().zip(&arranged).filter(|(_, value)| value.is_none()).map(|((name, _), _)| name);
     let missing: Vec<_> = missing.collect();
     if *manner == Manner::Insert && !missing.is_empty() {
-        let message = format!("others insert {} too into '{}' (module {module})", enumerate(missing), into.text);
+        let message =
+            format!("others insert {} too into '{}' (module {module})", enumerate(missing), into.text);
         return Err(Mistake::new(into.span, message));
     }
     Ok(arranged.into_iter().map(|value| value.unwrap_or_else(|| Typed::null().expression)).collect())

@@ -59,7 +59,9 @@ pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
         match attempt(&candidates, &left_out) {
             Attempt::Planned(plans) => break plans,
             Attempt::LeftOut(wrong) => left_out.extend(wrong),
-            Attempt::Contradicted { first, later } if rounds < MAX_ROUNDS => drop(candidates[later].after.insert(first)),
+            Attempt::Contradicted { first, later } if rounds < MAX_ROUNDS => {
+                drop(candidates[later].after.insert(first))
+            }
             Attempt::Contradicted { first, .. } => {
                 // Their contradictions have no end: the one that was not planned is told so.
                 let candidate = &candidates[first];
@@ -127,7 +129,8 @@ fn contradicted(
     plans: &BTreeMap<usize, ModulePlan>,
 ) -> Option<usize> {
     let own = declared_by(&candidate.module);
-    let is_of_later = |name: &Arc<str>| owners.get(name).is_some_and(|owner| *owner > at && plans.contains_key(owner));
+    let is_of_later =
+        |name: &Arc<str>| owners.get(name).is_some_and(|owner| *owner > at && plans.contains_key(owner));
     let mut reduced = catalog.clone();
     reduced.retain(|name, _| !(own.contains(name) && is_of_later(name)));
     plan(&candidate.module, &reduced).ok()?;
@@ -178,10 +181,16 @@ fn needs(module: &Module) -> HashSet<Arc<str>> {
                     }
                 }
             }
-            StatementKind::CreateContext { partitions, .. } => read.extend(partitions.iter().map(|one| &one.stream.name)),
-            StatementKind::OnSet { trigger, .. } | StatementKind::OnDelete { trigger, .. } => read.push(&trigger.name),
+            StatementKind::CreateContext { partitions, .. } => {
+                read.extend(partitions.iter().map(|one| &one.stream.name))
+            }
+            StatementKind::OnSet { trigger, .. } | StatementKind::OnDelete { trigger, .. } => {
+                read.push(&trigger.name)
+            }
             // One of the two is the window's own name.
-            StatementKind::CreateWindow { first, second, .. } => own.extend([first.text.clone(), second.text.clone()]),
+            StatementKind::CreateWindow { first, second, .. } => {
+                own.extend([first.text.clone(), second.text.clone()])
+            }
             _ => {}
         }
     }

@@ -49,7 +49,10 @@ impl Planner<'_> {
         let (stream, filter, event) = self.trigger(trigger, 0)?;
         let at = self.window(&window.text).ok_or_else(|| {
             let known = super::catalog::enumerate(self.windows.iter().map(|window| &window.name));
-            Mistake::new(window.span, format!("no window '{}' in this module; there are {known}", window.text))
+            Mistake::new(
+                window.span,
+                format!("no window '{}' in this module; there are {known}", window.text),
+            )
         })?;
         let row = Visible {
             name: alias.unwrap_or(window).text.clone(),
@@ -59,7 +62,8 @@ impl Planner<'_> {
             reach: Reach::Unqualified,
         };
         if row.name == event.name {
-            let message = format!("both the event and the window are called '{}': give one an alias", row.name);
+            let message =
+                format!("both the event and the window are called '{}': give one an alias", row.name);
             return Err(Mistake::new(alias.unwrap_or(window).span, message));
         }
         let events = [event, row];

@@ -133,7 +133,9 @@ pub(super) fn either(one: Type, other: Type) -> Type {
 pub(super) fn fit(value: Typed, wanted: &Type) -> Option<Expression> {
     let Typed { expression, type_ } = value;
     match (wanted, type_) {
-        (Type::Any, _) | (_, Type::Any) | (Type::Double, Type::Integer) | (Type::Id, Type::Text) => Some(expression),
+        (Type::Any, _) | (_, Type::Any) | (Type::Double, Type::Integer) | (Type::Id, Type::Text) => {
+            Some(expression)
+        }
         (Type::Text, Type::Id) => Some(Expression::Call(Function::IdValue, vec![expression])),
         (wanted, type_) => (*wanted == type_).then_some(expression),
     }

@@ -13,17 +13,25 @@ impl Expression {
             | Self::Variable(_)
             | Self::ContextKey(_)
             | Self::Aggregate(_) => {}
-            Self::Member(inner, _) | Self::Not(inner) | Self::Negate(inner) | Self::Cast(inner, _) => visit(inner),
+            Self::Member(inner, _) | Self::Not(inner) | Self::Negate(inner) | Self::Cast(inner, _) => {
+                visit(inner)
+            }
             Self::IsNull { value, .. } => visit(value),
-            Self::Index(one, other) | Self::Binary(_, one, other) => [one, other].into_iter().for_each(|part| visit(part)),
+            Self::Index(one, other) | Self::Binary(_, one, other) => {
+                [one, other].into_iter().for_each(|part| visit(part))
+            }
             Self::In { value, among, .. } => {
                 visit(value);
                 among.iter().for_each(visit);
             }
-            Self::Between { value, low, high, .. } => [value, low, high].into_iter().for_each(|part| visit(part)),
+            Self::Between { value, low, high, .. } => {
+                [value, low, high].into_iter().for_each(|part| visit(part))
+            }
             Self::Like { value, pattern, .. } => [value, pattern].into_iter().for_each(|part| visit(part)),
             Self::Case { branches, otherwise } => {
-                branches.iter().for_each(|(condition, value)| [condition, value].into_iter().for_each(&mut *visit));
+                branches
+                    .iter()
+                    .for_each(|(condition, value)| [condition, value].into_iter().for_each(&mut *visit));
                 otherwise.iter().for_each(|part| visit(part));
             }
             Self::Call(_, parts) | Self::LookUp(_, parts) | Self::List(parts) => parts.iter().for_each(visit),

@@ -16,9 +16,7 @@ use super::step::{Cause, Made, Step};
 use super::timers::{Owner, Timers};
 use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
 use crate::event_processing::plan::expression::{Expression, Finder};
-use crate::event_processing::plan::{
-    ModulePlan, SelectPlan, StatementKind, Target, TriggerPlan, ViewPlan,
-};
+use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target, TriggerPlan, ViewPlan};
 use crate::event_processing::stream::{Depth, Input, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
@@ -102,7 +100,12 @@ impl Runtime {
     ) {
         self.advance(now, look_ups, outcome);
         if let Some(stream) = self.routes.of_input(input.stream()) {
-            self.feed(stream, StreamEvent::Input(input.clone()), input.depth, &mut Turn { look_ups, outcome });
+            self.feed(
+                stream,
+                StreamEvent::Input(input.clone()),
+                input.depth,
+                &mut Turn { look_ups, outcome },
+            );
         }
     }
 
@@ -320,7 +323,14 @@ impl Runtime {
     }
 
     /// Statements that act on an event: `on … set`, `on … delete`.
-    fn trigger(&mut self, number: usize, kind: &StatementKind, event: &StreamEvent, cause: Cause, turn: &mut Turn<'_>) {
+    fn trigger(
+        &mut self,
+        number: usize,
+        kind: &StatementKind,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
         match kind {
             StatementKind::Set { trigger, assignments } => {
                 if self.passes(number, trigger, event, cause, turn) {
@@ -336,7 +346,14 @@ impl Runtime {
         }
     }
 
-    fn passes(&mut self, number: usize, trigger: &TriggerPlan, event: &StreamEvent, cause: Cause, turn: &mut Turn<'_>) -> bool {
+    fn passes(
+        &mut self,
+        number: usize,
+        trigger: &TriggerPlan,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) -> bool {
         let Some(filter) = &trigger.filter else { return true };
         self.work(number, cause, turn, |step| {
             let passes = filter.is_true(&step.scope([Some(event), None], &[]));
@@ -345,7 +362,14 @@ impl Runtime {
     }
 
     /// Assigns from left to right; each sees those before it. When one cannot be made, none is.
-    fn set(&mut self, number: usize, assignments: &[(usize, Expression)], event: &StreamEvent, cause: Cause, turn: &mut Turn<'_>) {
+    fn set(
+        &mut self,
+        number: usize,
+        assignments: &[(usize, Expression)],
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
         let mut before = Vec::new();
         for (variable, expression) in assignments {
             let value = self.work(number, cause, turn, |step| {
@@ -445,7 +469,13 @@ impl Runtime {
     }
 
     /// Lets something act that sees the module's variables and time.
-    fn work<T>(&mut self, number: usize, cause: Cause, turn: &mut Turn<'_>, act: impl FnOnce(&mut Step<'_>) -> T) -> T {
+    fn work<T>(
+        &mut self,
+        number: usize,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+        act: impl FnOnce(&mut Step<'_>) -> T,
+    ) -> T {
         let world = World {
             variables: &self.variables,
             now: self.now,
@@ -483,7 +513,12 @@ impl Runtime {
                     outcome.faults.push((number, Fault::new("modules set each other going")));
                     return;
                 }
-                outcome.effects.push(Effect::Perform { statement: number, stream: *stream, row: row.clone(), depth });
+                outcome.effects.push(Effect::Perform {
+                    statement: number,
+                    stream: *stream,
+                    row: row.clone(),
+                    depth,
+                });
                 place = self.routes.of_output(*stream).map(Place::Stream);
             }
         }
