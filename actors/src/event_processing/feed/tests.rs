@@ -36,7 +36,7 @@ fn reader(feeds: &Feeds, capacity: usize) -> (Feed, Arc<AtomicUsize>) {
 
 fn row(weight: u32) -> Arc<Row> {
     let columns = Arc::<Columns>::default();
-    Arc::new(Row { columns, values: Box::default(), depth: Depth::default(), weight })
+    Arc::new(Row { columns, values: Box::default(), depth: Depth::default(), weight, nesting: 0 })
 }
 
 /// The sources of what was taken.

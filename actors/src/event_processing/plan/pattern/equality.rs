@@ -1,0 +1,119 @@
+//! What of a filter says "a property of the event equals something that was matched before": with it those instances are found that
+//! an event can match, however many wait.
+
+use crate::event_processing::language::syntax::Operator;
+use crate::event_processing::plan::expression::{Expression, Function, Place};
+
+/// Pairs that a filter wants equal, all of them: what is asked of the event, and what of the match.
+#[derive(Debug, Default)]
+pub(crate) struct Equality {
+    pub(crate) event: Vec<Expression>,
+    pub(crate) matched: Vec<Expression>,
+}
+
+/// The sources that an expression reads.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sources {
+    matched: bool,
+    event: bool,
+}
+
+impl Equality {
+    /// The pairs of a condition, if it has any.
+    pub(super) fn of(condition: &Expression) -> Option<Self> {
+        let mut found = Self::default();
+        let mut rest = vec![condition];
+        while let Some(part) = rest.pop() {
+            match part {
+                Expression::Binary(Operator::And, left, right) => rest.extend([&**left, &**right]),
+                Expression::Binary(Operator::Equal, left, right) => found.note(left, right),
+                _ => {}
+            }
+        }
+        (!found.event.is_empty()).then_some(found)
+    }
+
+    fn note(&mut self, left: &Expression, right: &Expression) {
+        let (Some(of_left), Some(of_right)) = (simple(left), simple(right)) else { return };
+        let (event, matched) = match (of_left, of_right) {
+            (Sources { event: true, matched: false }, Sources { event: false, .. }) => (left, right),
+            (Sources { event: false, .. }, Sources { event: true, matched: false }) => (right, left),
+            _ => return,
+        };
+        self.event.push(event.clone());
+        self.matched.push(matched.clone());
+    }
+}
+
+/// What an expression reads, if it is the same whenever it is evaluated and cannot fail.
+fn simple(expression: &Expression) -> Option<Sources> {
+    let mut sources = Sources::default();
+    let mut rest = vec![expression];
+    while let Some(part) = rest.pop() {
+        match part {
+            Expression::Literal(_) | Expression::ContextKey(_) => {}
+            Expression::Event(place) | Expression::Column(place, _) | Expression::Property(place, _) => {
+                sources.note(*place);
+            }
+            Expression::Member(inner, _) => rest.push(inner),
+            Expression::Index(list, index) => rest.extend([&**list, &**index]),
+            Expression::Call(Function::CurrentTimestamp | Function::ToNumberSetParameter, _) => return None,
+            Expression::Call(_, arguments) => rest.extend(arguments),
+            _ => return None,
+        }
+    }
+    Some(sources)
+}
+
+impl Sources {
+    fn note(&mut self, place: Place) {
+        if place.source == 0 {
+            self.matched = true;
+        } else {
+            self.event = true;
+        }
+    }
+}
+
+/// Whether the condition reads what was matched before.
+pub(super) fn asks_about_match(condition: &Expression) -> bool {
+    let mut rest = vec![condition];
+    while let Some(part) = rest.pop() {
+        match part {
+            Expression::Event(place) | Expression::Column(place, _) | Expression::Property(place, _) => {
+                if place.source == 0 {
+                    return true;
+                }
+            }
+            Expression::Literal(_)
+            | Expression::Variable(_)
+            | Expression::ContextKey(_)
+            | Expression::Aggregate(_) => {}
+            Expression::Member(inner, _)
+            | Expression::Not(inner)
+            | Expression::Negate(inner)
+            | Expression::Cast(inner, _)
+            | Expression::IsNull { value: inner, .. } => rest.push(inner),
+            Expression::Index(left, right) | Expression::Binary(_, left, right) => {
+                rest.extend([&**left, &**right]);
+            }
+            Expression::In { value, among, .. } => {
+                rest.push(value);
+                rest.extend(among);
+            }
+            Expression::Between { value, low, high, .. } => rest.extend([&**value, &**low, &**high]),
+            Expression::Like { value, pattern, .. } => rest.extend([&**value, &**pattern]),
+            Expression::Case { branches, otherwise } => {
+                rest.extend(branches.iter().flat_map(|(condition, value)| [condition, value]));
+                rest.extend(otherwise.as_deref());
+            }
+            Expression::Call(_, arguments)
+            | Expression::LookUp(_, arguments)
+            | Expression::List(arguments) => {
+                rest.extend(arguments);
+            }
+            Expression::Fragments(pairs) => rest.extend(pairs.iter().flat_map(|(path, value)| [path, value])),
+        }
+    }
+    false
+}

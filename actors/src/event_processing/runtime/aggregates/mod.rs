@@ -1,0 +1,279 @@
+//! Aggregates over what is in a window now, or since deployment where there is no window.
+//!
+//! Each event costs O(1) or O(log n), whatever is in the window. What enters is remembered as a [`Memory`], and exactly that leaves
+//! later: the event is not asked again, for a variable it was asked with may have another value by then.
+//!
+//! As in Esper, a null does not count (for `first` and `last` too, beyond Esper), and of nothing an aggregate is null, but `count`
+//! is 0. `count(*)` counts events. The deviation is that of a sample. `avg`, `median` and `stddev` give doubles; a sum of integers is
+//! an integer. What is no number does not count where numbers are wanted.
+
+mod exact_sum;
+mod number;
+mod ordered;
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::event_processing::plan::expression::{Aggregate, AggregateKind};
+use crate::event_processing::value::Key;
+use crate::event_processing::value::Value;
+use number::{Deviation, Number, Sum};
+use ordered::{Median, Multiset, Ordered};
+
+/// Whether what enters will leave some day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Span {
+    /// A window: it will.
+    Window,
+    /// Since deployment: it will not, so nothing is remembered for it.
+    Forever,
+}
+
+/// What entered an aggregate; small, for it is kept with each event of a window.
+#[derive(Debug, Clone)]
+pub(super) enum Memory {
+    /// It did not count.
+    Nothing,
+    /// It counted, that is all.
+    Counted,
+    Integer(i64),
+    Double(f64),
+    /// The number of an event among those that entered.
+    Sequence(u64),
+    Value(Box<Value>),
+}
+
+/// One aggregate of one group.
+#[derive(Debug, Clone)]
+pub(super) struct AggregateState {
+    kind: Kind,
+    /// How often each value is there, where only distinct ones count.
+    distinct: Option<HashMap<Key, u32>>,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Count(u64),
+    Sum(Sum),
+    Average(Sum),
+    Deviation(Deviation),
+    Median(Median),
+    Least(Multiset),
+    Greatest(Multiset),
+    /// Forever: the one that counts is enough.
+    LeastEver(Option<Value>),
+    GreatestEver(Option<Value>),
+    FirstEver(Option<Value>),
+    LastEver(Option<Value>),
+    /// By their number.
+    First(Sequences),
+    Last(Sequences),
+}
+
+#[derive(Debug, Clone, Default)]
+struct Sequences {
+    next: u64,
+    values: BTreeMap<u64, Value>,
+}
+
+/// About how many bytes a value takes that an aggregate keeps for itself.
+const NODE: usize = 64;
+
+impl AggregateState {
+    pub(super) fn new(plan: &Aggregate, span: Span) -> Self {
+        let kind = match (plan.kind, span) {
+            (AggregateKind::Count, _) => Kind::Count(0),
+            (AggregateKind::Sum, _) => Kind::Sum(Sum::default()),
+            (AggregateKind::Avg, _) => Kind::Average(Sum::default()),
+            (AggregateKind::Stddev, _) => Kind::Deviation(Deviation::default()),
+            (AggregateKind::Median, _) => Kind::Median(Median::default()),
+            (AggregateKind::Min, Span::Window) => Kind::Least(Multiset::default()),
+            (AggregateKind::Max, Span::Window) => Kind::Greatest(Multiset::default()),
+            (AggregateKind::First, Span::Window) => Kind::First(Sequences::default()),
+            (AggregateKind::Last, Span::Window) => Kind::Last(Sequences::default()),
+            (AggregateKind::Min, Span::Forever) => Kind::LeastEver(None),
+            (AggregateKind::Max, Span::Forever) => Kind::GreatestEver(None),
+            (AggregateKind::First, Span::Forever) => Kind::FirstEver(None),
+            (AggregateKind::Last, Span::Forever) => Kind::LastEver(None),
+        };
+        // The first, last, least and greatest of distinct values are those of all.
+        let matters = matches!(
+            kind,
+            Kind::Count(_) | Kind::Sum(_) | Kind::Average(_) | Kind::Deviation(_) | Kind::Median(_)
+        );
+        Self { kind, distinct: (plan.distinct && matters).then(HashMap::new) }
+    }
+
+    /// Takes in the value of an event; `None` is that of `count(*)`. Tells what must leave when the event does, and about how many
+    /// bytes the aggregate grew by.
+    pub(super) fn enter(&mut self, value: Option<Value>) -> (Memory, usize) {
+        let value = match value {
+            None => {
+                self.kind.enter(&Value::Boolean(true));
+                return (Memory::Counted, 0);
+            }
+            Some(Value::Null) => return (Memory::Nothing, 0),
+            Some(value) => value,
+        };
+        let Some(seen) = &mut self.distinct else { return self.kind.enter(&value) };
+        let count = seen.entry(Key(vec![value.clone()])).or_insert(0);
+        *count = count.saturating_add(1);
+        if *count > 1 {
+            return (Memory::Value(Box::new(value)), 0);
+        }
+        let (_, grown) = self.kind.enter(&value);
+        (Memory::Value(Box::new(value)), grown + NODE)
+    }
+
+    /// Takes out what entered. Tells by about how many bytes the aggregate shrank.
+    pub(super) fn leave(&mut self, memory: &Memory) -> usize {
+        let Some(seen) = &mut self.distinct else { return self.kind.leave(memory) };
+        let Memory::Value(value) = memory else { return self.kind.leave(memory) };
+        let key = Key(vec![Value::clone(value)]);
+        let Some(count) = seen.get_mut(&key) else { return 0 };
+        *count -= 1;
+        if *count > 0 {
+            return 0;
+        }
+        seen.remove(&key);
+        self.kind.leave(&Kind::memory_of(value)) + NODE
+    }
+
+    pub(super) fn value(&self) -> Value {
+        match &self.kind {
+            Kind::Count(count) => Value::Integer(i64::try_from(*count).unwrap_or(i64::MAX)),
+            Kind::Sum(sum) => sum.sum(),
+            Kind::Average(sum) => sum.average(),
+            Kind::Deviation(deviation) => deviation.value(),
+            Kind::Median(median) => median.value(),
+            Kind::Least(values) => values.least().cloned().unwrap_or(Value::Null),
+            Kind::Greatest(values) => values.greatest().cloned().unwrap_or(Value::Null),
+            Kind::LeastEver(value)
+            | Kind::GreatestEver(value)
+            | Kind::FirstEver(value)
+            | Kind::LastEver(value) => value.clone().unwrap_or(Value::Null),
+            Kind::First(all) => all.values.values().next().cloned().unwrap_or(Value::Null),
+            Kind::Last(all) => all.values.values().next_back().cloned().unwrap_or(Value::Null),
+        }
+    }
+}
+
+impl Kind {
+    fn enter(&mut self, value: &Value) -> (Memory, usize) {
+        match self {
+            Self::Count(count) => {
+                *count += 1;
+                (Memory::Counted, 0)
+            }
+            Self::Sum(sum) | Self::Average(sum) => enter_number(value, |number| {
+                sum.enter(number);
+                0
+            }),
+            Self::Deviation(deviation) => enter_number(value, |number| {
+                deviation.enter(number.as_double());
+                0
+            }),
+            Self::Median(median) => enter_number(value, |number| {
+                median.enter(number);
+                NODE
+            }),
+            Self::Least(values) | Self::Greatest(values) => {
+                let grown = if values.insert(value.clone()) { NODE } else { 0 };
+                (Self::memory_of(value), grown)
+            }
+            Self::LeastEver(best) => keep_if(best, value, |new, old| new < old),
+            Self::GreatestEver(best) => keep_if(best, value, |new, old| new > old),
+            Self::FirstEver(first) => keep_if(first, value, |_, _| false),
+            Self::LastEver(last) => keep_if(last, value, |_, _| true),
+            Self::First(all) | Self::Last(all) => {
+                let number = all.next;
+                all.next += 1;
+                all.values.insert(number, value.clone());
+                (Memory::Sequence(number), NODE)
+            }
+        }
+    }
+
+    fn leave(&mut self, memory: &Memory) -> usize {
+        match (self, memory) {
+            (_, Memory::Nothing) => 0,
+            (Self::Count(count), _) => {
+                *count = count.saturating_sub(1);
+                0
+            }
+            (Self::Sum(sum) | Self::Average(sum), memory) => {
+                if let Some(number) = memory.number() {
+                    sum.leave(number);
+                }
+                0
+            }
+            (Self::Deviation(deviation), memory) => {
+                if let Some(number) = memory.number() {
+                    deviation.leave(number.as_double());
+                }
+                0
+            }
+            (Self::Median(median), memory) => memory.number().map_or(0, |number| {
+                median.leave(number);
+                NODE
+            }),
+            (Self::Least(values) | Self::Greatest(values), memory) => {
+                let gone = memory.value().and_then(|value| values.remove(&value));
+                if gone == Some(true) { NODE } else { 0 }
+            }
+            (Self::First(all) | Self::Last(all), Memory::Sequence(number)) => {
+                if all.values.remove(number).is_some() { NODE } else { 0 }
+            }
+            _ => 0,
+        }
+    }
+
+    /// The smallest that a value can be had back from.
+    fn memory_of(value: &Value) -> Memory {
+        match value {
+            Value::Integer(value) => Memory::Integer(*value),
+            Value::Double(value) => Memory::Double(*value),
+            other => Memory::Value(Box::new(other.clone())),
+        }
+    }
+}
+
+impl Memory {
+    fn number(&self) -> Option<Number> {
+        match self {
+            Self::Integer(value) => Some(Number::Integer(*value)),
+            Self::Double(value) => Some(Number::Double(*value)),
+            _ => None,
+        }
+    }
+
+    fn value(&self) -> Option<Value> {
+        match self {
+            Self::Integer(value) => Some(Value::Integer(*value)),
+            Self::Double(value) => Some(Value::Double(*value)),
+            Self::Value(value) => Some(Value::clone(value)),
+            Self::Nothing | Self::Counted | Self::Sequence(_) => None,
+        }
+    }
+}
+
+fn enter_number(value: &Value, enter: impl FnOnce(Number) -> usize) -> (Memory, usize) {
+    match Number::of(value) {
+        Some(number) => {
+            let grown = enter(number);
+            (Kind::memory_of(value), grown)
+        }
+        None => (Memory::Nothing, 0),
+    }
+}
+
+fn keep_if(
+    kept: &mut Option<Value>,
+    value: &Value,
+    is_better: impl FnOnce(&Ordered, &Ordered) -> bool,
+) -> (Memory, usize) {
+    let better = kept.as_ref().is_none_or(|old| is_better(&Ordered(value.clone()), &Ordered(old.clone())));
+    if better {
+        *kept = Some(value.clone());
+    }
+    (Memory::Counted, 0)
+}

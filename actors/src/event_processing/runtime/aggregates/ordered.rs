@@ -1,0 +1,166 @@
+//! Aggregates that need an order: least, greatest, median.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use super::number::Number;
+use crate::event_processing::value::Value;
+
+/// A value with a place in one order of all values: numbers, texts, times, the rest.
+#[derive(Debug, Clone)]
+pub(super) struct Ordered(pub(super) Value);
+
+impl Ordered {
+    fn rank(&self) -> u8 {
+        match &self.0 {
+            Value::Integer(_) | Value::Double(_) => 0,
+            Value::Text(_) | Value::Id(_) => 1,
+            Value::Time(_) => 2,
+            Value::Boolean(_) => 3,
+            _ => 4,
+        }
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (&self.0, &other.0) {
+            (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
+            (Value::Double(a), Value::Double(b)) => double_order(*a, *b),
+            (Value::Integer(a), Value::Double(b)) => mixed_order(*a, *b),
+            (Value::Double(a), Value::Integer(b)) => mixed_order(*b, *a).reverse(),
+            (Value::Text(a), Value::Text(b)) => a.cmp(b),
+            (Value::Text(a), Value::Id(b)) => a.cmp(&b.value),
+            (Value::Id(a), Value::Text(b)) => a.value.cmp(b),
+            (Value::Id(a), Value::Id(b)) => a.value.cmp(&b.value),
+            (Value::Time(a), Value::Time(b)) => a.cmp(b),
+            (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Ordered {}
+
+/// Both zeros are one.
+fn double_order(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.total_cmp(&b))
+}
+
+/// Exact where an integer has no double of its own.
+fn mixed_order(integer: i64, double: f64) -> Ordering {
+    match double_order(integer as f64, double) {
+        Ordering::Equal => i128::from(integer).cmp(&(double as i128)),
+        other => other,
+    }
+}
+
+/// How often each value is there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Multiset {
+    counts: BTreeMap<Ordered, u32>,
+    length: usize,
+}
+
+impl Multiset {
+    /// Whether it was not there before.
+    pub(super) fn insert(&mut self, value: Value) -> bool {
+        self.length += 1;
+        let count = self.counts.entry(Ordered(value)).or_insert(0);
+        *count = count.saturating_add(1);
+        *count == 1
+    }
+
+    /// Whether it was there, and whether it was the last of its kind.
+    pub(super) fn remove(&mut self, value: &Value) -> Option<bool> {
+        let key = Ordered(value.clone());
+        let count = self.counts.get_mut(&key)?;
+        *count -= 1;
+        let gone = *count == 0;
+        if gone {
+            self.counts.remove(&key);
+        }
+        self.length -= 1;
+        Some(gone)
+    }
+
+    pub(super) fn least(&self) -> Option<&Value> {
+        self.counts.keys().next().map(|value| &value.0)
+    }
+
+    pub(super) fn greatest(&self) -> Option<&Value> {
+        self.counts.keys().next_back().map(|value| &value.0)
+    }
+
+    fn take(&mut self, value: Option<Value>) -> Option<Value> {
+        let value = value?;
+        self.remove(&value);
+        Some(value)
+    }
+}
+
+/// The value in the middle: the lower half and the upper half, of which the lower has at most one more.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Median {
+    lower: Multiset,
+    upper: Multiset,
+}
+
+impl Median {
+    pub(super) fn enter(&mut self, number: Number) {
+        let value = Value::Double(number.as_double());
+        let is_low =
+            self.lower.greatest().is_none_or(|middle| Ordered(value.clone()) <= Ordered(middle.clone()));
+        if is_low {
+            self.lower.insert(value)
+        } else {
+            self.upper.insert(value)
+        };
+        self.balance();
+    }
+
+    pub(super) fn leave(&mut self, number: Number) {
+        let value = Value::Double(number.as_double());
+        if self.lower.remove(&value).is_none() {
+            self.upper.remove(&value);
+        }
+        self.balance();
+    }
+
+    /// The mean of the two in the middle, when it is two.
+    pub(super) fn value(&self) -> Value {
+        let Some(Value::Double(low)) = self.lower.greatest() else { return Value::Null };
+        match self.upper.least() {
+            Some(Value::Double(high)) if self.lower.length == self.upper.length => {
+                Value::Double(low / 2.0 + high / 2.0)
+            }
+            _ => Value::Double(*low),
+        }
+    }
+
+    fn balance(&mut self) {
+        if self.lower.length > self.upper.length + 1 {
+            let moved = self.lower.greatest().cloned();
+            if let Some(value) = self.lower.take(moved) {
+                self.upper.insert(value);
+            }
+        } else if self.upper.length > self.lower.length {
+            let moved = self.upper.least().cloned();
+            if let Some(value) = self.upper.take(moved) {
+                self.lower.insert(value);
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The groups of a statement, each with its aggregates.
+//!
+//! A statement without `group by` has one group, which is always there. Others come with their first event; they are forgotten with
+//! their last, unless nothing ever leaves the statement: then they stay.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Retained;
+use super::aggregates::{AggregateState, Span};
+use super::output_rate::GroupOutput;
+use crate::event_processing::plan::expression::Aggregate;
+use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
+
+/// About how many bytes a group takes, and each of its aggregates.
+const GROUP: usize = 256;
+const AGGREGATE: usize = 96;
+
+/// The number of a group. Numbers are given in the order the groups come and never again.
+pub(super) type GroupId = u64;
+
+#[derive(Debug)]
+pub(super) struct Group {
+    key: Option<Key>,
+    pub(super) aggregates: Box<[AggregateState]>,
+    /// How many events are in it.
+    pub(super) events: usize,
+    /// The last that came: what it is grouped by can be read from it.
+    pub(super) sample: [Option<StreamEvent>; 2],
+    /// Whether something came or left since that was last dealt with.
+    pub(super) touched: bool,
+    pub(super) output: GroupOutput,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Groups {
+    numbers: HashMap<Key, GroupId>,
+    groups: BTreeMap<GroupId, Group>,
+    next: GroupId,
+    span: Span,
+    is_grouped: bool,
+}
+
+impl Groups {
+    pub(super) fn new(is_grouped: bool, aggregates: &[Aggregate], span: Span) -> Self {
+        let mut groups = Self { numbers: HashMap::new(), groups: BTreeMap::new(), next: 1, span, is_grouped };
+        if !is_grouped {
+            groups.groups.insert(0, Group::new(None, aggregates, span));
+        }
+        groups
+    }
+
+    pub(super) fn is_grouped(&self) -> bool {
+        self.is_grouped
+    }
+
+    /// The group of a key; it begins if there is none.
+    pub(super) fn of_key(&mut self, key: Key, aggregates: &[Aggregate], retained: &mut Retained) -> GroupId {
+        if let Some(number) = self.numbers.get(&key) {
+            return *number;
+        }
+        let number = self.next;
+        self.next += 1;
+        let group = Group::new(Some(key.clone()), aggregates, self.span);
+        retained.add(group.bytes);
+        self.groups.insert(number, group);
+        self.numbers.insert(key, number);
+        number
+    }
+
+    pub(super) fn get(&self, number: GroupId) -> Option<&Group> {
+        self.groups.get(&number)
+    }
+
+    pub(super) fn get_mut(&mut self, number: GroupId) -> Option<&mut Group> {
+        self.groups.get_mut(&number)
+    }
+
+    /// All, in the order they came.
+    pub(super) fn numbers(&self) -> Vec<GroupId> {
+        self.groups.keys().copied().collect()
+    }
+
+    /// Forgets a group if nothing is in it any more.
+    pub(super) fn forget_if_empty(&mut self, number: GroupId, retained: &mut Retained) {
+        let is_empty = self.groups.get(&number).is_some_and(|group| group.events == 0 && group.key.is_some());
+        if is_empty && self.span == Span::Window {
+            self.remove(number, retained);
+        }
+    }
+
+    /// Begins anew, with nothing in any group.
+    pub(super) fn clear(&mut self, aggregates: &[Aggregate], retained: &mut Retained) {
+        if self.is_grouped {
+            for number in self.numbers() {
+                self.remove(number, retained);
+            }
+        } else if let Some(group) = self.groups.get_mut(&0) {
+            retained.bytes = retained.bytes.saturating_sub(group.grown());
+            let output = std::mem::take(&mut group.output);
+            *group = Group::new(None, aggregates, self.span);
+            group.output = output;
+        }
+    }
+
+    fn remove(&mut self, number: GroupId, retained: &mut Retained) {
+        let Some(mut group) = self.groups.remove(&number) else { return };
+        group.output.release(retained);
+        if let Some(key) = group.key {
+            self.numbers.remove(&key);
+            retained.remove(group.bytes);
+        }
+    }
+}
+
+impl Group {
+    fn new(key: Option<Key>, aggregates: &[Aggregate], span: Span) -> Self {
+        Self {
+            key,
+            aggregates: aggregates.iter().map(|aggregate| AggregateState::new(aggregate, span)).collect(),
+            events: 0,
+            sample: [None, None],
+            touched: false,
+            output: GroupOutput::default(),
+            bytes: Self::least(aggregates.len()),
+        }
+    }
+
+    fn least(aggregates: usize) -> usize {
+        GROUP + AGGREGATE * aggregates
+    }
+
+    /// What its aggregates keep beyond what every group takes.
+    fn grown(&self) -> usize {
+        self.bytes - Self::least(self.aggregates.len())
+    }
+
+    /// Its aggregates took so many bytes more.
+    pub(super) fn grow(&mut self, bytes: usize, retained: &mut Retained) {
+        self.bytes += bytes;
+        retained.bytes += bytes;
+    }
+
+    /// Its aggregates gave back so many bytes.
+    pub(super) fn shrink(&mut self, bytes: usize, retained: &mut Retained) {
+        let bytes = bytes.min(self.grown());
+        self.bytes -= bytes;
+        retained.bytes = retained.bytes.saturating_sub(bytes);
+    }
+}

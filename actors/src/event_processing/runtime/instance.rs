@@ -1,0 +1,366 @@
+//! A `select` at work in one partition: from what it reads over what it retains to its rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::aggregates::Span;
+use super::join::{Join, SideChange};
+use super::join_conditions::JoinKeys;
+use super::named_windows::WindowChange;
+use super::output_rate::Due;
+use super::pattern::PatternState;
+use super::results::{Remembered, Results, Sources};
+use super::step::Step;
+use super::timers::Armed;
+use super::views::{Entered, Held, View};
+use super::{Retained, Scope};
+use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream, ViewPlan};
+use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
+use crate::event_processing::value::Value;
+
+/// About how many bytes a retained event takes, besides its own.
+const HELD: usize = 96;
+
+/// State of one `select`, of one partition where it has a context.
+#[derive(Debug)]
+pub(super) struct Instance {
+    reading: Reading,
+    results: Results,
+    pub(super) armed: Armed,
+}
+
+#[derive(Debug)]
+enum Reading {
+    /// Nothing is retained.
+    Passing,
+    View(View<Remembered>),
+    /// The contents of a named window, by the numbers of its rows.
+    Contents(BTreeMap<u64, Held<Remembered>>),
+    Join(Box<Join>),
+    Pattern {
+        state: Box<PatternState>,
+        view: Option<View<Remembered>>,
+    },
+}
+
+impl Instance {
+    pub(super) fn new(plan: &SelectPlan, streams: &[Stream], keys: Arc<[Value]>, now: i64) -> Self {
+        let reading = match &plan.from {
+            From::One(source) => match (&source.view, &streams[source.stream]) {
+                (Some(view), _) => Reading::View(View::new(view)),
+                (None, Stream::Window(_)) => Reading::Contents(BTreeMap::new()),
+                (None, _) => Reading::Passing,
+            },
+            From::Join(sources) => Reading::Join(Box::new(Join::new(sources, streams))),
+            From::Pattern { pattern, view } => Reading::Pattern {
+                state: Box::new(PatternState::start(pattern, now)),
+                view: view.as_ref().map(View::new),
+            },
+        };
+        let span = match &reading {
+            Reading::Passing | Reading::Pattern { view: None, .. } => Span::Forever,
+            Reading::Join(join) => join.span(),
+            _ => Span::Window,
+        };
+        Self { reading, results: Results::new(plan, keys, span), armed: Armed::default() }
+    }
+
+    /// An event of a stream, or one that was inserted into a window that is read as a stream.
+    pub(super) fn take_event(
+        &mut self,
+        plan: &SelectPlan,
+        keys: &JoinKeys,
+        stream: usize,
+        event: &StreamEvent,
+        step: &mut Step<'_>,
+    ) {
+        match &plan.from {
+            From::One(source) => {
+                if self.passes(source, event, step) {
+                    self.take_one(plan, event, step);
+                }
+            }
+            From::Join(sources) => {
+                let mut changes = [SideChange::default(), SideChange::default()];
+                for (side, source) in sources.iter().enumerate() {
+                    if source.stream == stream
+                        && self.passes(source, event, step)
+                        && let Reading::Join(join) = &mut self.reading
+                    {
+                        changes[side] = join.insert(side, event, (sources, keys), &self.results, step);
+                    }
+                }
+                self.pair(plan, changes, step);
+            }
+            From::Pattern { pattern, .. } => {
+                let Reading::Pattern { state, .. } = &mut self.reading else { return };
+                let (mut matches, mut faults) = (Vec::new(), Vec::new());
+                let before = state.retained();
+                state.feed(
+                    pattern,
+                    stream,
+                    event,
+                    self.results.keys(),
+                    step.world,
+                    &mut matches,
+                    &mut faults,
+                );
+                replace(step.retained, before, state.retained());
+                faults.into_iter().for_each(|fault| step.fault(fault));
+                for found in matches {
+                    self.take_one(plan, &found, step);
+                }
+            }
+        }
+    }
+
+    /// The contents of a named window changed that the statement reads as they come and leave.
+    pub(super) fn take_change(
+        &mut self,
+        plan: &SelectPlan,
+        keys: &JoinKeys,
+        stream: usize,
+        change: &WindowChange,
+        step: &mut Step<'_>,
+    ) {
+        match &plan.from {
+            From::One(source) => self.take_contents(plan, source, change, step),
+            From::Join(sources) => {
+                let mut changes = [SideChange::default(), SideChange::default()];
+                for (side, source) in sources.iter().enumerate() {
+                    if source.stream != stream {
+                        continue;
+                    }
+                    let admitted = self.admitted(source, change, step);
+                    let Reading::Join(join) = &mut self.reading else { continue };
+                    if source.view.is_none() {
+                        changes[side] = join.change_window(side, &admitted, keys, &self.results, step);
+                    } else {
+                        for (_, event) in &admitted.entered {
+                            let inserted = join.insert(side, event, (sources, keys), &self.results, step);
+                            changes[side].append(inserted);
+                        }
+                    }
+                }
+                self.pair(plan, changes, step);
+            }
+            From::Pattern { .. } => {
+                for (_, event) in &change.entered {
+                    self.take_event(plan, keys, stream, event, step);
+                }
+            }
+        }
+    }
+
+    /// Time has come to `now`: first what leaves, then what a pattern waited for, then what was kept back.
+    pub(super) fn advance(&mut self, plan: &SelectPlan, keys: &JoinKeys, step: &mut Step<'_>) {
+        let now = step.world.now;
+        match &mut self.reading {
+            Reading::View(view) | Reading::Pattern { view: Some(view), .. } => {
+                let mut left = Vec::new();
+                let entered = view.expire(now, &mut left);
+                self.change(plan, entered, left, step);
+            }
+            Reading::Join(join) => {
+                let changes = [0, 1].map(|side| join.expire(side, keys, &self.results, step));
+                self.pair(plan, changes, step);
+            }
+            _ => {}
+        }
+        if let (Reading::Pattern { state, .. }, From::Pattern { pattern, .. }) =
+            (&mut self.reading, &plan.from)
+        {
+            let (mut matches, mut faults) = (Vec::new(), Vec::new());
+            let before = state.retained();
+            state.advance(pattern, self.results.keys(), step.world, &mut matches, &mut faults);
+            replace(step.retained, before, state.retained());
+            faults.into_iter().for_each(|fault| step.fault(fault));
+            for found in matches {
+                self.take_one(plan, &found, step);
+            }
+        }
+        if self.results.expire(now) == Due::Now {
+            self.put_out(plan, step);
+        }
+    }
+
+    /// When [`advance`](Self::advance) has something to do next.
+    pub(super) fn next_deadline(&self) -> Option<i64> {
+        let reading = match &self.reading {
+            Reading::View(view) => view.next_deadline(),
+            Reading::Join(join) => join.next_deadline(),
+            Reading::Pattern { state, view } => {
+                earlier(state.next_deadline(), view.as_ref().and_then(View::next_deadline))
+            }
+            Reading::Passing | Reading::Contents(_) => None,
+        };
+        earlier(reading, self.results.next_deadline())
+    }
+
+    fn passes(&self, source: &SourcePlan, event: &StreamEvent, step: &mut Step<'_>) -> bool {
+        let Some(filter) = &source.filter else { return true };
+        let scope = Scope {
+            sources: [Some(event), None],
+            aggregates: &[],
+            keys: self.results.keys(),
+            world: step.world,
+        };
+        let passes = filter.is_true(&scope);
+        step.checked(passes).unwrap_or(false)
+    }
+
+    /// What of a change the filter of the source lets through; what leaves is known by its number.
+    fn admitted(&self, source: &SourcePlan, change: &WindowChange, step: &mut Step<'_>) -> WindowChange {
+        let entered =
+            change.entered.iter().filter(|(_, event)| self.passes(source, event, step)).cloned().collect();
+        WindowChange { entered, left: change.left.clone() }
+    }
+
+    fn take_one(&mut self, plan: &SelectPlan, event: &StreamEvent, step: &mut Step<'_>) {
+        let key = match unique_key(plan) {
+            None => None,
+            Some(expressions) => {
+                let scope = step.scope([Some(event), None], self.results.keys());
+                let values: Result<Vec<_>, _> =
+                    expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
+                match step.checked(values) {
+                    Some(values) => Some(Key(values)),
+                    None => return,
+                }
+            }
+        };
+        match &mut self.reading {
+            Reading::View(view) | Reading::Pattern { view: Some(view), .. } => {
+                step.retained.add(event.weight() + HELD);
+                let mut left = Vec::new();
+                let entered = view.insert(event.clone(), key, step.world.now, &mut left);
+                self.change(plan, entered, left, step);
+            }
+            _ => {
+                let sources = [Some(event), None];
+                let remembered = self.results.enter(plan, step, sources);
+                let due = self.results.finish(plan, step, std::iter::once((sources, &remembered)));
+                self.put_out_if(due, plan, step);
+            }
+        }
+    }
+
+    /// What came into the view, and what left it.
+    fn change(
+        &mut self,
+        plan: &SelectPlan,
+        entered: Entered,
+        left: Vec<Held<Remembered>>,
+        step: &mut Step<'_>,
+    ) {
+        let (Reading::View(view) | Reading::Pattern { view: Some(view), .. }) = &mut self.reading else {
+            return;
+        };
+        let entered = view.entered_mut(entered);
+        for held in entered.iter_mut() {
+            held.memory = self.results.enter(plan, step, [Some(&held.event), None]);
+        }
+        for held in &left {
+            step.retained.remove(held.event.weight() + HELD);
+            self.results.leave(step, &held.memory);
+        }
+        let due = self.results.finish(plan, step, entered.iter().map(as_single));
+        self.put_out_if(due, plan, step);
+    }
+
+    fn take_contents(
+        &mut self,
+        plan: &SelectPlan,
+        source: &SourcePlan,
+        change: &WindowChange,
+        step: &mut Step<'_>,
+    ) {
+        let change = self.admitted(source, change, step);
+        let Reading::Contents(contents) = &mut self.reading else {
+            for (_, event) in &change.entered {
+                self.take_one(plan, event, step);
+            }
+            return;
+        };
+        for (number, event) in &change.entered {
+            let memory = self.results.enter(plan, step, [Some(event), None]);
+            step.retained.bytes += HELD;
+            contents.insert(*number, Held { event: event.clone(), at: step.world.now, memory });
+        }
+        for number in &change.left {
+            if let Some(held) = contents.remove(number) {
+                step.retained.bytes = step.retained.bytes.saturating_sub(HELD);
+                self.results.leave(step, &held.memory);
+            }
+        }
+        let entered = change.entered.iter().filter_map(|(number, _)| contents.get(number)).map(as_single);
+        let due = self.results.finish(plan, step, entered);
+        self.put_out_if(due, plan, step);
+    }
+
+    fn pair(&mut self, plan: &SelectPlan, changes: [SideChange; 2], step: &mut Step<'_>) {
+        let Reading::Join(join) = &mut self.reading else { return };
+        let made = join.pair(changes, plan, &mut self.results, step);
+        let due = self.results.finish(plan, step, made.iter().map(as_pair));
+        self.put_out_if(due, plan, step);
+    }
+
+    fn put_out_if(&mut self, due: Due, plan: &SelectPlan, step: &mut Step<'_>) {
+        if due == Due::Now {
+            self.put_out(plan, step);
+        }
+    }
+
+    fn put_out(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
+        let results = &mut self.results;
+        if !results.wants_contents(plan) {
+            return results.put_out(plan, step, std::iter::empty());
+        }
+        match &self.reading {
+            Reading::View(view) | Reading::Pattern { view: Some(view), .. } => {
+                results.put_out(plan, step, view.contents().map(as_single));
+            }
+            Reading::Contents(contents) => results.put_out(plan, step, contents.values().map(as_single)),
+            Reading::Join(join) => {
+                let pairs = join.contents(plan, results, step);
+                results.put_out(plan, step, pairs.iter().map(as_pair));
+            }
+            Reading::Passing | Reading::Pattern { view: None, .. } => {
+                results.put_out(plan, step, std::iter::empty())
+            }
+        }
+    }
+}
+
+fn as_single(held: &Held<Remembered>) -> (Sources<'_>, &Remembered) {
+    ([Some(&held.event), None], &held.memory)
+}
+
+fn as_pair((events, remembered): &([StreamEvent; 2], Remembered)) -> (Sources<'_>, &Remembered) {
+    ([Some(&events[0]), Some(&events[1])], remembered)
+}
+
+fn unique_key(plan: &SelectPlan) -> Option<&[crate::event_processing::plan::expression::Expression]> {
+    let view = match &plan.from {
+        From::One(source) => source.view.as_ref(),
+        From::Pattern { view, .. } => view.as_ref(),
+        From::Join(_) => None,
+    };
+    match view {
+        Some(ViewPlan::Unique(expressions)) => Some(expressions),
+        _ => None,
+    }
+}
+
+fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+fn replace(retained: &mut Retained, before: Retained, after: Retained) {
+    retained.events = (retained.events + after.events).saturating_sub(before.events);
+    retained.bytes = (retained.bytes + after.bytes).saturating_sub(before.bytes);
+}

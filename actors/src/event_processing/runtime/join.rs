@@ -1,0 +1,393 @@
+//! Joins of two sources: an event that comes to one side goes with each that the other side retains and that `where` lets through.
+//!
+//! As in Esper: an event that comes to both sides at once comes to both before pairs are made; with `unidirectional` only events of
+//! that side make pairs, and each of them stands by itself, so aggregates begin anew with it. A side without a view retains nothing;
+//! a named window without one is its contents. Pairs leave with the first of their events. Where a side retains nothing, aggregates
+//! run over all pairs since deployment.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Scope;
+use super::aggregates::Span;
+use super::join_conditions::JoinKeys;
+use super::named_windows::WindowChange;
+use super::results::{Remembered, Results};
+use super::step::Step;
+use super::views::{Entered, Held, View};
+use crate::event_processing::plan::{SelectPlan, SourcePlan, Stream, ViewPlan};
+use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
+use crate::event_processing::value::Value;
+
+/// About how many bytes an event takes on a side, and a pair, besides their own.
+const LINKED: usize = 192;
+const PAIR: usize = 128;
+
+/// Both sides in one partition.
+#[derive(Debug)]
+pub(super) struct Join {
+    sides: [Side; 2],
+    /// What is remembered of the pairs that passed, by the numbers of their events.
+    pairs: HashMap<(u64, u64), Remembered>,
+    span: Span,
+    /// The only side that makes pairs.
+    only: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Side {
+    kept: Kept,
+    /// Its events by key, and under each key by number. Events whose key has a null go with nothing.
+    index: HashMap<Key, BTreeMap<u64, StreamEvent>>,
+    next: u64,
+}
+
+#[derive(Debug)]
+enum Kept {
+    Nothing,
+    View(View<Linked>),
+    /// Rows of a named window, by their number there.
+    Contents(HashMap<u64, Option<Key>>),
+}
+
+/// Under which number and key an event is found.
+#[derive(Debug, Clone, Default)]
+struct Linked {
+    number: u64,
+    key: Option<Key>,
+}
+
+/// What comes to the two sides.
+#[derive(Debug, Default)]
+pub(super) struct SideChange {
+    entered: Vec<(u64, Option<Key>, StreamEvent)>,
+    left: Vec<(u64, Option<Key>)>,
+}
+
+impl Join {
+    pub(super) fn new(sources: &[SourcePlan; 2], streams: &[Stream]) -> Self {
+        let sides = sources.each_ref().map(|source| Side::new(source, streams));
+        let only = sources.iter().position(|source| source.unidirectional);
+        let retains = |side: &Side| !matches!(side.kept, Kept::Nothing);
+        let span = if only.is_none() && sides.iter().all(retains) { Span::Window } else { Span::Forever };
+        Self { sides, pairs: HashMap::new(), span, only }
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.span
+    }
+
+    /// An event comes to one side.
+    pub(super) fn insert(
+        &mut self,
+        side: usize,
+        event: &StreamEvent,
+        (sources, keys): (&[SourcePlan; 2], &JoinKeys),
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> SideChange {
+        let unique = match &sources[side].view {
+            Some(ViewPlan::Unique(expressions)) => {
+                match key_of(expressions, [Some(event), None], results, step) {
+                    Some(key) => Some(key),
+                    None => return SideChange::default(),
+                }
+            }
+            _ => None,
+        };
+        let mut left = Vec::new();
+        let this = &mut self.sides[side];
+        let now = step.world.now;
+        let entered = match &mut this.kept {
+            Kept::View(view) => {
+                step.retained.add(event.weight() + LINKED);
+                view.insert(event.clone(), unique, now, &mut left)
+            }
+            Kept::Nothing => return this.pass(side, event, keys, results, step),
+            Kept::Contents(_) => Entered::Nothing,
+        };
+        this.change(side, entered, left, keys, results, step)
+    }
+
+    /// The contents of a named window change.
+    pub(super) fn change_window(
+        &mut self,
+        side: usize,
+        change: &WindowChange,
+        keys: &JoinKeys,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> SideChange {
+        let Kept::Contents(contents) = &mut self.sides[side].kept else { return SideChange::default() };
+        let mut result = SideChange::default();
+        for (number, event) in &change.entered {
+            let key = link_key(side, event, keys, results, step);
+            contents.insert(*number, key.clone());
+            step.retained.bytes += LINKED;
+            result.entered.push((*number, key, event.clone()));
+        }
+        for number in &change.left {
+            if let Some(key) = contents.remove(number) {
+                step.retained.bytes = step.retained.bytes.saturating_sub(LINKED);
+                result.left.push((*number, key));
+            }
+        }
+        result
+    }
+
+    /// Time has come to `now`: what leaves a side, and what it releases.
+    pub(super) fn expire(
+        &mut self,
+        side: usize,
+        keys: &JoinKeys,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> SideChange {
+        let this = &mut self.sides[side];
+        let Kept::View(view) = &mut this.kept else { return SideChange::default() };
+        let mut left = Vec::new();
+        let entered = view.expire(step.world.now, &mut left);
+        this.change(side, entered, left, keys, results, step)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<i64> {
+        self.sides
+            .iter()
+            .filter_map(|side| match &side.kept {
+                Kept::View(view) => view.next_deadline(),
+                _ => None,
+            })
+            .min()
+    }
+
+    /// Makes and unmakes pairs: the new ones, with what is remembered of them.
+    pub(super) fn pair(
+        &mut self,
+        changes: [SideChange; 2],
+        plan: &SelectPlan,
+        results: &mut Results,
+        step: &mut Step<'_>,
+    ) -> Vec<([StreamEvent; 2], Remembered)> {
+        self.unpair(&changes, results, step);
+        for (side, change) in self.sides.iter_mut().zip(&changes) {
+            side.link(change);
+        }
+        let triggers = |side: usize| self.only.is_none_or(|only| only == side);
+        if self.only.is_some_and(|only| !changes[only].entered.is_empty()) {
+            results.clear(plan, step);
+        }
+        let mut made = Vec::new();
+        if triggers(0) {
+            for (number, key, event) in &changes[0].entered {
+                for (other, partner) in self.sides[1].partners(key.as_ref()) {
+                    if step.is_spent() {
+                        break;
+                    }
+                    let remembered = results.enter(plan, step, [Some(event), Some(partner)]);
+                    made.push(((*number, other), [event.clone(), partner.clone()], remembered));
+                }
+            }
+        }
+        if triggers(1) {
+            // Pairs of two that are new are made above.
+            let first_new = changes[0].entered.first().map(|(number, ..)| *number).filter(|_| triggers(0));
+            for (number, key, event) in &changes[1].entered {
+                for (other, partner) in self.sides[0].partners(key.as_ref()) {
+                    if step.is_spent() || first_new.is_some_and(|first| other >= first) {
+                        break;
+                    }
+                    let remembered = results.enter(plan, step, [Some(partner), Some(event)]);
+                    made.push(((other, *number), [partner.clone(), event.clone()], remembered));
+                }
+            }
+        }
+        for (side, change) in self.sides.iter_mut().zip(&changes) {
+            side.unlink_passing(change);
+        }
+        made.retain(|(.., remembered)| remembered.passed());
+        if self.span == Span::Window && !(plan.aggregates.is_empty() && plan.group_by.is_empty()) {
+            for (numbers, _, remembered) in &made {
+                step.retained.bytes += PAIR;
+                self.pairs.insert(*numbers, remembered.clone());
+            }
+        }
+        made.into_iter().map(|(_, events, remembered)| (events, remembered)).collect()
+    }
+
+    /// All pairs there are, for a snapshot.
+    pub(super) fn contents(
+        &self,
+        plan: &SelectPlan,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> Vec<([StreamEvent; 2], Remembered)> {
+        let mut pairs = Vec::new();
+        let mut first: Vec<_> = self.sides[0]
+            .index
+            .iter()
+            .flat_map(|(key, events)| events.iter().map(move |(number, event)| (*number, key, event)))
+            .collect();
+        first.sort_unstable_by_key(|(number, ..)| *number);
+        for (number, key, event) in first {
+            for (other, partner) in self.sides[1].partners(Some(key)) {
+                if let Some(remembered) = self.pairs.get(&(number, other)) {
+                    pairs.push(([event.clone(), partner.clone()], remembered.clone()));
+                } else if plan.aggregates.is_empty() && plan.group_by.is_empty() && !step.is_spent() {
+                    let passes = plan.condition.as_ref().is_none_or(|condition| {
+                        let scope = step.scope([Some(event), Some(partner)], results.keys());
+                        condition.is_true(&scope).unwrap_or(false)
+                    });
+                    if passes {
+                        pairs.push(([event.clone(), partner.clone()], Remembered::of_all()));
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    /// What leaves takes its pairs along.
+    fn unpair(&mut self, changes: &[SideChange; 2], results: &mut Results, step: &mut Step<'_>) {
+        if self.pairs.is_empty() {
+            return;
+        }
+        for (number, key) in &changes[0].left {
+            for (other, _) in self.sides[1].partners(key.as_ref()) {
+                if let Some(remembered) = self.pairs.remove(&(*number, other)) {
+                    step.retained.bytes = step.retained.bytes.saturating_sub(PAIR);
+                    results.leave(step, &remembered);
+                }
+            }
+        }
+        for (number, key) in &changes[1].left {
+            for (other, _) in self.sides[0].partners(key.as_ref()) {
+                if let Some(remembered) = self.pairs.remove(&(other, *number)) {
+                    step.retained.bytes = step.retained.bytes.saturating_sub(PAIR);
+                    results.leave(step, &remembered);
+                }
+            }
+        }
+    }
+}
+
+impl Side {
+    fn new(source: &SourcePlan, streams: &[Stream]) -> Self {
+        let kept = match (&source.view, &streams[source.stream]) {
+            (Some(view), _) => Kept::View(View::new(view)),
+            (None, Stream::Window(_)) => Kept::Contents(HashMap::new()),
+            (None, _) => Kept::Nothing,
+        };
+        Self { kept, index: HashMap::new(), next: 1 }
+    }
+
+    /// The events that may go with one of this key, in the order they came.
+    fn partners(&self, key: Option<&Key>) -> impl Iterator<Item = (u64, &StreamEvent)> {
+        key.and_then(|key| self.index.get(key)).into_iter().flatten().map(|(number, event)| (*number, event))
+    }
+
+    /// An event that is not retained.
+    fn pass(
+        &mut self,
+        side: usize,
+        event: &StreamEvent,
+        keys: &JoinKeys,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> SideChange {
+        let key = link_key(side, event, keys, results, step);
+        let number = self.number();
+        SideChange { entered: vec![(number, key, event.clone())], left: Vec::new() }
+    }
+
+    fn change(
+        &mut self,
+        side: usize,
+        entered: Entered,
+        left: Vec<Held<Linked>>,
+        keys: &JoinKeys,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> SideChange {
+        let mut change = SideChange::default();
+        let Kept::View(view) = &mut self.kept else { return change };
+        for held in view.entered_mut(entered) {
+            let key = link_key(side, &held.event, keys, results, step);
+            held.memory = Linked { number: self.next, key: key.clone() };
+            self.next += 1;
+            change.entered.push((held.memory.number, key, held.event.clone()));
+        }
+        for held in left {
+            step.retained.remove(held.event.weight() + LINKED);
+            change.left.push((held.memory.number, held.memory.key));
+        }
+        change
+    }
+
+    fn number(&mut self) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        number
+    }
+
+    fn link(&mut self, change: &SideChange) {
+        for (number, key, event) in &change.entered {
+            if let Some(key) = key {
+                self.index.entry(key.clone()).or_default().insert(*number, event.clone());
+            }
+        }
+        for (number, key) in &change.left {
+            self.unlink(*number, key.as_ref());
+        }
+    }
+
+    /// What is not retained is found no longer.
+    fn unlink_passing(&mut self, change: &SideChange) {
+        if matches!(self.kept, Kept::Nothing) {
+            for (number, key, _) in &change.entered {
+                self.unlink(*number, key.as_ref());
+            }
+        }
+    }
+
+    fn unlink(&mut self, number: u64, key: Option<&Key>) {
+        let Some(key) = key else { return };
+        if let Some(events) = self.index.get_mut(key) {
+            events.remove(&number);
+            if events.is_empty() {
+                self.index.remove(key);
+            }
+        }
+    }
+}
+
+impl SideChange {
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.entered.append(&mut other.entered);
+        self.left.append(&mut other.left);
+    }
+}
+
+/// The key by which the other side finds the event; none when a part of it is null, or cannot be had.
+fn link_key(
+    side: usize,
+    event: &StreamEvent,
+    keys: &JoinKeys,
+    results: &Results,
+    step: &mut Step<'_>,
+) -> Option<Key> {
+    let sources = if side == 0 { [Some(event), None] } else { [None, Some(event)] };
+    let key = key_of(&keys.0[side], sources, results, step)?;
+    (!key.0.iter().any(|value| matches!(value, Value::Null))).then_some(key)
+}
+
+fn key_of(
+    expressions: &[crate::event_processing::plan::expression::Expression],
+    sources: [Option<&StreamEvent>; 2],
+    results: &Results,
+    step: &mut Step<'_>,
+) -> Option<Key> {
+    let scope = Scope { sources, aggregates: &[], keys: results.keys(), world: step.world };
+    let values: Result<Vec<_>, _> =
+        expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
+    step.checked(values).map(Key)
+}

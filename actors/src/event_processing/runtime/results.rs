@@ -1,0 +1,471 @@
+//! From what comes and leaves to rows: `where`, groups, aggregates, `having`, the select list.
+//!
+//! As in Esper, aggregates take in all that came with a change, then all that left leaves them, and only then rows are made: the rows
+//! of a batch all show the same aggregates. Whether an event passed `where`, and into which group it went, is remembered until it
+//! leaves. A fault in an expression concerns the one event (it does not come, or makes no row); what leaves never asks anything.
+
+use std::sync::Arc;
+
+use super::aggregates::{Memory, Span};
+use super::groups::{GroupId, Groups};
+use super::output_rate::{Due, OutputRate};
+use super::step::{Made, Step};
+use super::{Fault, Scope};
+use crate::event_processing::language::syntax::OutputKind;
+use crate::event_processing::plan::{Rows, SelectPlan};
+use crate::event_processing::stream::{Row, StreamEvent};
+use crate::event_processing::value::Key;
+use crate::event_processing::value::Value;
+
+/// The events that a row is about: one, or two of a join.
+pub(super) type Sources<'a> = [Option<&'a StreamEvent>; 2];
+
+/// What is remembered of an event while it is in a window.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Remembered {
+    /// None: it did not pass.
+    group: Option<std::num::NonZeroU64>,
+    /// For each aggregate what entered it.
+    values: Box<[Memory]>,
+}
+
+/// The rows of a statement in one partition.
+#[derive(Debug)]
+pub(super) struct Results {
+    keys: Arc<[Value]>,
+    groups: Groups,
+    output: Option<OutputRate>,
+    span: Span,
+    came: usize,
+    left: usize,
+    /// Groups in which something came or left by this change, in that order.
+    touched: Vec<GroupId>,
+    arguments: Vec<Option<Value>>,
+    values: Vec<Value>,
+}
+
+impl Results {
+    pub(super) fn new(plan: &SelectPlan, keys: Arc<[Value]>, span: Span) -> Self {
+        let has_groups =
+            !plan.group_by.is_empty() && (plan.rows == Rows::PerGroup || !plan.aggregates.is_empty());
+        Self {
+            keys,
+            groups: Groups::new(has_groups, &plan.aggregates, span),
+            output: plan.output.map(OutputRate::new),
+            span,
+            came: 0,
+            left: 0,
+            touched: Vec::new(),
+            arguments: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    pub(super) fn keys(&self) -> &[Value] {
+        &self.keys
+    }
+
+    /// Something came: a single event, or a pair of a join.
+    pub(super) fn enter(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        sources: Sources<'_>,
+    ) -> Remembered {
+        let admitted = self.admit(plan, step, sources);
+        let Some(Some(number)) = step.checked(admitted) else { return Remembered::default() };
+        self.came += 1;
+        self.touch(number);
+        let keeps_sample = self.groups.is_grouped();
+        let Some(group) = self.groups.get_mut(number) else { return Remembered::default() };
+        group.events += 1;
+        if keeps_sample {
+            group.sample = sources.map(Option::<&StreamEvent>::cloned);
+        }
+        let mut values = Vec::new();
+        let mut grown = 0;
+        if self.span == Span::Window {
+            values.reserve_exact(group.aggregates.len());
+        }
+        for (state, argument) in group.aggregates.iter_mut().zip(self.arguments.drain(..)) {
+            let (memory, bytes) = state.enter(argument);
+            grown += bytes;
+            if self.span == Span::Window {
+                values.push(memory);
+            }
+        }
+        group.grow(grown, step.retained);
+        Remembered { group: remembered_number(number), values: values.into_boxed_slice() }
+    }
+
+    /// What came leaves. It asks no expression, so it cannot fail.
+    pub(super) fn leave(&mut self, step: &mut Step<'_>, remembered: &Remembered) {
+        let Some(number) = remembered.number() else { return };
+        self.left += 1;
+        self.touch(number);
+        let Some(group) = self.groups.get_mut(number) else { return };
+        group.events = group.events.saturating_sub(1);
+        let mut shrunk = 0;
+        for (state, memory) in group.aggregates.iter_mut().zip(&remembered.values) {
+            shrunk += state.leave(memory);
+        }
+        group.shrink(shrunk, step.retained);
+    }
+
+    /// Makes the rows of a change: `entered` are the events that came, with what is remembered of them.
+    pub(super) fn finish<'e>(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        entered: impl Iterator<Item = (Sources<'e>, &'e Remembered)>,
+    ) -> Due {
+        let (came, left) = (std::mem::take(&mut self.came), std::mem::take(&mut self.left));
+        if came == 0 && left == 0 {
+            return Due::No;
+        }
+        let entered = entered.filter_map(|(sources, remembered)| Some((sources, remembered.number()?)));
+        match self.output.take() {
+            None => {
+                self.rows_of_change(plan, step, entered, |_, step, made| step.made.push(made));
+                self.forget(step);
+                Due::No
+            }
+            Some(mut output) => {
+                self.take_in(plan, step, entered, &mut output);
+                let due = output.count(came, left, step.world.now);
+                self.output = Some(output);
+                due
+            }
+        }
+    }
+
+    /// Begins anew: what came before is not counted (each event of a `unidirectional` source stands by itself).
+    pub(super) fn clear(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
+        self.groups.clear(&plan.aggregates, step.retained);
+    }
+
+    /// Whether rows wait that are due.
+    pub(super) fn expire(&self, now: i64) -> Due {
+        self.output.as_ref().map_or(Due::No, |output| output.expire(now))
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<i64> {
+        self.output.as_ref()?.next_deadline()
+    }
+
+    /// Whether the output asks what is in the window.
+    pub(super) fn wants_contents(&self, plan: &SelectPlan) -> bool {
+        let is_snapshot = self.output.as_ref().is_some_and(|output| output.kind == OutputKind::Snapshot);
+        is_snapshot && matches!(plan.rows, Rows::PerEvent | Rows::PerEventWithAggregates)
+    }
+
+    /// Lets out what is due; `contents` is what is in the window.
+    pub(super) fn put_out<'e>(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        contents: impl Iterator<Item = (Sources<'e>, &'e Remembered)>,
+    ) {
+        let Some(mut output) = self.output.take() else { return };
+        let waiting = output.release(step.retained);
+        step.made.extend(waiting);
+        match (output.kind, plan.rows) {
+            (OutputKind::First, _) => {}
+            (OutputKind::Snapshot, Rows::PerEvent | Rows::PerEventWithAggregates) => {
+                for (sources, remembered) in contents {
+                    if let Some(number) = remembered.number() {
+                        self.put_row(plan, step, sources, number);
+                    }
+                }
+            }
+            (OutputKind::Default | OutputKind::All, Rows::ForAll) if output.has_changes => {}
+            (OutputKind::Default, Rows::PerEvent | Rows::PerEventWithAggregates | Rows::PerGroup) => {}
+            (OutputKind::Last, Rows::PerEvent | Rows::PerEventWithAggregates) => {
+                for number in &output.touched {
+                    let made =
+                        self.groups.get_mut(*number).and_then(|group| group.output.release(step.retained));
+                    step.made.extend(made);
+                }
+            }
+            (_, Rows::ForAll) => self.put_row(plan, step, [None, None], 0),
+            (OutputKind::Last, Rows::PerGroup) => self.put_groups(plan, step, output.touched.clone()),
+            (OutputKind::All | OutputKind::Snapshot, Rows::PerGroup) => {
+                self.put_groups(plan, step, self.groups.numbers());
+            }
+            (OutputKind::All, Rows::PerEvent | Rows::PerEventWithAggregates) => {
+                self.put_silent_groups(plan, step)
+            }
+        }
+        self.touched.append(&mut output.touched);
+        self.forget(step);
+        output.begin_next();
+        self.output = Some(output);
+    }
+
+    /// Whether an event passes, and into which group it goes; what its aggregates take is in `arguments`.
+    fn admit(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        sources: Sources<'_>,
+    ) -> Result<Option<GroupId>, Fault> {
+        let scope = Scope { sources, aggregates: &[], keys: &self.keys, world: step.world };
+        if let Some(condition) = &plan.condition
+            && !condition.is_true(&scope)?
+        {
+            return Ok(None);
+        }
+        self.arguments.clear();
+        for aggregate in &plan.aggregates {
+            let argument =
+                aggregate.argument.as_ref().map(|argument| argument.evaluate(&scope)).transpose()?;
+            self.arguments.push(argument);
+        }
+        if !self.groups.is_grouped() {
+            return Ok(Some(0));
+        }
+        let mut key = Vec::with_capacity(plan.group_by.len());
+        for expression in &plan.group_by {
+            key.push(expression.evaluate(&scope)?);
+        }
+        Ok(Some(self.groups.of_key(Key(key), &plan.aggregates, step.retained)))
+    }
+
+    fn touch(&mut self, number: GroupId) {
+        if !self.groups.is_grouped() {
+            return;
+        }
+        if let Some(group) = self.groups.get_mut(number)
+            && !group.touched
+        {
+            group.touched = true;
+            self.touched.push(number);
+        }
+    }
+
+    /// Forgets the groups that were touched and in which nothing is any more.
+    fn forget(&mut self, step: &mut Step<'_>) {
+        for number in std::mem::take(&mut self.touched) {
+            if let Some(group) = self.groups.get_mut(number) {
+                group.touched = false;
+                group.output.has_rows = false;
+                group.output.is_listed = false;
+            }
+            self.groups.forget_if_empty(number, step.retained);
+        }
+    }
+
+    /// The rows of a change, as the kind of the statement wants them.
+    fn rows_of_change<'e>(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        entered: impl Iterator<Item = (Sources<'e>, GroupId)>,
+        mut take: impl FnMut(&mut Self, &mut Step<'_>, Made),
+    ) {
+        match plan.rows {
+            Rows::PerEvent | Rows::PerEventWithAggregates => {
+                for (sources, number) in entered {
+                    if let Some(made) = self.row(plan, step, sources, number) {
+                        take(self, step, made);
+                    }
+                }
+            }
+            Rows::ForAll => {
+                if let Some(made) = self.row(plan, step, [None, None], 0) {
+                    take(self, step, made);
+                }
+            }
+            Rows::PerGroup => {
+                for at in 0..self.touched.len() {
+                    if let Some(made) = self.row_of_group(plan, step, self.touched[at]) {
+                        take(self, step, made);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A change between two outputs.
+    fn take_in<'e>(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        entered: impl Iterator<Item = (Sources<'e>, GroupId)>,
+        output: &mut OutputRate,
+    ) {
+        match (output.kind, plan.rows) {
+            (OutputKind::Snapshot, _)
+            | (OutputKind::Last, Rows::ForAll | Rows::PerGroup)
+            | (OutputKind::All, Rows::PerGroup) => {}
+            (OutputKind::First, _) => self.take_first(plan, step, entered, output),
+            (OutputKind::Last, _) if self.groups.is_grouped() => {
+                for (sources, number) in entered {
+                    let made = self.row(plan, step, sources, number);
+                    if let (Some(made), Some(group)) = (made, self.groups.get_mut(number)) {
+                        group.output.wait(made, step.retained);
+                    }
+                }
+            }
+            (OutputKind::Last, _) => self.rows_of_change(plan, step, entered, |_, step, made| {
+                output.wait_alone(made, step.retained);
+            }),
+            (OutputKind::All, Rows::PerEventWithAggregates) if self.groups.is_grouped() => {
+                for (sources, number) in entered {
+                    if let Some(group) = self.groups.get_mut(number) {
+                        group.output.has_rows = true;
+                    }
+                    if let Some(made) = self.row(plan, step, sources, number) {
+                        output.wait(made, step.retained);
+                    }
+                }
+            }
+            (OutputKind::Default | OutputKind::All, _) => {
+                self.rows_of_change(plan, step, entered, |_, step, made| output.wait(made, step.retained));
+            }
+        }
+        if output.kind == OutputKind::First && self.groups.is_grouped() {
+            self.forget(step);
+        } else {
+            self.hand_on_touched(output);
+        }
+    }
+
+    /// Groups of this change count until the output; those of the next are marked anew.
+    fn hand_on_touched(&mut self, output: &mut OutputRate) {
+        for number in self.touched.drain(..) {
+            if let Some(group) = self.groups.get_mut(number) {
+                group.touched = false;
+                if !group.output.is_listed {
+                    group.output.is_listed = true;
+                    output.touched.push(number);
+                }
+            }
+        }
+    }
+
+    fn take_first<'e>(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        entered: impl Iterator<Item = (Sources<'e>, GroupId)>,
+        output: &mut OutputRate,
+    ) {
+        if !self.groups.is_grouped() {
+            if !output.had_first {
+                self.rows_of_change(plan, step, entered, |_, step, made| {
+                    if !std::mem::replace(&mut output.had_first, true) {
+                        step.made.push(made);
+                    }
+                });
+            }
+            return;
+        }
+        let now = step.world.now;
+        let candidates: Vec<_> = match plan.rows {
+            Rows::PerGroup => self.touched.iter().map(|number| (None, *number)).collect(),
+            _ => entered.map(|(sources, number)| (Some(sources), number)).collect(),
+        };
+        for (sources, number) in candidates {
+            let made = match sources {
+                Some(sources) => self.row(plan, step, sources, number),
+                None => self.row_of_group(plan, step, number),
+            };
+            if let (Some(made), Some(group)) = (made, self.groups.get_mut(number))
+                && output.may_come(&mut group.output, now)
+            {
+                step.made.push(made);
+            }
+        }
+    }
+
+    fn put_groups(&mut self, plan: &SelectPlan, step: &mut Step<'_>, numbers: Vec<GroupId>) {
+        for number in numbers {
+            if let Some(made) = self.row_of_group(plan, step, number) {
+                step.made.push(made);
+            }
+        }
+    }
+
+    /// `all`: groups of which no row waited show their last event as things stand.
+    fn put_silent_groups(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
+        if !self.groups.is_grouped() {
+            return;
+        }
+        for number in self.groups.numbers() {
+            let Some(group) = self.groups.get_mut(number) else { continue };
+            if !std::mem::take(&mut group.output.has_rows)
+                && let Some(made) = self.row_of_group(plan, step, number)
+            {
+                step.made.push(made);
+            }
+        }
+    }
+
+    fn put_row(&mut self, plan: &SelectPlan, step: &mut Step<'_>, sources: Sources<'_>, number: GroupId) {
+        if let Some(made) = self.row(plan, step, sources, number) {
+            step.made.push(made);
+        }
+    }
+
+    fn row_of_group(&mut self, plan: &SelectPlan, step: &mut Step<'_>, number: GroupId) -> Option<Made> {
+        let sample = self.groups.get(number)?.sample.clone();
+        self.row(plan, step, [sample[0].as_ref(), sample[1].as_ref()], number)
+    }
+
+    fn row(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        sources: Sources<'_>,
+        number: GroupId,
+    ) -> Option<Made> {
+        self.values.clear();
+        if let Some(group) = self.groups.get(number) {
+            self.values.extend(group.aggregates.iter().map(super::aggregates::AggregateState::value));
+        }
+        let made = self.made(plan, step, sources);
+        step.checked(made).flatten()
+    }
+
+    fn made(&self, plan: &SelectPlan, step: &Step<'_>, sources: Sources<'_>) -> Result<Option<Made>, Fault> {
+        let scope = Scope { sources, aggregates: &self.values, keys: &self.keys, world: step.world };
+        if let Some(having) = &plan.having
+            && !having.is_true(&scope)?
+        {
+            return Ok(None);
+        }
+        let depth = step.depth_of(sources)?;
+        let mut values = Vec::with_capacity(plan.select.len());
+        for expression in &plan.select {
+            values.push(expression.evaluate(&scope)?);
+        }
+        let row = Arc::new(Row::new(plan.columns.clone(), values.into_boxed_slice(), depth));
+        let event = match (plan.passes_on, sources[0]) {
+            (true, Some(input @ StreamEvent::Input(_))) => input.clone(),
+            _ => StreamEvent::Row(row.clone()),
+        };
+        Ok(Some(Made { row, event }))
+    }
+}
+
+impl Remembered {
+    /// Of the one group there is without `group by`.
+    pub(super) fn of_all() -> Self {
+        Self { group: remembered_number(0), values: Box::default() }
+    }
+
+    fn number(&self) -> Option<GroupId> {
+        self.group.map(|number| number.get() - 1)
+    }
+
+    /// Whether there is anything to do when it leaves.
+    pub(super) fn passed(&self) -> bool {
+        self.group.is_some()
+    }
+}
+
+/// Group numbers begin at 0; one more leaves room for none.
+fn remembered_number(number: GroupId) -> Option<std::num::NonZeroU64> {
+    std::num::NonZeroU64::new(number.saturating_add(1))
+}
