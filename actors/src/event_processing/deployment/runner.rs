@@ -12,13 +12,13 @@ use tokio::task::spawn_blocking;
 use super::Deployments;
 use super::changes::switch_off;
 use super::hold::Hold;
-use super::planning::{Planned, plan_together};
 use crate::device;
 use crate::error::{Error, Result};
 use crate::event_processing::feed::Appetite;
 use crate::event_processing::module_actor::{
     Cause, Deployment, End, ModuleActor, Outlet, Renamed, Share, Steps, Total, Trouble, Wake, Workplace,
 };
+use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::plan::{ModulePlan, Stream};
 use crate::metrics;
 use crate::model::id::{ModuleId, TenantId};
@@ -245,7 +245,7 @@ impl Handler<Reconcile> for TenantRunner {
             let _turn = deployments.planning.acquire().await;
             let deployed = list_deployed(&deployments.database, &tenant).await?;
             let texts: Vec<_> = deployed.iter().map(StoredModule::to_plan).collect();
-            let planned = spawn_blocking(move || plan_together(&texts)).await;
+            let planned = spawn_blocking(move || plan_all(&texts)).await;
             let planned = planned.map_err(|_| Error::unavailable("the modules cannot be planned"))?;
             Ok((deployed, planned))
         };
