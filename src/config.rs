@@ -4,6 +4,7 @@
 //! variable from the flag (`PLATFORM_BODY_BYTES`); a flag goes before its variable, that before the default. What is
 //! unknown or malformed is refused at start.
 
+mod allowed_host;
 mod environment;
 mod limits;
 mod naming;
@@ -16,6 +17,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use clap::{ArgAction, Args, FromArgMatches};
 use platform_actors::{limits::Limits, naming::Naming};
 
+pub use allowed_host::AllowedHost;
 pub use environment::Environment;
 pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
 pub use limits::LimitSettings;
@@ -135,6 +137,12 @@ pub struct Settings {
     #[arg(long, env = "PLATFORM_HOSTED_CONTENT_SECURITY_POLICY", value_name = "POLICY",
           default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
     pub hosted_content_security_policy: String,
+
+    /// Hosts that event-processing modules may send requests to: host[:port], separated by commas; none without
+    ///
+    /// Without a port: 80 for http, 443 for https. Redirects are not followed.
+    #[arg(long, env = "PLATFORM_MODULE_REQUEST_HOSTS", value_name = "HOSTS", value_delimiter = ',')]
+    pub module_request_hosts: Vec<AllowedHost>,
 
     /// Where the data is; all that `platform tenant` and `platform user` need.
     #[command(flatten)]

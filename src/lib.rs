@@ -4,7 +4,7 @@
 //!
 //! [`routes`] is the table of contents: method, path, handler. From there each request goes one way:
 //! [`http::middleware`] → [`auth`] → [`api`], [`realtime`] or [`csv`] → `platform_actors` → [`http::reply`]; calls of microservices
-//! leave by [`service`]. [`server`] puts the parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
+//! leave by [`service`], those of event-processing modules by [`outbound_requests`]. [`server`] puts the parts together; the binary adds [`cli`], [`config`], [`embedded_postgres`] and [`administration`].
 
 pub mod administration;
 pub mod api;
@@ -19,6 +19,7 @@ pub mod embedded_postgres;
 pub mod health;
 pub mod hosted_files;
 pub mod http;
+pub mod outbound_requests;
 pub mod realtime;
 pub mod routes;
 pub mod server;

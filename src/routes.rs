@@ -7,8 +7,8 @@ use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
     bulk_registration, current_application, current_user, device_credentials, entry, event_binaries, events,
     groups, hosted_applications, identity, inventory, inventory_binaries, inventory_children,
-    measurement_series, measurements, new_device_requests, operation_diagnosis, operations, options, roles,
-    subscriptions, tenants, token_clients, users,
+    measurement_series, measurements, modules, new_device_requests, operation_diagnosis, operations, options,
+    roles, subscriptions, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::csv;
@@ -106,6 +106,9 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/audit/auditRecords", "GET,POST,DELETE").get(audit::list).post(audit::create).delete(audit::remove_many));
     paths.push(at("/audit/auditRecords/{id}", "GET").get(audit::get));
+
+    paths.push(at("/cep/modules", "GET,POST").get(modules::list).post(modules::create));
+    paths.push(at("/cep/modules/{id}", "GET,PUT,DELETE").get(modules::get).put(modules::update).delete(modules::remove));
 
     paths.push(at("/platform", "GET").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path, "GET").get(entry::get)));

@@ -27,13 +27,13 @@ use crate::application_paths::ApplicationPaths;
 use crate::auth::access_token::GatewayCheck;
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
-use crate::config::{Settings, TrustedProxy};
+use crate::config::{AllowedHost, Settings, TrustedProxy};
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
 use crate::service::{Services, probes};
 use crate::tls::{self, Tls};
-use crate::{connection, csv, telemetry};
+use crate::{connection, csv, outbound_requests, telemetry};
 
 /// What every handler can reach.
 pub struct Edge {
@@ -74,6 +74,7 @@ pub struct Edge {
     /// Start of links where a request named no host.
     pub fallback_base: String,
     trusted_proxies: Vec<TrustedProxy>,
+    module_request_hosts: Vec<AllowedHost>,
 }
 
 impl Edge {
@@ -187,6 +188,7 @@ impl Server {
             scheme,
             fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}")),
             trusted_proxies: settings.trusted_proxies.clone(),
+            module_request_hosts: settings.module_request_hosts.clone(),
         });
         let builder = actix_server::Server::build()
             .workers(settings.workers)
@@ -236,11 +238,12 @@ impl Server {
         watching.abort();
         upkeep.iter().for_each(JoinHandle::abort);
         self.edge.platform.give_bulk_operations_back().await;
+        self.edge.platform.give_modules_back().await;
         self.edge.platform.stop();
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 11] {
+    fn keep_up(&self) -> [JoinHandle<()>; 13] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
@@ -253,6 +256,8 @@ impl Server {
             spawn(store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),
+            spawn(platform().keep_modules_going(links())),
+            spawn(outbound_requests::keep_sending(platform(), self.edge.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),
             spawn(probes::keep_asking(self.edge.clone())),

@@ -14,7 +14,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::device::Context as DeviceContext;
+use crate::device::{Cause, Context as DeviceContext};
 use crate::error::{Error, Result};
 use crate::hub::Event;
 use crate::leases::{Entered, Leases};
@@ -159,7 +159,7 @@ async fn take_step(
     if let Stepped::On(alarms) | Stepped::Finished(alarms) = &stepped {
         for alarm in alarms {
             let event = Event::AlarmUpdated(Arc::new(alarm.clone()));
-            context.publish(alarm.source, event, &held.asked.links);
+            context.publish(alarm.source, event, Cause::persistent(&held.asked.links));
         }
     }
     drop(paused);
@@ -190,7 +190,7 @@ pub(crate) async fn delete_alarms(
         let (gone, last) = delete_step(database, &mut deletion, &step).await?;
 
         for (alarm, source) in gone.into_iter().take(NOTIFIED_DELETIONS - told) {
-            context.publish(source, Event::AlarmDeleted(alarm), links);
+            context.publish(source, Event::AlarmDeleted(alarm), Cause::persistent(links));
             told += 1;
         }
         drop(paused);

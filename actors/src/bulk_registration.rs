@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use crate::device::Cause;
 use crate::error::{Error, Result};
 use crate::hub::Event;
 use crate::model::access::{Authority, Grants};
@@ -140,14 +141,14 @@ impl BulkRegistration {
     /// Tells of what a transaction stored; gives what became of its rows.
     fn tell(&mut self, tenant: &TenantId, batch: Batch) -> Vec<Registered> {
         let home = self.platform.tenant(tenant);
-        let context = home.context();
+        let (context, cause) = (home.context(), Cause::persistent(&self.uploader.links));
         if !batch.changed_groups.is_empty() {
             context.links_changed();
         }
         for (id, object) in batch.created {
-            context.publish(id, Event::ManagedObjectCreated(object), &self.uploader.links);
+            context.publish(id, Event::ManagedObjectCreated(object), cause);
         }
-        if context.hears_managed_objects() {
+        if context.awaits_changed_objects(cause) {
             let changed = self.changed_groups.entry(tenant.clone()).or_default();
             let room = NOTIFIED_GROUPS.saturating_sub(changed.len());
             changed.extend(batch.changed_groups.into_iter().take(room));
@@ -181,7 +182,8 @@ impl BulkRegistration {
                 if let Ok(group) =
                     get_managed_object(database, &tenant, id, WantedReferences::default()).await
                 {
-                    context.publish(id, Event::ManagedObjectUpdated(Arc::new(group)), &self.uploader.links);
+                    let cause = Cause::persistent(&self.uploader.links);
+                    context.publish(id, Event::ManagedObjectUpdated(Arc::new(group)), cause);
                 }
             }
         }

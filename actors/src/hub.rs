@@ -6,6 +6,7 @@
 mod agents;
 mod audience;
 mod families;
+mod modules;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::store::Database;
 pub(crate) use agents::PublishQueued;
 pub(crate) use audience::Audience;
 use families::{Families, Lineage, Placed};
+pub(crate) use modules::PublishRow;
 
 /// A notification as it goes over the wire: one Bayeux message, encoded once.
 #[derive(Debug)]

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::event_processing::runtime::{Budget, Retained};
+
 /// Default page size (document 1, Limits).
 pub const DEFAULT_PAGE_SIZE: u32 = 5;
 /// Maximum page size; larger requests are reduced to it (document 1, Limits; P-04).
@@ -24,6 +26,9 @@ pub const MAX_NUMBER_LENGTH: usize = 400;
 pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
 /// A WebSocket that brought neither a handshake nor a live clientId is closed after this time (B-19).
 pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Modules that one tenant may have; the documents know no number, Q-16 asks for bounds.
+pub const MODULES_PER_TENANT: usize = 100;
 
 /// Deletions that one request tells of (B-06).
 pub(crate) const NOTIFIED_DELETIONS: usize = 1000;
@@ -123,6 +128,22 @@ pub struct Limits {
     pub service_timeout: Duration,
     /// Calls and sockets of one microservice at once, so that one that hangs takes nobody else's connections (W-14).
     pub service_calls: usize,
+    /// Threads that event-processing modules run on; none of them is a device's.
+    pub module_threads: usize,
+    /// A process that runs the modules of a tenant is believed to be gone after this time without a sign of life; then another runs
+    /// them.
+    pub module_lease: Duration,
+    /// So long nothing must have come to the process that runs the modules of a tenant until another one, to which something comes,
+    /// runs them instead: modules run where the tenant's events are.
+    pub module_idle: Duration,
+    /// Events that may wait for one module; with more it is switched off.
+    pub module_queue: usize,
+    /// Events that one module may retain; with more it is switched off.
+    pub module_events: usize,
+    /// Bytes that one module may retain; with more it is switched off.
+    pub module_bytes: usize,
+    /// Bytes that all modules of a tenant may retain together; the one that exceeds it is switched off.
+    pub tenant_module_bytes: usize,
 }
 
 impl Default for Limits {
@@ -171,6 +192,21 @@ impl Default for Limits {
             waiting_per_source: 256,
             service_timeout: Duration::from_secs(120),
             service_calls: 1000,
+            module_threads: 1,
+            module_lease: Duration::from_secs(15),
+            module_idle: Duration::from_secs(10),
+            module_queue: 20_000,
+            module_events: 100_000,
+            module_bytes: 64 << 20,
+            tenant_module_bytes: 256 << 20,
         }
+    }
+}
+
+impl Limits {
+    /// What one module may use up.
+    pub(crate) fn module_budget(&self) -> Budget {
+        let retained = Retained { events: self.module_events, bytes: self.module_bytes };
+        Budget { retained, evaluations: 1_000_000, chain: 64, timers: 1000 }
     }
 }

@@ -37,6 +37,22 @@ pub(crate) static WRITES_REFUSED: LazyLock<Counter> =
 /// Seconds a request waited for a database connection.
 pub(crate) static POOL_WAIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
+/// Event-processing modules that run in this process.
+pub(crate) static MODULES: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_modules_deployed"));
+/// Events that modules were fed with.
+pub(crate) static MODULE_EVENTS: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_module_events_total"));
+/// Errors of statements.
+pub(crate) static MODULE_FAULTS: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_module_errors_total"));
+/// Events that modules retain.
+pub(crate) static MODULE_RETAINED: LazyLock<Gauge> =
+    LazyLock::new(|| metrics::gauge!("platform_module_retained_events"));
+
+/// Modules that were switched off for a cause; rare enough to be looked up.
+pub(crate) fn modules_switched_off(cause: &'static str) -> Counter {
+    metrics::counter!("platform_modules_switched_off_total", "cause" => cause)
+}
 
 /// Describes every metric to the installed recorder.
 pub fn describe() {
@@ -54,6 +70,11 @@ pub fn describe() {
     describe_histogram!("platform_writer_batch_rows", "rows of one group commit");
     describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
     describe_counter!("platform_writer_refused_total", "writes refused: queue full or database away");
+    describe_gauge!("platform_modules_deployed", "event-processing modules that run in this process");
+    describe_counter!("platform_module_events_total", "events that modules were fed with");
+    describe_counter!("platform_module_errors_total", "errors of statements of modules");
+    describe_counter!("platform_modules_switched_off_total", "modules switched off, by cause");
+    describe_gauge!("platform_module_retained_events", "events that modules retain");
     describe_histogram!(
         "platform_database_connection_wait_seconds",
         "seconds a request waited for a database connection"

@@ -1,6 +1,7 @@
 //! What the edge holds: finds or starts tenants, devices and sessions.
 
 mod bulk_operations;
+mod modules;
 mod tenant;
 
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::bulk_operation::BulkOperations;
 use crate::device::{self, RememberedMappings};
 use crate::error::Result;
+use crate::event_processing::deployment::{Deployments, Foundation};
+use crate::event_processing::feed::Feeds;
 use crate::heartbeats::{Forget, Heartbeats};
 use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
@@ -43,6 +46,7 @@ pub struct Platform {
     tenants: RwLock<HashMap<TenantId, Arc<Tenant>>>,
     bulk_alarm_updates: Arc<BulkAlarmUpdates>,
     bulk_operations: Arc<BulkOperations>,
+    modules: Arc<Deployments>,
     /// For bulk registrations, which take no connection from devices; there is one, for they would only wait for each other.
     registrations: Pool,
 }
@@ -97,6 +101,7 @@ impl Platform {
         let presence = Presence::new(background.clone(), process, &limits);
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
         let bulk_operations = Arc::new(BulkOperations::new(&database)?);
+        let leases_of_modules = database.writer_pool()?;
         Ok(Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
                 let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
@@ -104,6 +109,14 @@ impl Platform {
                 ActorThread { arbiter, writer, heartbeats }
             };
             let threads = writers.into_iter().map(thread).collect();
+            let foundation = Foundation {
+                platform: platform.clone(),
+                database: database.clone(),
+                process,
+                limits: limits.clone(),
+                ids: ids.clone(),
+            };
+            let modules = Arc::new(Deployments::new(foundation, leases_of_modules));
             Self {
                 database: database.clone(),
                 limits: limits.clone(),
@@ -113,6 +126,7 @@ impl Platform {
                 tenants: RwLock::default(),
                 bulk_alarm_updates: Arc::default(),
                 bulk_operations,
+                modules,
                 registrations,
             }
         }))
@@ -164,7 +178,7 @@ impl Platform {
         let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {
             NotificationHub::new(tenant, database, listened)
         });
-        let mappings = Arc::<RememberedMappings>::default();
+        let (mappings, feeds) = (Arc::<RememberedMappings>::default(), Feeds::default());
         let context = |thread: &ActorThread| device::Context {
             tenant: id.clone(),
             database: self.database.clone(),
@@ -173,6 +187,7 @@ impl Platform {
             presence: self.presence.clone(),
             hub: hub.clone(),
             audience: audience.clone(),
+            feeds: feeds.clone(),
             ids: self.ids.clone(),
             devices: devices.clone(),
             limits: self.limits.clone(),
@@ -260,6 +275,8 @@ impl Platform {
                 }
                 Seen::TenantChanged(tenant) => {
                     self.forget_options(&tenant);
+                    // A tenant that is suspended has its modules stopped.
+                    self.modules.look_soon();
                     on_change(Changed::Tenant(&tenant));
                     self.end_sessions(&tenant, None);
                 }
@@ -269,8 +286,10 @@ impl Platform {
                 }
                 Seen::AvailabilityChanged(tenant, object) => self.forget_rhythm(Some((tenant, object))),
                 Seen::NamesChanged(tenant) => self.database.names_changed(&tenant),
+                Seen::ModulesChanged(_) => self.modules.look_soon(),
                 Seen::ApplicationsChanged => self.database.applications_changed(),
                 Seen::Gap => {
+                    self.modules.look_soon();
                     self.database.applications_changed();
                     self.database.any_names_changed();
                     self.tenants.read().values().for_each(|tenant| tenant.forget_options());
@@ -280,6 +299,12 @@ impl Platform {
             }
         }
         watching.abort();
+    }
+
+    /// The tenants that something happened in since this process started.
+    pub(crate) fn living_tenants(&self) -> Vec<(TenantId, Arc<Tenant>)> {
+        let tenants = self.tenants.read();
+        tenants.iter().map(|(id, tenant)| (id.clone(), tenant.clone())).collect()
     }
 
     /// How often a device is written down depends on what it asks for.
@@ -301,6 +326,7 @@ impl Platform {
         for thread in &self.threads {
             thread.arbiter.stop();
         }
+        self.modules.stop();
     }
 
     /// The server is stopping: every held connect is answered empty, with the advice to come back after a time that is

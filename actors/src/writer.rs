@@ -29,7 +29,7 @@ use crate::store::events::{SentEvent, ShownSource};
 use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::store::measurements::SentMeasurements;
 use crate::store::operations::{OperationUpdate, Queued, ToQueue};
-use queue::{Pushed, Queue, Write};
+use queue::{Pushed, Queue, Waiting};
 use transaction::transaction;
 
 /// One write of one tenant.
@@ -51,7 +51,39 @@ pub(crate) enum Change {
     ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
 }
 
+/// A change, and what must hold besides for it to be made.
+#[derive(Debug, Clone)]
+struct Write {
+    change: Change,
+    /// By which number this process must hold the modules of the tenant; see [`ByModule`](crate::model::origin::ByModule).
+    fence: Option<i64>,
+}
+
+impl Write {
+    /// What must hold besides, if anything.
+    fn premise(&self) -> Option<(&TenantId, i64)> {
+        self.fence.map(|fence| (self.change.tenant(), fence))
+    }
+}
+
 impl Change {
+    fn tenant(&self) -> &TenantId {
+        match self {
+            Self::RaiseAlarm(tenant, _)
+            | Self::CountRepetition(tenant, _)
+            | Self::UpdateAlarm(tenant, _)
+            | Self::InsertMeasurements(tenant, _)
+            | Self::InsertManagedObject(tenant, _)
+            | Self::UpdateManagedObject(tenant, _)
+            | Self::InsertEvent(tenant, _)
+            | Self::UpdateEvent(tenant, _)
+            | Self::QueueOperation(tenant, _)
+            | Self::UpdateOperation(tenant, _)
+            | Self::InsertBinary(tenant, ..)
+            | Self::ReplaceBinary(tenant, ..) => tenant,
+        }
+    }
+
     /// Rows it writes: what a batch and the queue are bounded by.
     fn rows(&self) -> usize {
         match self {
@@ -100,15 +132,16 @@ pub(crate) struct WriterHandle {
 }
 
 impl WriterHandle {
-    /// Commits one change; resolves after the commit.
+    /// Commits one change; resolves after the commit. With a fence only while this process holds the modules of the tenant by
+    /// that number: what a module does, see [`Origin::fence`](crate::model::origin::Origin::fence).
     ///
     /// # Errors
-    /// `Unavailable` when the queue is full or the database away: then nothing is known to be stored. Otherwise
-    /// what is wrong with this very change; its neighbours in the batch are not concerned.
-    pub(crate) async fn write(&self, change: Change) -> Result<Written> {
+    /// `Unavailable` when the queue is full or the database away: then nothing is known to be stored. `Conflict` when the fence
+    /// no longer holds. Otherwise what is wrong with this very change; its neighbours in the batch are not concerned.
+    pub(crate) async fn write(&self, change: Change, fence: Option<i64>) -> Result<Written> {
         let (reply_to, answer) = oneshot::channel();
-        let pushed =
-            self.database.ensure_reachable().and_then(|()| self.queue.push(Write { change, reply_to }));
+        let waiting = Waiting { write: Write { change, fence }, reply_to };
+        let pushed = self.database.ensure_reachable().and_then(|()| self.queue.push(waiting));
         match pushed {
             Ok(Pushed::Wake) => self.writer.do_send(Wake),
             Ok(Pushed::Busy) => {}
@@ -139,16 +172,16 @@ impl Writer {
     }
 
     fn commit_next(&mut self, ctx: &mut Context<Self>) {
-        let (changes, senders): (Vec<_>, Vec<_>) = self
+        let (writes, senders): (Vec<_>, Vec<_>) = self
             .queue
             .take(self.limits.batch_rows)
             .into_iter()
-            .map(|write| (write.change, write.reply_to))
+            .map(|waiting| (waiting.write, waiting.reply_to))
             .unzip();
-        if changes.is_empty() {
+        if writes.is_empty() {
             return;
         }
-        let commit = commit(self.database.clone(), self.pool.clone(), self.limits.clone(), changes);
+        let commit = commit(self.database.clone(), self.pool.clone(), self.limits.clone(), writes);
         ctx.spawn(commit.into_actor(self).map(|outcomes, writer, ctx| {
             // A sender that no longer waits has given up on the answer, not on the write.
             senders.into_iter().zip(outcomes).for_each(|(sender, outcome)| drop(sender.send(outcome)));
@@ -176,28 +209,23 @@ impl Handler<Wake> for Writer {
 }
 
 /// Commits a batch and gives one outcome per change, in order.
-async fn commit(
-    database: Database,
-    pool: Pool,
-    limits: Limits,
-    changes: Vec<Change>,
-) -> Vec<Result<Written>> {
+async fn commit(database: Database, pool: Pool, limits: Limits, writes: Vec<Write>) -> Vec<Result<Written>> {
     let begun = Instant::now();
-    crate::metrics::BATCH_ROWS.record(changes.len() as f64);
+    crate::metrics::BATCH_ROWS.record(writes.len() as f64);
     let connection = match pool.get().await {
         Ok(connection) => connection,
         Err(error) => {
             database.set_reachable(false);
             let error = Error::from(error);
-            return changes.iter().map(|_| Err(error.clone())).collect();
+            return writes.iter().map(|_| Err(error.clone())).collect();
         }
     };
-    let outcomes = match within(&limits, connection, &changes).await {
-        (Some(connection), Err(error)) if changes.len() > 1 && error.blames_row() => {
-            one_by_one(&limits, connection, &pool, &changes).await
+    let outcomes = match within(&limits, connection, &writes).await {
+        (Some(connection), Err(error)) if writes.len() > 1 && error.blames_row() => {
+            one_by_one(&limits, connection, &pool, &writes).await
         }
         (_, Ok(written)) => written.into_iter().map(Ok).collect(),
-        (_, Err(error)) => changes.iter().map(|_| Err(error.clone())).collect(),
+        (_, Err(error)) => writes.iter().map(|_| Err(error.clone())).collect(),
     };
     crate::metrics::COMMIT.record(begun.elapsed());
     outcomes
@@ -207,9 +235,9 @@ async fn commit(
 async fn within(
     limits: &Limits,
     connection: Object,
-    changes: &[Change],
+    writes: &[Write],
 ) -> (Option<Object>, Result<Vec<Written>>) {
-    match tokio::time::timeout(limits.write_timeout, Box::pin(transaction(&connection, changes))).await {
+    match tokio::time::timeout(limits.write_timeout, Box::pin(transaction(&connection, writes))).await {
         Ok(Err(error @ Error::Unavailable(_))) => {
             drop(Object::take(connection));
             (None, Err(error))
@@ -222,23 +250,23 @@ async fn within(
     }
 }
 
-/// After a batch failed: every change in a transaction of its own, so that one bad row never fails its neighbours.
+/// After a batch failed: every write in a transaction of its own, so that one bad row never fails its neighbours.
 async fn one_by_one(
     limits: &Limits,
     connection: Object,
     pool: &Pool,
-    changes: &[Change],
+    writes: &[Write],
 ) -> Vec<Result<Written>> {
     let mut connection = Some(connection);
-    let mut outcomes = Vec::with_capacity(changes.len());
-    for change in changes {
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
         let current = match connection.take() {
             Some(connection) => Ok(connection),
             None => pool.get().await.map_err(Error::from),
         };
         let outcome = match current {
             Ok(current) => {
-                let (kept, outcome) = within(limits, current, std::slice::from_ref(change)).await;
+                let (kept, outcome) = within(limits, current, std::slice::from_ref(write)).await;
                 connection = kept;
                 outcome.map(|mut written| written.pop().unwrap_or(Written::Stale))
             }

@@ -5,6 +5,7 @@ mod csv;
 mod device_control;
 mod faults;
 mod files;
+mod modules;
 mod notifications;
 mod service;
 mod volumes;
@@ -20,6 +21,7 @@ pub(crate) use self::csv::{Csv, CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
 pub(crate) use self::faults::{Availability, Durability, Stop};
 pub(crate) use self::files::Hosted;
+pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
 pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
@@ -97,6 +99,8 @@ pub(crate) enum Scenario {
     Csv(Csv),
     /// Reads by Basic credentials and by an access token, in turns: what each costs the server
     Credentials(Credentials),
+    /// Measurements with and without event-processing modules, in turns: what these cost the server
+    Modules(Modules),
     /// One device's year of measurements, sent in collections
     SeriesFill(SeriesFill),
     /// Reads of that year: series by day, by hour and raw, a page of a day

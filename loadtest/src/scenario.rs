@@ -18,6 +18,7 @@ mod hosted;
 mod inventory;
 mod inventory_fill;
 mod measurements;
+mod modules;
 mod open_loop;
 mod ordered;
 mod reconnect;
@@ -59,6 +60,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::CsvRows(settings) => Box::pin(csv_rows::run(&bench, settings)).await,
         cli::Scenario::Csv(settings) => Box::pin(csv::run(&bench, settings)).await,
         cli::Scenario::Credentials(settings) => Box::pin(credentials::run(&bench, settings)).await,
+        cli::Scenario::Modules(settings) => Box::pin(modules::run(&bench, settings)).await,
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
         cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,

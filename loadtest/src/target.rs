@@ -196,6 +196,11 @@ impl Target {
         .into_bytes()
     }
 
+    /// A complete POST request with a text as its body; asks for JSON back.
+    pub(crate) fn post_text(&self, path: &str, text: &str) -> Vec<u8> {
+        self.request("POST", ACCEPT, path, "text/plain;charset=UTF-8", text)
+    }
+
     /// A complete POST request with a file as the only part of a form; asks for JSON back.
     pub(crate) fn post_file(&self, path: &str, part: &str, file: &str) -> Vec<u8> {
         let body = format!(

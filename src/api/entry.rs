@@ -1,7 +1,5 @@
 //! `/platform` and the entry resource of each interface: links and URI templates that clients fill in (document 1,
 //! Platform root; document 2, the `…Api` types; C-14). They hold no data, so they ask nothing but the role.
-//!
-//! The interface `/cep` has its entry resource, though its modules are not served yet.
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};

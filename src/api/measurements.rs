@@ -86,7 +86,7 @@ async fn store(
 /// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement)?;
-    let as_csv = wire.prefers_csv("measurementCollection");
+    let as_csv = wire.prefers("text/csv", "measurementCollection");
     let media_type = match as_csv {
         true => csv::MEDIA_TYPE.into(),
         false => wire.accepted("measurementCollection")?,

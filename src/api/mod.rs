@@ -22,6 +22,7 @@ pub mod inventory_binaries;
 pub mod inventory_children;
 pub mod measurement_series;
 pub mod measurements;
+pub mod modules;
 pub mod new_device_requests;
 pub mod operation_diagnosis;
 pub mod operations;

@@ -223,6 +223,43 @@ pub struct LimitSettings {
     #[arg(long, env = "PLATFORM_SERVICE_CALLS", value_name = "COUNT", default_value = "1000",
           value_parser = count(1..=1_000_000))]
     pub service_calls: usize,
+
+    /// Threads that event-processing modules run on
+    #[arg(long, env = "PLATFORM_MODULE_THREADS", value_name = "COUNT", default_value = "1",
+          value_parser = count(1..=1_024))]
+    pub module_threads: usize,
+
+    /// Seconds without a sign of life after which another server runs the event-processing modules of a tenant
+    #[arg(long = "module-lease-seconds", env = "PLATFORM_MODULE_LEASE_SECONDS", value_name = "SECONDS",
+          default_value = "15",
+          value_parser = seconds(1..=3_600))]
+    pub module_lease: Duration,
+
+    /// Seconds without events after which the modules of a tenant move to a server to which events come
+    #[arg(long = "module-idle-seconds", env = "PLATFORM_MODULE_IDLE_SECONDS", value_name = "SECONDS",
+          default_value = "10",
+          value_parser = seconds(1..=86_400))]
+    pub module_idle: Duration,
+
+    /// Events that may wait for one event-processing module; with more it is switched off
+    #[arg(long, env = "PLATFORM_MODULE_QUEUE", value_name = "COUNT", default_value = "20000",
+          value_parser = count(1..=10_000_000))]
+    pub module_queue: usize,
+
+    /// Events that one event-processing module may retain; with more it is switched off
+    #[arg(long, env = "PLATFORM_MODULE_EVENTS", value_name = "COUNT", default_value = "100000",
+          value_parser = count(1..=100_000_000))]
+    pub module_events: usize,
+
+    /// Bytes that one event-processing module may retain; with more it is switched off
+    #[arg(long, env = "PLATFORM_MODULE_BYTES", value_name = "BYTES", default_value = "67108864",
+          value_parser = count(1_024..=1_099_511_627_776))]
+    pub module_bytes: usize,
+
+    /// Bytes that all event-processing modules of a tenant may retain together
+    #[arg(long, env = "PLATFORM_TENANT_MODULE_BYTES", value_name = "BYTES", default_value = "268435456",
+          value_parser = count(1_024..=1_099_511_627_776))]
+    pub tenant_module_bytes: usize,
 }
 
 impl From<&LimitSettings> for Limits {
@@ -271,6 +308,13 @@ impl From<&LimitSettings> for Limits {
             waiting_per_source: limits.waiting_per_source,
             service_timeout: limits.service_timeout,
             service_calls: limits.service_calls,
+            module_threads: limits.module_threads,
+            module_lease: limits.module_lease,
+            module_idle: limits.module_idle,
+            module_queue: limits.module_queue,
+            module_events: limits.module_events,
+            module_bytes: limits.module_bytes,
+            tenant_module_bytes: limits.tenant_module_bytes,
         }
     }
 }

@@ -140,17 +140,17 @@ impl Wire {
         Ok(headers.any(names).then_some(media_type))
     }
 
-    /// Whether the client wants a table instead of JSON of this name (G-09): `text/csv` comes first of what it accepts and can
-    /// be given.
-    pub fn prefers_csv(&self, name: &str) -> bool {
+    /// Whether the client wants this media type instead of JSON of this name (G-09, Q-03): it comes first of what the client
+    /// accepts and can be given.
+    pub fn prefers(&self, media_type: &str, name: &str) -> bool {
         let vendor = naming().media_type(name);
         let json = [&*vendor, "application/json", "application/*", "*/*"];
         let headers = self.request.headers().get_all(header::ACCEPT);
         let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
         let is_known =
-            |range: &MediaRange<'_>| range.is("text/csv") || json.iter().any(|known| range.is(known));
+            |range: &MediaRange<'_>| range.is(media_type) || json.iter().any(|known| range.is(known));
         let mut ranges = text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
-        ranges.find(is_known).is_some_and(|range| range.is("text/csv"))
+        ranges.find(is_known).is_some_and(|range| range.is(media_type))
     }
 
     /// The content type of what is plain JSON, of no type of its own.

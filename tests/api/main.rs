@@ -35,6 +35,8 @@ mod lifecycle;
 mod matrix;
 mod measurements;
 mod microservices;
+mod module_streams;
+mod modules;
 mod operating;
 mod operation_diagnosis;
 mod operations;

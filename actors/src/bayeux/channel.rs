@@ -118,8 +118,8 @@ pub enum Pattern {
     },
 }
 
-/// Bytes of a channel name.
-const MAX_CHANNEL: usize = 1024;
+/// Bytes of a channel name: as long as the names of a module and of a statement may be.
+const MAX_CHANNEL: usize = 2048;
 
 impl Pattern {
     /// Reads a `subscription`; `None` when it names no channel of this endpoint.

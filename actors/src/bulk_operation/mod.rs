@@ -16,7 +16,7 @@ use deadpool_postgres::{Object, Pool};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::device::Context as DeviceContext;
+use crate::device::{Cause, Context as DeviceContext};
 use crate::error::{Error, Result};
 use crate::leases::{Entered, Leases};
 use crate::model::id::ManagedObjectId;
@@ -160,7 +160,7 @@ impl Run {
 
         self.ramp = after;
         for queued in queued {
-            self.context.publish_queued(queued, &self.held.asked.links);
+            self.context.publish_queued(queued, Cause::persistent(&self.held.asked.links));
         }
         drop(paused);
         Ok(stepped)

@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{DECISIONS, Device, DeviceActor};
+use super::{Cause, DECISIONS, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
 use crate::hub::Event;
 use crate::model::access::Authority;
 use crate::model::alarm::{Alarm, AlarmPatch, NewAlarm};
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::id::AlarmId;
-use crate::model::links::Links;
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store;
@@ -100,7 +99,7 @@ impl Device {
         let id = AlarmId(self.context.ids.next());
         let mut sent = Arc::new(SentAlarm { alarm: new.raised(Some(id), None), owner, silent_since: None });
 
-        let mut stored = self.write_sent(sent.clone()).await?;
+        let mut stored = self.write_sent(sent.clone(), origin.fence()).await?;
         if stored.is_none() {
             let source = self.authorize_raising(&new, &origin).await?;
             if self.is_in_maintenance().await? {
@@ -108,34 +107,38 @@ impl Device {
             }
             // Not the owner, but permitted all the same: that has just been looked up.
             Arc::make_mut(&mut sent).owner = None;
-            stored = self.write_sent(sent.clone()).await?;
+            stored = self.write_sent(sent.clone(), origin.fence()).await?;
         }
 
         let Some(stored) = stored else { return Err(Error::unknown_source(self.id)) };
-        Ok(self.tell_raised(Arc::unwrap_or_clone(sent).alarm, stored, &origin.links))
+        Ok(self.tell_raised(Arc::unwrap_or_clone(sent).alarm, stored, origin.cause()))
     }
 
     /// Publishes what became of an alarm that was sent: it is new, or counted in one that was open already.
-    pub(super) fn tell_raised(&self, sent: Alarm, stored: Alarm, links: &Links) -> Arc<Alarm> {
+    pub(super) fn tell_raised(&self, sent: Alarm, stored: Alarm, cause: Cause<'_>) -> Arc<Alarm> {
         if stored.id != sent.id {
             let alarm = Arc::new(stored);
-            self.publish(Event::AlarmUpdated(alarm.clone()), links);
+            self.context.publish(self.id, Event::AlarmUpdated(alarm.clone()), cause);
             return alarm;
         }
         let alarm = Arc::new(Alarm { source_name: stored.source_name, ..sent });
-        self.publish(Event::AlarmCreated(alarm.clone()), links);
+        self.context.publish(self.id, Event::AlarmCreated(alarm.clone()), cause);
         alarm
     }
 
     /// Raises or counts; `None` when there is no such source, it is not the caller's, or it is in maintenance.
-    pub(super) async fn write_sent(&mut self, sent: Arc<SentAlarm>) -> Result<Option<Alarm>> {
+    pub(super) async fn write_sent(
+        &mut self,
+        sent: Arc<SentAlarm>,
+        fence: Option<i64>,
+    ) -> Result<Option<Alarm>> {
         let tenant = &self.context.tenant;
         let mut changes = vec![Change::RaiseAlarm(tenant.clone(), sent.clone())];
         if !sent.alarm.status.is_open() {
             changes.insert(0, Change::CountRepetition(tenant.clone(), sent));
         }
         for change in changes {
-            match self.context.writer.write(change).await {
+            match self.context.writer.write(change, fence).await {
                 Ok(Written::Alarm(alarm)) => return Ok(Some(*alarm)),
                 Ok(_) => {}
                 // The source was deleted between the look and the write.
@@ -161,7 +164,7 @@ impl Device {
             return Ok(Arc::new(new.suppressed(source.name.as_deref())));
         }
         let alarm = Arc::new(new.raised(None, source.name.as_deref()));
-        self.publish(Event::AlarmCreated(alarm.clone()), &origin.links);
+        self.publish(Event::AlarmCreated(alarm.clone()), origin);
         Ok(alarm)
     }
 
@@ -182,19 +185,19 @@ impl Device {
             }
             if !origin.mode.stores() {
                 let alarm = Arc::new(alarm);
-                self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
+                self.publish(Event::AlarmUpdated(alarm.clone()), &origin);
                 return Ok(alarm);
             }
             let audit = audit_record(id, &alarm, changes, &origin);
             let update = AlarmUpdate { alarm, audit_id: self.context.ids.next(), audit };
             let change = Change::UpdateAlarm(self.context.tenant.clone(), Box::new(update));
 
-            let written = self.context.writer.write(change).await;
+            let written = self.context.writer.write(change, origin.fence()).await;
 
             match written {
                 Ok(Written::Alarm(alarm)) => {
                     let alarm = Arc::new(*alarm);
-                    self.publish(Event::AlarmUpdated(alarm.clone()), &origin.links);
+                    self.publish(Event::AlarmUpdated(alarm.clone()), &origin);
                     return Ok(alarm);
                 }
                 Ok(_) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Device, DeviceActor, UpdateAlarm};
+use super::{Cause, Device, DeviceActor, UpdateAlarm};
 use crate::error::{Error, Result};
 use crate::model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
 use crate::model::fragments::Fragments;
@@ -76,10 +76,10 @@ impl Device {
         let raised = new.raised(Some(id), None);
         let sent = SentAlarm { alarm: raised.clone(), owner: None, silent_since: Some(last_message) };
 
-        let stored = self.write_sent(Arc::new(sent)).await?;
+        let stored = self.write_sent(Arc::new(sent), None).await?;
 
         if let Some(stored) = stored {
-            self.tell_raised(raised, stored, &links);
+            self.tell_raised(raised, stored, Cause::persistent(&links));
         }
         Ok(())
     }

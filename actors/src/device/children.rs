@@ -100,7 +100,8 @@ impl Device {
 
         if origin.mode.stores() {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
-            store::links::add_children(&context.database, &context.tenant, to, &children).await?;
+            store::links::add_children(&context.database, &context.tenant, to, &children, origin.fence())
+                .await?;
             context.links_changed();
         }
 
@@ -116,12 +117,14 @@ impl Device {
 
         if stores {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
-            store::links::insert_child(&context.database, &context.tenant, to, &child).await?;
+            store::links::insert_child(&context.database, &context.tenant, to, &child, origin.fence())
+                .await?;
             context.links_changed();
         }
 
         let event = Event::ManagedObjectCreated(child.clone());
-        self.context.publish(id, event, &origin.links);
+        // Of the new object QUIESCENT tells as any creation does, of its reference it does not (M-03).
+        self.context.publish(id, event, origin.cause().aloud());
         self.tell_links(&origin).await?;
         Ok(child)
     }
@@ -137,7 +140,9 @@ impl Device {
         }
 
         let (context, from) = (&self.context, Children { parent: self.id, kind });
-        let removed = store::links::remove_child(&context.database, &context.tenant, from, child).await?;
+        let removed =
+            store::links::remove_child(&context.database, &context.tenant, from, child, origin.fence())
+                .await?;
         context.links_changed();
 
         match removed {
@@ -146,13 +151,13 @@ impl Device {
         }
     }
 
-    /// Tells that the references of this object changed.
+    /// Tells that the references of this object changed, if anybody is to hear of it.
     async fn tell_links(&mut self, origin: &Origin) -> Result<()> {
-        if !origin.mode.notifies() {
+        if !self.context.awaits_changed_objects(origin.cause()) {
             return Ok(());
         }
         let object = self.as_it_stands().await?;
-        self.publish(Event::ManagedObjectUpdated(object), &origin.links);
+        self.publish(Event::ManagedObjectUpdated(object), origin);
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ use crate::writer::{Change, Written};
 /// Changes text and fragments of an event (V-02).
 ///
 /// Sent by the edge for `PUT /event/events/<id>`. Replies with the event as it stands; a change that changes nothing
-/// writes nothing and publishes nothing. Publishes UPDATE, unless the mode is one without (M-02, M-03).
+/// writes nothing and publishes nothing. Publishes UPDATE as the mode says (M-02 to M-04).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Conflict` when others change it all the time, `Unavailable` or `Database`.
@@ -39,7 +39,8 @@ pub struct UpdateEvent {
     pub origin: Arc<Origin>,
 }
 
-/// Deletes an event with its file. Sent by the edge for `DELETE /event/events/<id>`. Publishes DELETE (B-03).
+/// Deletes an event with its file. Sent by the edge for `DELETE /event/events/<id>`. Publishes DELETE (B-03);
+/// TRANSIENT and CEP delete nothing and tell modules only (M-04).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
@@ -54,7 +55,7 @@ pub struct DeleteEvent {
 
 /// Creates an event and publishes CREATE (document 2, Events; M-01 to M-04).
 ///
-/// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP tell nobody.
+/// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP tell modules only.
 ///
 /// # Errors
 /// `Invalid` when the source does not exist, `Forbidden` for a caller who may not write events of it; `Unavailable` or
@@ -71,12 +72,12 @@ pub(crate) async fn create_event(
     let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
     let mut sent = Arc::new(SentEvent { event: new.created(Some(id)), owner });
 
-    let mut source = insert(context, sent.clone()).await?;
+    let mut source = insert(context, sent.clone(), origin).await?;
     if source.is_none() {
         authorize_sending(context, &sent.event, origin).await?;
         // Not the owner, but permitted all the same: that has just been looked up.
         Arc::make_mut(&mut sent).owner = None;
-        source = insert(context, sent.clone()).await?;
+        source = insert(context, sent.clone(), origin).await?;
     }
 
     let event = Arc::unwrap_or_clone(sent).event;
@@ -84,15 +85,13 @@ pub(crate) async fn create_event(
     // Stored and committed from here on.
     context.heard(event.source, origin);
     let event = Arc::new(shown(event, source));
-    if origin.mode.notifies() {
-        publish(context, &event, hub::Event::EventCreated(event.clone()), origin);
-    }
+    context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());
     Ok(event)
 }
 
 /// Inserts an event; `None` when there is no such source, or it is not the caller's.
-async fn insert(context: &Context, sent: Arc<SentEvent>) -> Result<Option<ShownSource>> {
-    match context.writer.write(Change::InsertEvent(context.tenant.clone(), sent)).await {
+async fn insert(context: &Context, sent: Arc<SentEvent>, origin: &Origin) -> Result<Option<ShownSource>> {
+    match context.writer.write(Change::InsertEvent(context.tenant.clone(), sent), origin.fence()).await {
         Ok(Written::EventOf(source)) => Ok(Some(*source)),
         Ok(_) => Ok(None),
         // The source was deleted between the look and the write.
@@ -101,14 +100,12 @@ async fn insert(context: &Context, sent: Arc<SentEvent>) -> Result<Option<ShownS
     }
 }
 
-/// Modes TRANSIENT and CEP: what is not stored is shown as it would be (M-02), and TRANSIENT is told.
+/// Modes TRANSIENT and CEP: what is not stored is shown as it would be (M-02).
 async fn pass_on(context: &Context, new: NewEvent, origin: &Origin) -> Result<Arc<Event>> {
     let event = new.created(None);
     let source = authorize_sending(context, &event, origin).await?;
     let event = Arc::new(shown(event, ShownSource { name: source.name, type_: source.type_ }));
-    if origin.mode.notifies() {
-        publish(context, &event, hub::Event::EventCreated(event.clone()), origin);
-    }
+    context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());
     Ok(event)
 }
 
@@ -128,23 +125,19 @@ fn shown(event: Event, source: ShownSource) -> Event {
     Event { source_name: source.name, source_type: source.type_, ..event }
 }
 
-fn publish(context: &Context, of: &Event, event: hub::Event, origin: &Origin) {
-    context.publish(of.source, event, &origin.links);
-}
-
 /// Deletes what a filter finds, with its files, and publishes DELETE for each, up to a thousand (B-06). Many short
 /// transactions: who stops halfway has deleted part of it and may ask again.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
 pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origin: &Origin) -> Result<()> {
-    let mut untold = if origin.mode.notifies() { NOTIFIED_DELETIONS } else { 0 };
+    let mut untold = NOTIFIED_DELETIONS;
     let mut deletion = event_collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
         for (id, source) in gone.into_iter().take(untold) {
             untold -= 1;
             let event = hub::Event::EventDeleted(id);
-            context.publish(source, event, &origin.links);
+            context.publish(source, event, origin.cause());
         }
     }
     Ok(())
@@ -180,7 +173,7 @@ impl Device {
             }
             let change = Change::UpdateEvent(self.context.tenant.clone(), changed.clone());
 
-            let written = self.context.writer.write(change).await?;
+            let written = self.context.writer.write(change, origin.fence()).await?;
 
             if matches!(written, Written::Stored) {
                 self.tell_of_event(&changed, &origin);
@@ -196,18 +189,17 @@ impl Device {
         let id = event.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
         self.authorize_event(&event, &origin).await?;
         if !origin.mode.stores() {
+            self.context.feed(self.id, &hub::Event::EventDeleted(id), origin.cause());
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
 
-        let gone = store::events::delete_events(database, tenant, &[id.0]).await?;
+        let gone = store::events::delete_events(database, tenant, &[id.0], origin.fence()).await?;
 
         if gone.is_empty() {
             return Err(Error::not_found(Noun::Event, id));
         }
-        if origin.mode.notifies() {
-            self.publish(hub::Event::EventDeleted(id), &origin.links);
-        }
+        self.publish(hub::Event::EventDeleted(id), &origin);
         Ok(())
     }
 
@@ -217,11 +209,9 @@ impl Device {
         Ok(())
     }
 
-    /// Publishes UPDATE, in modes that tell.
+    /// Publishes UPDATE.
     pub(super) fn tell_of_event(&self, event: &Arc<Event>, origin: &Origin) {
-        if origin.mode.notifies() {
-            self.publish(hub::Event::EventUpdated(event.clone()), &origin.links);
-        }
+        self.publish(hub::Event::EventUpdated(event.clone()), origin);
     }
 }
 

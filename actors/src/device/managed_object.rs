@@ -44,7 +44,7 @@ pub struct UpdateManagedObject {
 }
 
 /// Deletes the object with all its data, and what the cascade names (I-10). Replies when it is gone. Publishes DELETE of
-/// each object, up to a thousand (B-06).
+/// each object, up to a thousand (B-06). TRANSIENT deletes nothing and tells modules only (M-04).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
@@ -81,16 +81,17 @@ pub(super) async fn create_by(
     let stores = origin.mode.stores();
     let object = Arc::new(object.created(stores.then_some(id), &origin.user));
     if stores {
-        let written = context.writer.write(change(context.tenant.clone(), object.clone())).await?;
+        let written =
+            context.writer.write(change(context.tenant.clone(), object.clone()), origin.fence()).await?;
         if !matches!(written, Written::Stored) {
             // Its upload was swept away: an object without the content it tells of is none.
             let (database, tenant) = (&context.database, &context.tenant);
-            store::managed_objects::delete_managed_objects(database, tenant, &[id]).await?;
+            store::managed_objects::delete_managed_objects(database, tenant, &[id], origin.fence()).await?;
             return Err(Error::unavailable("an upload has gone before it became an object's content"));
         }
     }
     let event = Event::ManagedObjectCreated(object.clone());
-    context.publish(id, event, &origin.links);
+    context.publish(id, event, origin.cause());
     Ok(object)
 }
 
@@ -131,7 +132,8 @@ impl Device {
         let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now() };
         let sets_templates = update.sets_templates();
 
-        let written = self.context.writer.write(change(self.context.tenant.clone(), update)).await?;
+        let written =
+            self.context.writer.write(change(self.context.tenant.clone(), update), origin.fence()).await?;
 
         if sets_templates {
             self.context.database.names_changed(&self.context.tenant);
@@ -143,7 +145,7 @@ impl Device {
                 let wanted = WantedReferences::default();
                 store::links::add_references(database, tenant, &mut object, wanted).await?;
                 let [object] = object.map(Arc::new);
-                self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
+                self.publish(Event::ManagedObjectUpdated(object.clone()), &origin);
                 self.context.heard(self.id, &origin);
                 Ok(object)
             }
@@ -157,7 +159,7 @@ impl Device {
         patch.apply(&mut object);
         let object = Arc::new(object);
         if !patch.is_empty() {
-            self.publish(Event::ManagedObjectUpdated(object.clone()), &origin.links);
+            self.publish(Event::ManagedObjectUpdated(object.clone()), origin);
         }
         Ok(object)
     }
@@ -166,6 +168,7 @@ impl Device {
         let DeleteManagedObject { cascade, origin } = message;
         self.authorize(&origin, Source::has_fragment).await?;
         if !origin.mode.stores() {
+            self.context.feed(self.id, &Event::ManagedObjectDeleted(self.id), origin.cause());
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -176,7 +179,8 @@ impl Device {
             }
         }
 
-        let gone = store::managed_objects::delete_managed_objects(database, tenant, &going).await?;
+        let gone =
+            store::managed_objects::delete_managed_objects(database, tenant, &going, origin.fence()).await?;
 
         if !gone.contains(&self.id) {
             return Err(self.missing());
@@ -185,7 +189,7 @@ impl Device {
         self.context.links_changed();
         for id in gone.into_iter().rev().take(NOTIFIED_DELETIONS) {
             let event = Event::ManagedObjectDeleted(id);
-            self.context.publish(id, event, &origin.links);
+            self.context.publish(id, event, origin.cause());
         }
         Ok(())
     }

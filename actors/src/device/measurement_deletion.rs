@@ -12,8 +12,8 @@ use crate::store::access::{self, Source};
 use crate::store::measurement_collection::{begin_deletion, delete_measurement, delete_next};
 use crate::store::measurement_rows::get_measurement;
 
-/// Deletes one measurement and publishes DELETE, as the mode says (M-02, M-03): QUIESCENT publishes nothing, TRANSIENT and
-/// CEP delete nothing.
+/// Deletes one measurement and publishes DELETE, as the mode says (M-02 to M-04): QUIESCENT tells modules only, as do TRANSIENT
+/// and CEP, which delete nothing.
 ///
 /// # Errors
 /// `NotFound`; `Forbidden` for a caller who may not write for its source; `Unavailable` or `Database`.
@@ -28,9 +28,10 @@ pub(crate) async fn forget(context: &Context, id: MeasurementId, origin: &Origin
         }
     }
     if !origin.mode.stores() {
+        context.feed(measurement.source, &Event::MeasurementDeleted(id), origin.cause());
         return Ok(());
     }
-    match delete_measurement(database, tenant, id).await? {
+    match delete_measurement(database, tenant, id, origin.fence()).await? {
         true => tell(context, &[(id, measurement.source)], origin),
         false => return Err(Error::not_found(Noun::Measurement, id)),
     }
@@ -58,11 +59,8 @@ pub(crate) async fn forget_all(context: &Context, filter: MeasurementFilter, ori
 }
 
 fn tell(context: &Context, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
-    if !origin.mode.notifies() {
-        return;
-    }
     for (id, source) in gone {
         let event = Event::MeasurementDeleted(*id);
-        context.publish(*source, event, &origin.links);
+        context.publish(*source, event, origin.cause());
     }
 }

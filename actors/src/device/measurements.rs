@@ -24,8 +24,8 @@ pub struct NewMeasurements {
     pub origin: Origin,
 }
 
-/// Stores measurements in one transaction and publishes CREATE of each, as the mode says (M-02 to M-04): QUIESCENT publishes
-/// nothing, TRANSIENT and CEP store nothing. Gives them as they are stored, in order.
+/// Stores measurements in one transaction and publishes CREATE of each, as the mode says (M-02 to M-04): QUIESCENT and CEP tell
+/// modules only, TRANSIENT and CEP store nothing. Gives them as they are stored, in order.
 ///
 /// # Errors
 /// `Invalid` when a source does not exist, `Forbidden` for a caller who may not write for one of them; `Unavailable` or
@@ -39,11 +39,9 @@ pub(crate) async fn measure(context: &Context, new: NewMeasurements) -> Result<V
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();
     sources.into_iter().for_each(|source| context.heard(source, &origin));
-    if origin.mode.notifies() {
-        for measurement in &measurements {
-            let event = Event::MeasurementCreated(measurement.clone());
-            context.publish(measurement.source, event, &origin.links);
-        }
+    for measurement in &measurements {
+        let event = Event::MeasurementCreated(measurement.clone());
+        context.publish(measurement.source, event, origin.cause());
     }
     Ok(measurements)
 }
@@ -54,12 +52,12 @@ async fn store_all(
     origin: &Origin,
 ) -> Result<Vec<Arc<Measurement>>> {
     let mut sent = sent(context, new, origin);
-    let mut stored = write(context, sent.clone()).await?;
+    let mut stored = write(context, sent.clone(), origin).await?;
     if !stored {
         authorize(context, &sent.measurements, origin, Look::Now).await?;
         // Not the owner of all, but permitted all the same: that has just been looked up.
         Arc::make_mut(&mut sent).owner = None;
-        stored = write(context, sent.clone()).await?;
+        stored = write(context, sent.clone(), origin).await?;
     }
     if !stored {
         // One of the sources went between the look and the write.
@@ -94,9 +92,9 @@ fn sent(context: &Context, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<Sen
 }
 
 /// Whether all of them are stored; else one has no source, or one that is not the caller's, and none is.
-async fn write(context: &Context, sent: Arc<SentMeasurements>) -> Result<bool> {
+async fn write(context: &Context, sent: Arc<SentMeasurements>, origin: &Origin) -> Result<bool> {
     let change = Change::InsertMeasurements(context.tenant.clone(), sent);
-    match context.writer.write(change).await {
+    match context.writer.write(change, origin.fence()).await {
         Ok(written) => Ok(matches!(written, Written::Stored)),
         // A source was deleted between the look and the write.
         Err(error) if error.is_foreign_key_violation() => Ok(false),

@@ -15,6 +15,7 @@ mod measurements;
 mod operations;
 mod pause;
 mod placement;
+mod publication;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,15 +39,15 @@ pub(crate) use measurements::measure;
 pub(crate) use operations::delete_operations;
 pub use operations::{QueueOperation, UpdateOperation};
 pub(crate) use placement::{forget_placement, wanted_group};
+pub(crate) use publication::Cause;
 
-use crate::bayeux::Resource;
 use crate::error::{Error, Noun, Result};
+use crate::event_processing::feed::Feeds;
 use crate::heartbeats::Heartbeats;
-use crate::hub::{Audience, Event, LinksChanged, NotificationHub, Publish};
+use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
 use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
-use crate::model::links::Links;
 use crate::model::origin::Origin;
 use crate::presence::Presence;
 use crate::registry::Registry;
@@ -70,31 +71,12 @@ pub(crate) struct Context {
     pub(crate) presence: Addr<Presence>,
     pub(crate) hub: Addr<NotificationHub>,
     pub(crate) audience: Audience,
+    /// The modules that read what is published.
+    pub(crate) feeds: Feeds,
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) mappings: Arc<RememberedMappings>,
-}
-
-impl Context {
-    /// Tells everyone who listens, on every channel that hears of this source. Whatever is published goes through here, in
-    /// the order of its commits; it is delivered in this order, per source.
-    pub(crate) fn publish(&self, source: ManagedObjectId, event: Event, links: &Links) {
-        crate::metrics::PUBLISHED.increment(1);
-        if self.audience.hears(event.resource()) {
-            self.hub.do_send(Publish { source, event, links: links.clone() });
-        }
-    }
-
-    /// Whether anybody listens to managed objects, so that it is worth reading one to tell of it.
-    pub(crate) fn hears_managed_objects(&self) -> bool {
-        self.audience.hears(Resource::ManagedObjects)
-    }
-
-    /// Tells the hub that links were added or taken off: families are others than before (B-19b).
-    pub(crate) fn links_changed(&self) {
-        self.hub.do_send(LinksChanged);
-    }
 }
 
 /// Serialises the writes of one device.
@@ -209,9 +191,5 @@ impl Device {
         let client = self.context.database.loader().await?;
         let source = store::access::find_source(&client, &self.context.tenant, id).await?;
         Ok(source.is_none_or(|source| source.permits(origin.by(), Source::has_fragment)))
-    }
-
-    fn publish(&self, event: Event, links: &Links) {
-        self.context.publish(self.id, event, links);
     }
 }

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Context, DECISIONS, Device, DeviceActor};
-use crate::bayeux::Resource;
+use super::{Cause, Context, DECISIONS, Device, DeviceActor};
 use crate::error::{Error, Noun, Result};
-use crate::hub::{Event, PublishQueued};
+use crate::hub::Event;
 use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::access::Authority;
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
@@ -23,7 +22,7 @@ use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 use crate::store;
 use crate::store::operation_collection;
-use crate::store::operations::{OperationUpdate, Queued, ToQueue};
+use crate::store::operations::{OperationUpdate, ToQueue};
 use crate::writer::{Change, Written};
 
 /// Queues an operation (document 2, Operation; O-01, O-04).
@@ -96,26 +95,10 @@ pub(crate) async fn delete_operations(
     while let Some(gone) = deletion.next().await? {
         for (id, device) in gone.into_iter().take(untold) {
             untold -= 1;
-            context.publish(device, Event::OperationDeleted(id), links);
+            context.publish(device, Event::OperationDeleted(id), Cause::persistent(links));
         }
     }
     Ok(())
-}
-
-impl Context {
-    /// Tells of an operation that was queued, after the commit: those who listen to its device, and its agents, with what the
-    /// device is known by (B-04). Gives the operation as it is shown by itself.
-    pub(crate) fn publish_queued(&self, queued: Queued, links: &Links) -> Arc<Operation> {
-        let Queued { operation: for_agents, agents } = queued;
-        let operation = Arc::new(for_agents.clone().alone());
-        crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
-        let waited_for = !agents.is_empty() && self.audience.has_agents();
-        if waited_for || self.audience.hears(Resource::Operations) {
-            let (operation, links) = (operation.clone(), links.clone());
-            self.hub.do_send(PublishQueued { operation, for_agents, agents, links });
-        }
-        operation
-    }
 }
 
 impl Device {
@@ -130,10 +113,10 @@ impl Device {
         let to_queue = ToQueue { device: self.id, bulk_operation: None, fragments: new.fragments.clone() };
         let change = Change::QueueOperation(self.context.tenant.clone(), Arc::new(to_queue));
 
-        let written = self.context.writer.write(change).await;
+        let written = self.context.writer.write(change, origin.fence()).await;
 
         match written {
-            Ok(Written::Queued(queued)) => Ok(self.context.publish_queued(*queued, &origin.links)),
+            Ok(Written::Queued(queued)) => Ok(self.context.publish_queued(*queued, origin.cause())),
             Ok(_) => {
                 self.authorize_queueing(&new, &origin).await?;
                 Err(without_agent(self.id))
@@ -160,7 +143,7 @@ impl Device {
             return Err(without_agent(self.id));
         }
         let operation = Arc::new(new.queued());
-        self.publish(Event::OperationCreated(operation.clone()), &origin.links);
+        self.publish(Event::OperationCreated(operation.clone()), origin);
         Ok(operation)
     }
 
@@ -186,7 +169,7 @@ impl Device {
             let update = Arc::new(OperationUpdate { operation, audit });
             let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());
 
-            let written = self.context.writer.write(change).await?;
+            let written = self.context.writer.write(change, origin.fence()).await?;
 
             if matches!(written, Written::Stored) {
                 return Ok(self.tell_of_update(update.operation.clone(), &origin));
@@ -199,7 +182,7 @@ impl Device {
 
     fn tell_of_update(&self, operation: Operation, origin: &Origin) -> Arc<Operation> {
         let operation = Arc::new(operation);
-        self.publish(Event::OperationUpdated(operation.clone()), &origin.links);
+        self.publish(Event::OperationUpdated(operation.clone()), origin);
         operation
     }
 }

@@ -7,8 +7,10 @@
 //! events and the time. [`stream`] and [`value`] are what flows through it. [`feed`] brings it what was committed; [`requests`] is
 //! what leaves it for other servers.
 
+pub(crate) mod deployment;
 pub(crate) mod feed;
 pub(crate) mod language;
+pub(crate) mod module_actor;
 pub(crate) mod plan;
 pub(crate) mod requests;
 pub(crate) mod runtime;

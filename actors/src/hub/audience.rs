@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bayeux::{Pattern, Resource};
 
-/// How many patterns of a tenant's listeners there are for each resource, and for agents. The hub counts; what is published
+/// How many patterns of a tenant's listeners there are for each resource, for agents, and for modules. The hub counts; what is published
 /// after a subscription was answered finds it counted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Audience(Arc<Counts>);
@@ -14,6 +14,7 @@ pub(crate) struct Audience(Arc<Counts>);
 struct Counts {
     resources: [AtomicUsize; Resource::COUNT],
     agents: AtomicUsize,
+    modules: AtomicUsize,
 }
 
 impl Audience {
@@ -25,6 +26,11 @@ impl Audience {
     /// Whether some agent waits for operations (B-04).
     pub(crate) fn has_agents(&self) -> bool {
         self.0.agents.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether somebody listens to some module, so that it is worth encoding what its statements make (B-05).
+    pub(crate) fn hears_modules(&self) -> bool {
+        self.0.modules.load(Ordering::Acquire) > 0
     }
 
     /// The first listener of a pattern came.
@@ -44,6 +50,7 @@ impl Audience {
     fn count_of(&self, pattern: &Pattern) -> Option<&AtomicUsize> {
         match pattern {
             Pattern::Agent(_) => Some(&self.0.agents),
+            Pattern::Module { .. } => Some(&self.0.modules),
             _ => pattern.resource().map(|resource| &self.0.resources[resource as usize]),
         }
     }
@@ -63,5 +70,21 @@ mod tests {
         audience.joined(&watcher);
         audience.left(&agent);
         assert_eq!((audience.has_agents(), audience.hears(Resource::Operations)), (false, true));
+    }
+
+    #[test]
+    fn listeners_of_modules_are_counted_until_the_last_leaves() {
+        let audience = Audience::default();
+        let pattern = |statement: Option<&str>| Pattern::Module {
+            module: "pumps".into(),
+            statement: statement.map(Into::into),
+        };
+        audience.joined(&pattern(None));
+        audience.joined(&pattern(Some("hot")));
+        assert!(audience.hears_modules());
+        audience.left(&pattern(None));
+        assert!(audience.hears_modules());
+        audience.left(&pattern(Some("hot")));
+        assert!(!audience.hears_modules());
     }
 }

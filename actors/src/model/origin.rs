@@ -54,6 +54,11 @@ impl Origin {
         (&self.authority, &self.user, Ownership::Counts)
     }
 
+    /// On what a module's write depends besides; none for what clients do.
+    pub(crate) fn fence(&self) -> Option<i64> {
+        self.by_module.map(|module| module.fence)
+    }
+
     /// Whether a write shows that the device lives: its own user made it, no application in its name, and it is stored
     /// (R-03, M-02). A key that no application has is no application (C-05).
     pub fn is_heartbeat(&self) -> bool {

@@ -15,6 +15,8 @@ use crate::model::links::Links;
 use crate::store::{Connections, Database};
 use crate::tenant::TenantActor;
 
+mod module_channels;
+
 const USER: &str = "joe";
 
 /// A session with short limits, as a tenant would start it.

@@ -58,7 +58,7 @@ pub(crate) fn deletion<'a>(
         let client = database.reader().await?;
         walk.ids(&client, after, DELETED_AT_ONCE).await
     };
-    let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids).await;
+    let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids, None).await;
     Deletion::of(list, delete)
 }
 

@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
-use super::{Database, binaries};
+use super::{Database, binaries, module_leases};
 use crate::error::{Error, Noun, Result};
 use crate::model::binary::Binary;
 use crate::model::event::Event;
@@ -126,18 +126,21 @@ pub async fn get_event_with_binary(
     Ok((from_row(&row)?, content))
 }
 
-/// Deletes events with their files; gives the ids and sources of those that are gone now. One statement.
+/// Deletes events with their files; gives the ids and sources of those that are gone now. One statement; with a fence only while
+/// it [holds](module_leases::hold).
 ///
 /// # Errors
-/// `Timeout`, `Contended`, `Unavailable` or `Database`.
+/// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.
 pub(crate) async fn delete_events(
     database: &Database,
     tenant: &TenantId,
     ids: &[i64],
+    fence: Option<i64>,
 ) -> Result<Vec<(EventId, ManagedObjectId)>> {
-    let client = database.reader().await?;
+    let mut client = database.reader().await?;
     let statement = client.prepare_cached(DELETE).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &ids];
+    let rows = module_leases::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
     Ok(rows.iter().map(|row| (EventId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
 }
 

@@ -9,7 +9,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 
 use super::filter::{Filtered, Order, page_of};
 use super::managed_objects::{COLUMNS, INSERT, from_row, insert_managed_objects};
-use super::{Database, server_fragments, until_uncontended};
+use super::{Database, module_leases, server_fragments, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
@@ -41,7 +41,8 @@ pub(super) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Re
     Ok(())
 }
 
-/// Links existing objects below a parent; those linked already stay where they are. One transaction.
+/// Links existing objects below a parent; those linked already stay where they are. One transaction, which with a fence is made
+/// only while that [holds](module_leases::hold).
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Invalid` for an unknown child, for the parent itself and for a ring (I-04).
@@ -50,10 +51,12 @@ pub(crate) async fn add_children(
     tenant: &TenantId,
     to: Children,
     children: &[ManagedObjectId],
+    fence: Option<i64>,
 ) -> Result<()> {
     until_uncontended(async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
+        module_leases::hold_one(&transaction, tenant, fence).await?;
         lock(&transaction, tenant).await?;
         check(&transaction, tenant, to, children).await?;
         insert(&transaction, tenant, to, children).await?;
@@ -62,7 +65,7 @@ pub(crate) async fn add_children(
     .await
 }
 
-/// Creates an object below a parent. One transaction: there is never a child without its link.
+/// Creates an object below a parent. One transaction: there is never a child without its link. A fence as in [`add_children`].
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Unavailable` or `Database`.
@@ -71,11 +74,13 @@ pub(crate) async fn insert_child(
     tenant: &TenantId,
     to: Children,
     child: &ManagedObject,
+    fence: Option<i64>,
 ) -> Result<()> {
     let id = child.id.ok_or_else(|| Error::not_found(Noun::ManagedObject, "null"))?;
     until_uncontended(async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
+        module_leases::hold_one(&transaction, tenant, fence).await?;
         lock(&transaction, tenant).await?;
         let statement = transaction.prepare_cached(INSERT).await?;
         insert_managed_objects(transaction.client(), &statement, &[(tenant, child)]).await?;
@@ -150,7 +155,7 @@ pub(super) async fn insert_links(
     Ok(())
 }
 
-/// Takes a child off its parent; `false` when it was not linked. The objects stay.
+/// Takes a child off its parent; `false` when it was not linked. The objects stay. A fence as in [`add_children`].
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -159,12 +164,14 @@ pub(crate) async fn remove_child(
     tenant: &TenantId,
     from: Children,
     child: ManagedObjectId,
+    fence: Option<i64>,
 ) -> Result<bool> {
-    let client = database.loader().await?;
+    let mut client = database.loader().await?;
     let statement = client.prepare_cached(DELETE).await?;
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&tenant.as_str(), &from.kind.children(), &from.parent.0, &child.0];
-    Ok(client.execute(&statement, &parameters).await? > 0)
+    let removed = module_leases::query_held(&mut client, (tenant, fence), &statement, &parameters).await?;
+    Ok(!removed.is_empty())
 }
 
 /// Whether a child hangs on a parent.

@@ -7,7 +7,8 @@ use tokio_postgres::{Row, Statement};
 
 use super::alarms::fragments;
 use super::{
-    Database, events, links, measurements, names, server_fragments, template_sets, until_uncontended,
+    Database, events, links, measurements, module_leases, names, server_fragments, template_sets,
+    until_uncontended,
 };
 use crate::error::{Error, Noun, Result};
 use crate::model::availability::{ResponseInterval, ServerFragments};
@@ -125,24 +126,29 @@ pub(crate) async fn update_managed_objects(
 /// nothing that hangs in the air.
 const DELETED_AT_ONCE: usize = 1000;
 
-/// Deletes managed objects in this order, and gives those that were there. What is linked below them meanwhile stays.
+/// Deletes managed objects in this order, and gives those that were there. What is linked below them meanwhile stays. With a fence
+/// only while it [holds](module_leases::hold).
 ///
 /// # Errors
-/// `Contended`, `Unavailable` or `Database`.
+/// `Contended`, `Conflict`, `Unavailable` or `Database`.
 pub(crate) async fn delete_managed_objects(
     database: &Database,
     tenant: &TenantId,
     going: &[ManagedObjectId],
+    fence: Option<i64>,
 ) -> Result<Vec<ManagedObjectId>> {
+    // Their data goes ahead of them, in transactions of its own.
+    module_leases::ensure_held(database, tenant, fence).await?;
     let mut gone = Vec::with_capacity(going.len());
     for chunk in going.chunks(DELETED_AT_ONCE) {
         measurements::delete_of_sources(database, tenant, chunk).await?;
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
         until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
-        let deleted: HashSet<i64> = until_uncontended(async || delete_chunk(database, tenant, &ids).await)
-            .await?
-            .into_iter()
-            .collect();
+        let deleted: HashSet<i64> =
+            until_uncontended(async || delete_chunk(database, tenant, &ids, fence).await)
+                .await?
+                .into_iter()
+                .collect();
         gone.extend(chunk.iter().filter(|id| deleted.contains(&id.0)));
     }
     Ok(gone)
@@ -170,9 +176,15 @@ pub(crate) async fn list_cascade(
     Ok(rows.iter().map(|row| ManagedObjectId(row.get(0))).collect())
 }
 
-async fn delete_chunk(database: &Database, tenant: &TenantId, ids: &[i64]) -> Result<Vec<i64>> {
+async fn delete_chunk(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[i64],
+    fence: Option<i64>,
+) -> Result<Vec<i64>> {
     let mut client = database.loader().await?;
     let transaction = client.transaction().await?;
+    module_leases::hold_one(&transaction, tenant, fence).await?;
     links::lock(&transaction, tenant).await?;
     let statement = transaction.prepare_cached(LOCK).await?;
     transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;

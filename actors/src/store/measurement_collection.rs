@@ -9,6 +9,7 @@ use super::Database;
 use super::filter::Filtered;
 use super::measurement_rollups;
 use super::measurement_rows::{INDEXED, completed, indexed};
+use super::module_leases;
 use super::time_walk::{Span, Table, TimeWalk};
 use super::walk::Window;
 use crate::error::Result;
@@ -108,20 +109,21 @@ pub(crate) async fn delete_next(
         }
     };
     (deletion.after, deletion.is_over) = (next, next.is_none());
-    Ok(Some(delete_measurements(&mut client, tenant, &ids).await?))
+    Ok(Some(delete_measurements(&mut client, tenant, &ids, None).await?))
 }
 
-/// Deletes one measurement; says whether it was still there.
+/// Deletes one measurement; says whether it was still there. With a fence only while it [holds](module_leases::hold).
 ///
 /// # Errors
-/// `Unavailable` or `Database`.
+/// `Conflict`, `Unavailable` or `Database`.
 pub(crate) async fn delete_measurement(
     database: &Database,
     tenant: &TenantId,
     id: MeasurementId,
+    fence: Option<i64>,
 ) -> Result<bool> {
     let mut client = database.reader().await?;
-    Ok(!delete_measurements(&mut client, tenant, &[id.0]).await?.is_empty())
+    Ok(!delete_measurements(&mut client, tenant, &[id.0], fence).await?.is_empty())
 }
 
 /// Deletes measurements, and the rollups of their sources in the same transaction.
@@ -129,11 +131,13 @@ async fn delete_measurements(
     client: &mut Client,
     tenant: &TenantId,
     ids: &[i64],
+    fence: Option<i64>,
 ) -> Result<Vec<(MeasurementId, ManagedObjectId)>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let transaction = client.transaction().await?;
+    module_leases::hold_one(&transaction, tenant, fence).await?;
     let statement = transaction.prepare_cached(LIST_SOURCES).await?;
     let sources = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
     let sources: Vec<i64> = sources.iter().map(|row| row.get(0)).collect();

@@ -58,6 +58,9 @@ pub(super) const NAMES: &str = "+names";
 /// Stands in the place of a user when an application of the tenant, or a subscription of it, came, changed or went.
 pub(super) const APPLICATIONS: &str = "+applications";
 
+/// Stands in the place of a user when modules of the tenant came, changed or went.
+pub(super) const MODULES: &str = "+modules";
+
 /// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
 const PING: Duration = Duration::from_millis(500);
 /// A PostgreSQL that needs longer than this for nothing counts as away.
@@ -83,6 +86,8 @@ pub(crate) enum Seen {
     NamesChanged(TenantId),
     /// An application or a subscription changed.
     ApplicationsChanged,
+    /// Modules of a tenant changed.
+    ModulesChanged(TenantId),
     /// Changes may have been missed while the connection was away.
     Gap,
 }
@@ -147,6 +152,7 @@ fn parse(payload: &str) -> Option<Seen> {
         "" => Seen::TenantChanged(tenant),
         OPTIONS => Seen::OptionsChanged(tenant),
         NAMES => Seen::NamesChanged(tenant),
+        MODULES => Seen::ModulesChanged(tenant),
         APPLICATIONS => Seen::ApplicationsChanged,
         user => Seen::UserChanged { tenant, user: user.to_owned() },
     })

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::{Change, Written};
+use super::{Write, Written};
 use crate::error::{Error, Result};
 
-/// A change, and who waits for what becomes of it.
-pub(super) struct Write {
-    pub(super) change: Change,
+/// A write, and who waits for what becomes of it.
+pub(super) struct Waiting {
+    pub(super) write: Write,
     pub(super) reply_to: oneshot::Sender<Result<Written>>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Write>,
+    waiting: VecDeque<Waiting>,
     rows: usize,
     writer: Activity,
 }
@@ -60,7 +60,7 @@ impl Queue {
     ///
     /// # Errors
     /// `Unavailable` when the queue is full or the writer gone.
-    pub(super) fn push(&self, write: Write) -> Result<Pushed> {
+    pub(super) fn push(&self, waiting: Waiting) -> Result<Pushed> {
         let mut state = self.state.lock();
         if state.writer == Activity::Gone {
             return Err(Error::unavailable("the writer stopped"));
@@ -68,8 +68,8 @@ impl Queue {
         if state.rows >= self.bound {
             return Err(Error::unavailable("too many writes are waiting"));
         }
-        state.rows += write.change.rows();
-        state.waiting.push_back(write);
+        state.rows += waiting.write.change.rows();
+        state.waiting.push_back(waiting);
         match std::mem::replace(&mut state.writer, Activity::Committing) {
             Activity::Resting => Ok(Pushed::Wake),
             _ => Ok(Pushed::Busy),
@@ -77,16 +77,16 @@ impl Queue {
     }
 
     /// Takes the next batch: as many as `rows` allow, at least one. When there is none the writer rests.
-    pub(super) fn take(&self, rows: usize) -> Vec<Write> {
+    pub(super) fn take(&self, rows: usize) -> Vec<Waiting> {
         let mut state = self.state.lock();
         let mut taken = 0;
-        let fits = |write: &&Write| {
-            taken += write.change.rows();
+        let fits = |waiting: &&Waiting| {
+            taken += waiting.write.change.rows();
             taken <= rows
         };
         let count = state.waiting.iter().take_while(fits).count().max(state.waiting.len().min(1));
-        let batch: Vec<Write> = state.waiting.drain(..count).collect();
-        state.rows -= batch.iter().map(|write| write.change.rows()).sum::<usize>();
+        let batch: Vec<Waiting> = state.waiting.drain(..count).collect();
+        state.rows -= batch.iter().map(|waiting| waiting.write.change.rows()).sum::<usize>();
         if batch.is_empty() {
             state.writer = Activity::Resting;
         }
@@ -107,13 +107,15 @@ mod tests {
     use super::*;
     use crate::model::id::{BinaryId, TenantId};
     use crate::model::managed_object::NewManagedObject;
+    use crate::writer::Change;
 
-    fn write() -> (Write, oneshot::Receiver<Result<Written>>) {
+    fn write() -> (Waiting, oneshot::Receiver<Result<Written>>) {
         let tenant = TenantId::parse("t1").expect("an id");
         let body = crate::model::body::Body::parse(b"{}").expect("an object");
         let object = NewManagedObject::parse(body).expect("an object").created(None, "somebody");
         let (reply_to, answer) = oneshot::channel();
-        (Write { change: Change::InsertBinary(tenant, Arc::new(object), BinaryId(1)), reply_to }, answer)
+        let change = Change::InsertBinary(tenant, Arc::new(object), BinaryId(1));
+        (Waiting { write: Write { change, fence: None }, reply_to }, answer)
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The transaction of a batch: one statement per kind of write over arrays, all of them sent in one round trip.
 
+use std::collections::BTreeSet;
+
 use deadpool_postgres::Object;
 use tokio_postgres::Statement;
 
-use super::{Change, Written};
+use super::{Change, Write, Written};
 use crate::error::Result;
 use crate::model::alarm::Alarm;
 use crate::model::event::Event;
@@ -14,11 +16,13 @@ use crate::store::binaries;
 use crate::store::events::{self, SentEvent, ShownSource};
 use crate::store::managed_objects::{self, ManagedObjectUpdate};
 use crate::store::measurements::{self, SentMeasurements};
+use crate::store::module_leases;
 use crate::store::operations::{self, OperationUpdate, ToQueue};
 
 /// The changes of one batch by kind.
 #[derive(Default)]
 struct ByKind<'a> {
+    premises: BTreeSet<(&'a TenantId, i64)>,
     sent_alarms: Vec<(&'a TenantId, &'a SentAlarm)>,
     repetitions: Vec<(&'a TenantId, &'a SentAlarm)>,
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
@@ -33,10 +37,11 @@ struct ByKind<'a> {
 }
 
 impl<'a> ByKind<'a> {
-    fn sort(changes: &'a [Change]) -> Self {
+    fn sort(writes: &'a [Write]) -> Self {
         let mut by = Self::default();
-        for change in changes {
-            match change {
+        for write in writes {
+            by.premises.extend(write.premise());
+            match &write.change {
                 Change::RaiseAlarm(tenant, alarm) => by.sent_alarms.push((tenant, alarm)),
                 Change::CountRepetition(tenant, alarm) => by.repetitions.push((tenant, alarm)),
                 Change::UpdateAlarm(tenant, update) => by.alarm_updates.push((tenant, update)),
@@ -63,6 +68,7 @@ impl<'a> ByKind<'a> {
     /// Whether one statement carries the whole batch: then it is a transaction by itself.
     fn is_one_statement(&self) -> bool {
         let used = [
+            !self.premises.is_empty(),
             !self.sent_alarms.is_empty(),
             !self.repetitions.is_empty(),
             !self.alarm_updates.is_empty(),
@@ -82,9 +88,10 @@ impl<'a> ByKind<'a> {
 }
 
 /// Runs the batch as one transaction in one round trip: everything is sent before the first answer is awaited.
-pub(super) async fn transaction(client: &Object, changes: &[Change]) -> Result<Vec<Written>> {
+pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec<Written>> {
     let statements = Statements::prepare(client).await?;
-    let mut by = ByKind::sort(changes);
+    let mut by = ByKind::sort(writes);
+    let hold = module_leases::prepare(client, &by.premises).await?;
     let alone = by.is_one_statement();
     let bracket = async |word: &str| match alone {
         true => Ok(()),
@@ -93,6 +100,7 @@ pub(super) async fn transaction(client: &Object, changes: &[Change]) -> Result<V
     // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
     let (
         begun,
+        held,
         raised,
         counted,
         updated,
@@ -108,6 +116,7 @@ pub(super) async fn transaction(client: &Object, changes: &[Change]) -> Result<V
     ) = tokio::join!(
         biased;
         bracket("BEGIN"),
+        module_leases::hold(client, hold.as_ref(), &by.premises),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
         alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
@@ -122,6 +131,8 @@ pub(super) async fn transaction(client: &Object, changes: &[Change]) -> Result<V
         bracket("COMMIT"),
     );
     begun?;
+    // What fails behind it fails because of it.
+    held?;
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
     let measured = measured?;
     objects?;
@@ -142,7 +153,7 @@ pub(super) async fn transaction(client: &Object, changes: &[Change]) -> Result<V
     };
     let mut queued =
         || queued.next().flatten().map_or(Written::Stale, |queued| Written::Queued(Box::new(queued)));
-    let outcome = |change: &Change| match change {
+    let mut outcome = |change: &Change| match change {
         Change::RaiseAlarm(_, sent) => alarm(raised.remove(&alarms::key(&sent.alarm))),
         Change::CountRepetition(_, sent) => alarm(counted.remove(&alarms::key(&sent.alarm))),
         Change::UpdateAlarm(_, update) => alarm(update.alarm.id.and_then(|id| updated.remove(&id.0))),
@@ -160,7 +171,7 @@ pub(super) async fn transaction(client: &Object, changes: &[Change]) -> Result<V
             object(changed.remove(&update.id.0).filter(|_| attached.contains(&binary.0)))
         }
     };
-    Ok(changes.iter().map(outcome).collect())
+    Ok(writes.iter().map(|write| outcome(&write.change)).collect())
 }
 
 /// The prepared statements of a connection, from its cache.

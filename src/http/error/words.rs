@@ -77,6 +77,9 @@ impl fmt::Display for ApiError {
                 "Credentials for device id {id} are not available. \
                  Device is in state PENDING_ACCEPTANCE, (not ACCEPTED))."
             ),
+            Self::Platform(Error::NotFound { noun: Noun::Module, id }) => {
+                write!(f, "Not found module file for id {id}")
+            }
             Self::Platform(Error::NotFound { noun, id }) => {
                 write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
             }

@@ -1,11 +1,41 @@
 //! From the tree of a module to its plan: names resolved, types checked, everything a statement needs at its place.
 //!
 //! A plan is made against the [`Catalog`]: the schemas and streams of the tenant's other modules.
+//!
+//! # Reading order
+//!
+//! This file, [`expression`] and [`pattern`] say what a plan is. [`module`] makes one, statement by statement: what it declares
+//! ([`declarations`]), what it selects ([`select`], from [`sources`] and [`patterns`], into [`targets`]), what it sets going
+//! ([`triggers`]). [`resolve`] makes expressions of expressions. [`tenant`] plans all modules of a tenant against each other.
 
+mod aggregates;
+pub(crate) mod catalog;
+mod column_names;
+mod declarations;
 pub(crate) mod expression;
+mod finders;
+mod fragments;
+mod functions;
+mod grouping;
+mod inputs;
+mod members;
+mod module;
+mod names;
+mod operators;
+mod outputs;
 pub(crate) mod pattern;
+mod patterns;
+mod resolve;
+mod select;
+mod sources;
+mod targets;
+pub(crate) mod tenant;
+#[cfg(test)]
+mod tests;
+mod triggers;
+mod types;
+mod walk;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +46,9 @@ use super::value::Type;
 use expression::{Aggregate, Expression};
 use pattern::PatternPlan;
 
-/// Schemas and streams that modules of the tenant declare: what a name of a stream stands for beyond the fixed ones. A stream that
-/// several modules insert into is declared by each of them alike.
-pub(crate) type Catalog = BTreeMap<Arc<str>, Arc<Columns>>;
+pub(crate) use catalog::{Catalog, Declared};
+pub(crate) use outputs::{Demand, OutputColumn};
+pub(crate) use tenant::{Planned, plan_all};
 
 /// Everything that is known of a module before it runs.
 #[derive(Debug)]
@@ -35,7 +65,7 @@ pub(crate) struct ModulePlan {
     pub(crate) inputs: InputStreams,
     /// Schemas it creates and streams it inserts into, the fixed ones excepted.
     pub(crate) declares: Catalog,
-    /// What it needs of other modules: streams and schemas it names and does not declare.
+    /// What it needs of other modules: streams and schemas it names and does not declare anywhere in its text.
     pub(crate) uses: Catalog,
     /// Whether an expression of it reads the store, so that it must not run where nobody may wait.
     pub(crate) looks_up: bool,
@@ -214,6 +244,5 @@ pub(crate) enum EveryPlan {
 /// # Errors
 /// The first mistake: a name that stands for nothing, values that do not go together, a stream declared otherwise by another module.
 pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
-    let _ = catalog;
-    Err(Mistake::new(module.name.span, "not yet"))
+    module::plan(module, catalog)
 }

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Retained;
 use super::aggregates::{AggregateState, Span};
-use super::key::Key;
 use super::output_rate::GroupOutput;
 use crate::event_processing::plan::expression::Aggregate;
 use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
 
 /// About how many bytes a group takes, and each of its aggregates.
 const GROUP: usize = 256;

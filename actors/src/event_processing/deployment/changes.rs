@@ -1,0 +1,179 @@
+//! What a change of a module comes to, decided from all modules of the tenant: the change itself, and the modules that do not run
+//! any more because of it.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Noun, Result};
+use crate::event_processing::language::parse;
+use crate::event_processing::plan::tenant::{Planned, plan_all};
+use crate::event_processing::stream::InputStreams;
+use crate::limits::MODULES_PER_TENANT;
+use crate::model::id::ModuleId;
+use crate::model::module::{Module, ModulePatch, ModuleStatus, check_name};
+use crate::model::timestamp::Timestamp;
+use crate::store::module_changes::{ModuleChange, StoredModule};
+
+/// A module as far as it is planned: its id, the name in force, its text.
+pub(crate) type Text = (ModuleId, Arc<str>, Arc<str>);
+
+/// The rows that change, and the module that was asked about as it is afterwards.
+pub(crate) type Decided = Result<(Vec<ModuleChange>, Module)>;
+
+/// A text to be deployed under a new id.
+#[derive(Debug, Clone)]
+pub(crate) struct NewModule {
+    pub(crate) id: ModuleId,
+    pub(crate) text: Arc<str>,
+    pub(crate) now: Timestamp,
+}
+
+/// Deploys a text.
+///
+/// # Errors
+/// `Invalid` shows the first mistake of the text, or says that there are too many modules; `Duplicate` for a name that is taken.
+pub(crate) fn deploy(stored: &[StoredModule], new: &NewModule) -> Decided {
+    if stored.len() >= MODULES_PER_TENANT {
+        return Err(Error::Invalid(format!("a tenant may have at most {MODULES_PER_TENANT} modules")));
+    }
+    insert(stored, new, Vec::new())
+}
+
+/// Deploys a text in the place of another module, which goes.
+///
+/// # Errors
+/// As [`deploy`]; `NotFound` when there is no such module.
+pub(crate) fn replace(stored: &[StoredModule], old: ModuleId, new: &NewModule) -> Decided {
+    let (old, others) = apart(stored, old)?;
+    insert(&others, new, vec![ModuleChange::Delete(old.module)])
+}
+
+/// Renames, deploys or undeploys. What is so already stays as it is.
+///
+/// # Errors
+/// `NotFound`; `Duplicate` for a name that is taken; `Invalid` shows why a module cannot be deployed.
+pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch, now: Timestamp) -> Decided {
+    let (StoredModule { mut module, text, .. }, others) = apart(stored, id)?;
+    let mut changes = Vec::new();
+    if let Some(name) = patch.name.as_ref().filter(|name| **name != module.name) {
+        check_free(&others, name)?;
+        let before = std::mem::replace(&mut module.name, name.clone());
+        module.last_modified = now;
+        changes.push(ModuleChange::Rename { module: module.clone(), before });
+    }
+    let Some(status) = patch.status.filter(|status| *status != module.status) else {
+        return Ok((changes, module));
+    };
+    (module.status, module.last_modified) = (status, now);
+    let deployed = status == ModuleStatus::Deployed;
+    let candidate = deployed.then(|| (id, module.name.as_str().into(), text));
+    let planned = planned(&others, candidate);
+    match deployed {
+        true => {
+            accepted(&planned, id)?;
+            changes.push(ModuleChange::Deploy(module.clone()));
+        }
+        false => changes.push(ModuleChange::Undeploy { module: module.clone(), reason: None }),
+    }
+    changes.extend(dependents(&others, &planned, now));
+    Ok((changes, module))
+}
+
+/// Deletes a module.
+///
+/// # Errors
+/// `NotFound`.
+pub(crate) fn delete(stored: &[StoredModule], id: ModuleId, now: Timestamp) -> Decided {
+    let (StoredModule { module, .. }, others) = apart(stored, id)?;
+    let mut changes = vec![ModuleChange::Delete(module.clone())];
+    if module.status == ModuleStatus::Deployed {
+        changes.extend(dependents(&others, &planned(&others, None), now));
+    }
+    Ok((changes, module))
+}
+
+/// Undeploys modules that cannot go on, each with its reason. Those that were undeployed or deployed anew meanwhile stay as
+/// they are.
+///
+/// # Errors
+/// None.
+pub(crate) fn switch_off(
+    stored: &[StoredModule],
+    (id, deployment): (ModuleId, i64),
+    reason: &str,
+    now: Timestamp,
+) -> Result<(Vec<ModuleChange>, ())> {
+    let is_it = |one: &&StoredModule| {
+        (one.module.id, one.deployment, one.module.status) == (id, deployment, ModuleStatus::Deployed)
+    };
+    if !stored.iter().any(|one| is_it(&one)) {
+        return Ok((Vec::new(), ()));
+    }
+    let (StoredModule { module, .. }, others) = apart(stored, id)?;
+    let module = Module { status: ModuleStatus::NotDeployed, last_modified: now, ..module };
+    let mut changes = vec![ModuleChange::Undeploy { module, reason: Some(reason.to_owned()) }];
+    changes.extend(dependents(&others, &planned(&others, None), now));
+    Ok((changes, ()))
+}
+
+fn insert(others: &[StoredModule], new: &NewModule, mut changes: Vec<ModuleChange>) -> Decided {
+    let NewModule { id, text, now } = new;
+    let parsed = parse(text).map_err(|mistake| Error::Invalid(mistake.shown(text).to_string()))?;
+    let name = parsed.name.text;
+    check_name(&name)?;
+    check_free(others, &name)?;
+    let planned = planned(others, Some((*id, name.clone(), text.clone())));
+    let inputs = accepted(&planned, *id)?;
+    let module =
+        Module { id: *id, name: name.to_string(), status: ModuleStatus::Deployed, last_modified: *now };
+    changes.push(ModuleChange::Insert { module: module.clone(), text: text.clone(), inputs });
+    changes.extend(dependents(others, &planned, *now));
+    Ok((changes, module))
+}
+
+/// One module, and the others.
+fn apart(stored: &[StoredModule], id: ModuleId) -> Result<(StoredModule, Vec<StoredModule>)> {
+    let (one, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| one.module.id == id);
+    Ok((one.into_iter().next().ok_or_else(|| Error::not_found(Noun::Module, id))?, others))
+}
+
+fn check_free(others: &[StoredModule], name: &str) -> Result<()> {
+    match others.iter().any(|other| other.module.name == name) {
+        true => Err(Error::Duplicate { noun: Noun::Module, key: format!("name '{name}'") }),
+        false => Ok(()),
+    }
+}
+
+/// Those that are deployed together with one more, which stands last: what contradicts is its mistake.
+fn planned(others: &[StoredModule], candidate: Option<Text>) -> Planned {
+    let deployed = others.iter().filter(|other| other.module.status == ModuleStatus::Deployed);
+    let texts = deployed.map(StoredModule::to_plan).chain(candidate);
+    plan_all(&texts.collect::<Vec<_>>())
+}
+
+/// What a module reads that can be planned.
+fn accepted(planned: &Planned, id: ModuleId) -> Result<InputStreams> {
+    if let Some(mistake) = planned.refused.get(&id) {
+        return Err(Error::Invalid(mistake.clone()));
+    }
+    let plan = planned.plans.get(&id).ok_or_else(|| Error::unavailable("the module was not planned"))?;
+    Ok(plan.inputs)
+}
+
+/// Those that cannot run any more.
+fn dependents(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
+    let refused = others.iter().filter_map(|other| Some((other, planned.refused.get(&other.module.id)?)));
+    let undeploy = |(other, mistake): (&StoredModule, &String)| {
+        let mut module = other.module.clone();
+        (module.status, module.last_modified) = (ModuleStatus::NotDeployed, now);
+        let reason = Some(format!("it needs another module that changed: {mistake}"));
+        ModuleChange::Undeploy { module, reason }
+    };
+    refused.map(undeploy).collect()
+}
+
+impl StoredModule {
+    /// What is planned of it.
+    pub(crate) fn to_plan(&self) -> Text {
+        (self.module.id, self.module.name.as_str().into(), self.text.clone())
+    }
+}

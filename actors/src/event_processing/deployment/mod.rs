@@ -1,0 +1,243 @@
+//! What this process runs of the tenants' modules.
+//!
+//! Modules of a tenant are planned together and run by one process at a time, which holds a lease: [`Hold`] is its belief in that,
+//! [`sweep`] takes leases, renews them and loses them, and while one is held the tenant's [`TenantRunner`] makes what runs what is
+//! deployed. [`changes`] decides what a change of a module comes to.
+
+pub(crate) mod changes;
+pub(crate) mod clock;
+pub(crate) mod hold;
+pub(crate) mod runner;
+mod sweep;
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use deadpool_postgres::Pool;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::time::timeout;
+
+use super::OutboundRequest;
+use super::plan::expression::Finder;
+use super::runtime::{Fault, LookUps};
+use super::value::Value;
+use crate::device;
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
+use crate::model::links::Links;
+use crate::platform::{Platform, Tenant};
+use crate::store::Database;
+use crate::store::module_holders::{self, ModuleHold};
+use crate::tenant::place;
+use clock::Clock;
+use hold::Hold;
+use runner::{Over, Reconcile, TenantRunner};
+
+/// Changes of modules that are decided at a time in this process, and tenants whose modules are planned: that takes a core each.
+const CHANGES: usize = 2;
+/// Steps at a time that look something up, so that they do not take all connections.
+const LOOKING_UP: usize = 4;
+/// Requests to other servers that may wait to be made.
+const OUTBOUND: usize = 1000;
+/// Who changes a module waits so long until what runs has followed.
+const SETTLED: Duration = Duration::from_secs(5);
+
+/// The modules that this process runs.
+pub(crate) struct Deployments {
+    platform: Weak<Platform>,
+    database: Database,
+    /// For leases, so that they are renewed however busy the server is.
+    pool: Pool,
+    process: i64,
+    limits: Arc<Limits>,
+    ids: Arc<IdGenerator>,
+    threads: Vec<ArbiterHandle>,
+    clock: Clock,
+    links: OnceLock<Links>,
+    held: Mutex<HashMap<TenantId, Held>>,
+    /// Leases are taken and lost one after the other.
+    turn: tokio::sync::Mutex<()>,
+    /// Something changed: leases and modules are looked after at once.
+    due: Notify,
+    /// Turns to decide a change of modules.
+    pub(crate) changing: Semaphore,
+    /// Turns to plan what was deployed.
+    planning: Semaphore,
+    /// Turns to take a step that looks something up.
+    turns: Arc<Semaphore>,
+    requests: mpsc::Sender<OutboundRequest>,
+    requested: Mutex<Option<mpsc::Receiver<OutboundRequest>>>,
+}
+
+/// A tenant whose modules this process runs.
+struct Held {
+    hold: Arc<Hold>,
+    tenant: Arc<Tenant>,
+    runner: Addr<TenantRunner>,
+}
+
+/// What modules of all tenants work with.
+pub(crate) struct Foundation {
+    pub(crate) platform: Weak<Platform>,
+    pub(crate) database: Database,
+    /// The number of this process.
+    pub(crate) process: i64,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) ids: Arc<IdGenerator>,
+}
+
+impl Deployments {
+    /// Starts the threads of modules; none runs yet.
+    ///
+    /// # Errors
+    /// None that a running platform would meet: the pool is made of the settings that others were made of.
+    pub(crate) fn new(foundation: Foundation, pool: Pool) -> Self {
+        let Foundation { platform, database, process, limits, ids } = foundation;
+        let (requests, requested) = mpsc::channel(OUTBOUND);
+        Self {
+            platform,
+            pool,
+            database,
+            process,
+            threads: (0..limits.module_threads.max(1)).map(|_| Arbiter::new().handle()).collect(),
+            limits,
+            ids,
+            clock: Clock::system(),
+            links: OnceLock::new(),
+            held: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            due: Notify::new(),
+            changing: Semaphore::new(CHANGES),
+            planning: Semaphore::new(CHANGES),
+            turns: Arc::new(Semaphore::new(LOOKING_UP)),
+            requests,
+            requested: Mutex::new(Some(requested)),
+        }
+    }
+
+    /// The requests that modules send to other servers; `None` when somebody took them.
+    pub(crate) fn take_outbound_requests(&self) -> Option<mpsc::Receiver<OutboundRequest>> {
+        self.requested.lock().take()
+    }
+
+    /// What links start with in what modules tell.
+    fn links(&self) -> Links {
+        self.links.get().cloned().unwrap_or_else(|| Links::new(String::new()))
+    }
+
+    /// What modules of a tenant look things up by.
+    fn look_ups(&self, context: &device::Context) -> Arc<dyn LookUps + Send + Sync> {
+        let _ = context;
+        Arc::new(Nothing)
+    }
+
+    /// Something about modules or tenants changed.
+    pub(crate) fn look_soon(&self) {
+        self.due.notify_one();
+    }
+
+    /// A module of the tenant was deployed through this process: it runs the tenant's modules from now on, unless another one does.
+    /// Returns when what runs here is what is deployed.
+    pub(crate) async fn deployed(self: &Arc<Self>, tenant: &TenantId) {
+        let taken = self.take(tenant).await;
+        if let Err(error) = taken {
+            tracing::debug!(%error, tenant.id = %tenant, "modules cannot be taken on now");
+        }
+        self.changed(tenant).await;
+    }
+
+    /// Modules of the tenant changed through this process. Returns when what runs here is what is deployed.
+    pub(crate) async fn changed(&self, tenant: &TenantId) {
+        let runner = self.held.lock().get(tenant).map(|held| held.runner.clone());
+        if let Some(runner) = runner {
+            let settled = timeout(SETTLED, runner.send(Reconcile { generation: None })).await;
+            if !matches!(settled, Ok(Ok(Ok(())))) {
+                tracing::debug!(tenant.id = %tenant, "modules follow later what was changed");
+            }
+        }
+        self.look_soon();
+    }
+
+    async fn take(self: &Arc<Self>, tenant: &TenantId) -> Result<()> {
+        let _turn = self.turn.lock().await;
+        if self.held.lock().contains_key(tenant) {
+            return Ok(());
+        }
+        let (client, asked) = (self.pool.get().await?, Instant::now());
+        let lease = self.limits.module_lease;
+        if let Some(fence) = module_holders::take(&client, tenant, self.process, lease).await? {
+            self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)));
+        }
+        Ok(())
+    }
+
+    /// Runs the modules of a tenant from now on.
+    fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>) {
+        let Some(platform) = self.platform.upgrade() else { return };
+        let tenant = platform.tenant(id);
+        let seed = id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31) + i64::from(byte));
+        let thread = &self.threads[place(ManagedObjectId(seed), self.threads.len())];
+        let (deployments, context, held) = (self.clone(), tenant.context().clone(), hold.clone());
+        let runner =
+            TenantRunner::start_in_arbiter(thread, move |_| TenantRunner::new(deployments, context, held));
+        tracing::debug!(tenant.id = %id, "this process runs the modules of the tenant");
+        let held = Held { hold: hold.clone(), tenant, runner };
+        if let Some(before) = self.held.lock().insert(id.clone(), held) {
+            before.runner.do_send(Over);
+            if !Arc::ptr_eq(&before.hold, &hold) {
+                before.hold.end();
+            }
+        }
+    }
+
+    /// Does not run the modules of a tenant any more.
+    fn end(&self, tenant: &TenantId) {
+        if let Some(held) = self.held.lock().remove(tenant) {
+            tracing::debug!(tenant.id = %tenant, "this process does not run the modules of the tenant any more");
+            held.end();
+        }
+    }
+
+    /// Lets other processes go on at once with what this one runs. It runs nothing any more itself; what modules remember is lost
+    ///
+    pub(crate) async fn give_back(&self) {
+        let _turn = self.turn.lock().await;
+        let held: Vec<(TenantId, Held)> = self.held.lock().drain().collect();
+        let own: Vec<ModuleHold> = held.iter().map(|(tenant, held)| held.to_hold(tenant)).collect();
+        held.iter().for_each(|(_, held)| held.end());
+        let given_back = async { module_holders::give_back(&self.pool.get().await?, &own).await };
+        if let Err(error) = given_back.await {
+            tracing::warn!(%error, "modules go on elsewhere when their lease ends");
+        }
+    }
+
+    /// Ends the threads of modules.
+    pub(crate) fn stop(&self) {
+        for thread in &self.threads {
+            thread.stop();
+        }
+    }
+}
+
+impl Held {
+    fn end(&self) {
+        self.hold.end();
+        self.runner.do_send(Over);
+    }
+
+    fn to_hold(&self, tenant: &TenantId) -> ModuleHold {
+        ModuleHold { tenant: tenant.clone(), fence: self.hold.fence() }
+    }
+}
+
+struct Nothing;
+
+impl LookUps for Nothing {
+    fn find(&self, _: &Finder, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::new("nothing is found"))
+    }
+}

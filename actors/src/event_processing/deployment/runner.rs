@@ -1,0 +1,297 @@
+//! What this process runs of one tenant, while it holds the tenant's modules: an actor per module that is deployed.
+//!
+//! The database says what is deployed; the runner makes that so, again and again. A module that is the same as before, by its text,
+//! its deployment and what it needs of other modules, goes on with all it remembers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use tokio::task::spawn_blocking;
+
+use super::Deployments;
+use super::changes::switch_off;
+use super::hold::Hold;
+use crate::device;
+use crate::error::{Error, Result};
+use crate::event_processing::feed::Appetite;
+use crate::event_processing::module_actor::{
+    Cause, Deployment, End, ModuleActor, Outlet, Renamed, Share, Steps, Total, Trouble, Wake, Workplace,
+};
+use crate::event_processing::plan::tenant::{Planned, plan_all};
+use crate::event_processing::plan::{ModulePlan, Stream};
+use crate::metrics;
+use crate::model::id::{ModuleId, TenantId};
+use crate::model::origin::Origin;
+use crate::model::timestamp::Timestamp;
+use crate::store::module_changes::{ChangedBy, StoredModule, change_modules, list_deployed};
+
+/// Makes what runs what is deployed. Sent when something changed, and now and then with the generation that was seen: then nothing
+/// happens when it is the one known already. Replies when the modules run.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<()>")]
+pub(crate) struct Reconcile {
+    pub(crate) generation: Option<i64>,
+}
+
+/// A module ended because it asked for too much. Sent by its actor.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct SwitchedOff {
+    pub(crate) deployment: Deployment,
+    pub(crate) trouble: Trouble,
+}
+
+/// This process does not hold the tenant's modules any more.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Over;
+
+/// Runs the modules of one tenant.
+pub(crate) struct TenantRunner {
+    deployments: Arc<Deployments>,
+    context: device::Context,
+    hold: Arc<Hold>,
+    retained: Arc<Total>,
+    running: HashMap<ModuleId, RunningModule>,
+    /// Those that cannot go on, until the database says so too.
+    off: HashMap<ModuleId, Off>,
+    writing: bool,
+    generation: Option<i64>,
+}
+
+/// A module that cannot go on.
+struct Off {
+    deployment: i64,
+    trouble: Trouble,
+    written: bool,
+}
+
+/// A module as it runs.
+struct RunningModule {
+    deployment: i64,
+    name: Arc<str>,
+    plan: Arc<ModulePlan>,
+    address: Addr<ModuleActor>,
+}
+
+impl TenantRunner {
+    pub(crate) fn new(deployments: Arc<Deployments>, context: device::Context, hold: Arc<Hold>) -> Self {
+        let retained = Total::new(deployments.limits.tenant_module_bytes);
+        let (running, off) = (HashMap::new(), HashMap::new());
+        Self { deployments, context, hold, retained, running, off, writing: false, generation: None }
+    }
+
+    fn tenant(&self) -> &TenantId {
+        &self.context.tenant
+    }
+
+    /// Makes what runs what is deployed.
+    fn settle(&mut self, deployed: &[StoredModule], mut planned: Planned, ctx: &mut Context<Self>) {
+        self.running.retain(|id, running| {
+            let goes_on = deployed.iter().any(|stored| {
+                stored.module.id == *id
+                    && stored.deployment == running.deployment
+                    && planned.plans.get(id).is_some_and(|plan| plan.is_same_beside_others(&running.plan))
+            });
+            if !goes_on {
+                running.address.do_send(End);
+            }
+            goes_on
+        });
+        let is_deployed = |id: &ModuleId, off: &Off| {
+            deployed.iter().any(|stored| (stored.module.id, stored.deployment) == (*id, off.deployment))
+        };
+        self.off.retain(|id, off| is_deployed(id, off));
+        for stored in deployed {
+            let (id, name) = (stored.module.id, Arc::<str>::from(stored.module.name.as_str()));
+            if self.off.contains_key(&id) {
+                continue;
+            }
+            if let Some(running) = self.running.get_mut(&id) {
+                if running.name != name {
+                    running.name = name.clone();
+                    running.address.do_send(Renamed(name));
+                }
+                continue;
+            }
+            match (planned.plans.remove(&id), planned.refused.remove(&id)) {
+                (Some(plan), _) => self.start(stored, name, plan, ctx),
+                (None, mistake) => {
+                    let mistake = mistake.unwrap_or_default();
+                    let text = format!("its text is not accepted any more: {mistake}");
+                    let deployment = Deployment { module: id, number: stored.deployment };
+                    self.note_off(deployment, Trouble::new(Cause::Plan, text));
+                }
+            }
+        }
+        self.write_off(ctx);
+    }
+
+    /// Starts a module that has seen nothing yet. When this returns it is fed.
+    fn start(
+        &mut self,
+        stored: &StoredModule,
+        name: Arc<str>,
+        plan: Arc<ModulePlan>,
+        ctx: &mut Context<Self>,
+    ) {
+        let deployment = Deployment { module: stored.module.id, number: stored.deployment };
+        let outlet = Outlet {
+            module: deployment.module,
+            name: name.clone(),
+            context: self.context.clone(),
+            hold: self.hold.clone(),
+        };
+        let place = Workplace {
+            deployment,
+            plan: plan.clone(),
+            outlet,
+            look_ups: self.deployments.look_ups(&self.context),
+            turns: self.deployments.turns.clone(),
+            clock: self.deployments.clock.clone(),
+            hold: self.hold.clone(),
+            runner: ctx.address(),
+        };
+        let (limits, clock) = (self.deployments.limits.clone(), self.deployments.clock.clone());
+        let (planned, share) = (plan.clone(), Share::new(self.retained.clone()));
+        let feeds = self.context.feeds.clone();
+        let address = ModuleActor::create(move |ctx| {
+            let module = ctx.address();
+            let wake = Box::new(move || module.do_send(Wake));
+            let feed = feeds.attach(deployment.module, planned.appetite(), limits.module_queue, wake);
+            ModuleActor::new(place, Steps::new(planned, limits.module_budget(), feed, clock, share))
+        });
+        self.running
+            .insert(deployment.module, RunningModule { deployment: deployment.number, name, plan, address });
+    }
+
+    /// Notes that a module cannot go on; what the database says of it follows.
+    fn note_off(&mut self, deployment: Deployment, trouble: Trouble) {
+        let (tenant, module) = (self.tenant().clone(), deployment.module);
+        tracing::warn!(tenant.id = %tenant, module.id = %module, reason = %trouble,
+            "an event-processing module was switched off");
+        metrics::modules_switched_off(trouble.cause.word()).increment(1);
+        self.off.insert(module, Off { deployment: deployment.number, trouble, written: false });
+    }
+
+    /// A module whose actor died without a word ended in a panic.
+    fn note_dead(&mut self) {
+        let dead = self.running.iter().filter(|(_, running)| !running.address.connected());
+        let dead: Vec<_> =
+            dead.map(|(id, running)| Deployment { module: *id, number: running.deployment }).collect();
+        for deployment in dead {
+            self.running.remove(&deployment.module);
+            if !self.off.contains_key(&deployment.module) {
+                let text = "an internal error of the server";
+                self.note_off(deployment, Trouble::new(Cause::Panic, text));
+            }
+        }
+    }
+
+    /// Writes down which modules were switched off, one after the other. What cannot be written now is when it is tried again.
+    fn write_off(&mut self, ctx: &mut Context<Self>) {
+        let Some((module, off)) = self.off.iter().find(|(_, off)| !off.written).filter(|_| !self.writing)
+        else {
+            return;
+        };
+        self.writing = true;
+        let (module, deployment, reason) = (*module, off.deployment, off.trouble.text.clone());
+        let (deployments, tenant, fence) =
+            (self.deployments.clone(), self.tenant().clone(), Some(self.hold.fence()));
+        let writing = async move {
+            let origin = Origin::of_server(deployments.links());
+            let by = ChangedBy { origin: &origin, ids: &deployments.ids, fence };
+            let now = Timestamp::now();
+            let decide =
+                move |stored: &[StoredModule]| switch_off(stored, (module, deployment), &reason, now);
+            change_modules(&deployments.database, &tenant, by, decide).await
+        };
+        ctx.spawn(writing.into_actor(self).map(move |written, runner, ctx| {
+            runner.writing = false;
+            match written {
+                Ok(()) => {
+                    let off = runner.off.get_mut(&module).filter(|off| off.deployment == deployment);
+                    off.into_iter().for_each(|off| off.written = true);
+                    runner.write_off(ctx);
+                }
+                Err(error) => tracing::debug!(%error, module.id = %module,
+                    "that a module was switched off cannot be written yet"),
+            }
+        }));
+    }
+}
+
+impl Actor for TenantRunner {
+    type Context = Context<Self>;
+
+    fn stopping(&mut self, _: &mut Self::Context) -> Running {
+        self.running.values().for_each(|running| running.address.do_send(End));
+        Running::Stop
+    }
+}
+
+impl Handler<Reconcile> for TenantRunner {
+    type Result = AtomicResponse<Self, Result<()>>;
+
+    fn handle(&mut self, Reconcile { generation }: Reconcile, ctx: &mut Self::Context) -> Self::Result {
+        self.note_dead();
+        self.write_off(ctx);
+        if generation.is_some() && generation == self.generation {
+            return AtomicResponse::new(Box::pin(async { Ok(()) }.into_actor(self)));
+        }
+        let (deployments, tenant) = (self.deployments.clone(), self.tenant().clone());
+        let looking = async move {
+            let _turn = deployments.planning.acquire().await;
+            let deployed = list_deployed(&deployments.database, &tenant).await?;
+            let texts: Vec<_> = deployed.iter().map(StoredModule::to_plan).collect();
+            let planned = spawn_blocking(move || plan_all(&texts)).await;
+            let planned = planned.map_err(|_| Error::unavailable("the modules cannot be planned"))?;
+            Ok((deployed, planned))
+        };
+        AtomicResponse::new(Box::pin(looking.into_actor(self).map(move |found: Result<_>, runner, ctx| {
+            let (deployed, planned) = found?;
+            runner.settle(&deployed, planned, ctx);
+            runner.generation = generation;
+            Ok(())
+        })))
+    }
+}
+
+impl Handler<SwitchedOff> for TenantRunner {
+    type Result = ();
+
+    fn handle(&mut self, switched_off: SwitchedOff, ctx: &mut Self::Context) {
+        let SwitchedOff { deployment, trouble } = switched_off;
+        let is_it = |running: &RunningModule| running.deployment == deployment.number;
+        if self.running.get(&deployment.module).is_some_and(is_it) {
+            self.running.remove(&deployment.module);
+            self.note_off(deployment, trouble);
+            self.write_off(ctx);
+        }
+    }
+}
+
+impl Handler<Over> for TenantRunner {
+    type Result = ();
+
+    fn handle(&mut self, _: Over, ctx: &mut Self::Context) {
+        ctx.stop();
+    }
+}
+
+impl ModulePlan {
+    /// What it is fed with.
+    fn appetite(&self) -> Appetite {
+        let named = self.streams.iter().filter_map(|stream| match stream {
+            Stream::Named(name, _) => Some(name.clone()),
+            Stream::Input(_) | Stream::Window(_) => None,
+        });
+        Appetite { inputs: self.inputs, streams: named.collect() }
+    }
+
+    /// Whether a plan of the same text means the same, planned beside other modules.
+    fn is_same_beside_others(&self, other: &Self) -> bool {
+        (&self.uses, &self.declares) == (&other.uses, &other.declares)
+    }
+}

@@ -1,0 +1,228 @@
+use std::sync::atomic::AtomicUsize;
+
+use super::*;
+use crate::event_processing::stream::{Columns, Depth, Occurrence, Response};
+use crate::hub::Event;
+use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId};
+use crate::model::origin::ProcessingMode;
+use crate::model::timestamp::Timestamp;
+
+fn input_of(occurrence: Occurrence, source: i64) -> Input {
+    Input::new(occurrence, ManagedObjectId(source), ProcessingMode::Persistent, Depth::default())
+}
+
+fn measured(source: i64) -> Input {
+    input_of(Occurrence::Told(Event::MeasurementDeleted(MeasurementId(7))), source)
+}
+
+fn event_deleted() -> Input {
+    input_of(Occurrence::Told(Event::EventDeleted(EventId(7))), 1)
+}
+
+fn reads(inputs: &[InputStream]) -> Appetite {
+    let mut appetite = Appetite::default();
+    inputs.iter().for_each(|stream| appetite.inputs.insert(*stream));
+    appetite
+}
+
+/// A module that reads deletions of measurements, and how often it was woken.
+fn reader(feeds: &Feeds, capacity: usize) -> (Feed, Arc<AtomicUsize>) {
+    let woken = Arc::new(AtomicUsize::new(0));
+    let counted = woken.clone();
+    let wake = Box::new(move || _ = counted.fetch_add(1, Ordering::Relaxed));
+    let feed = feeds.attach(ModuleId(1), reads(&[InputStream::MeasurementDeleted]), capacity, wake);
+    (feed, woken)
+}
+
+fn row(weight: u32) -> Arc<Row> {
+    let columns = Arc::<Columns>::default();
+    Arc::new(Row { columns, values: Box::default(), depth: Depth::default(), weight, nesting: 0 })
+}
+
+/// The sources of what was taken.
+fn sources(taken: Taken) -> Vec<i64> {
+    let Taken::Some(fed) = taken else { panic!("overflowed") };
+    let source = |fed: &Fed| match fed {
+        Fed::Input(input) => input.source.0,
+        Fed::Row(..) => panic!("a row"),
+    };
+    fed.iter().map(source).collect()
+}
+
+#[test]
+fn inputs_are_taken_in_the_order_they_came() {
+    let feeds = Feeds::default();
+    let (feed, _) = reader(&feeds, 10);
+    (1..=5).for_each(|source| feeds.feed(measured(source)));
+    assert_eq!(sources(feed.take(2)), [1, 2]);
+    feeds.feed(measured(6));
+    assert_eq!(sources(feed.take(10)), [3, 4, 5, 6]);
+    assert!(sources(feed.take(10)).is_empty());
+}
+
+#[test]
+fn take_of_nothing_takes_one_so_that_who_works_never_rests_on_more() {
+    let feeds = Feeds::default();
+    let (feed, _) = reader(&feeds, 10);
+    feeds.feed(measured(1));
+    assert_eq!(sources(feed.take(0)), [1]);
+}
+
+#[test]
+fn only_a_resting_module_is_woken() {
+    let feeds = Feeds::default();
+    let (feed, woken) = reader(&feeds, 10);
+    let woken = || woken.load(Ordering::Relaxed);
+    feeds.feed(measured(1));
+    feeds.feed(measured(2));
+    assert_eq!(woken(), 1);
+    assert_eq!(sources(feed.take(2)), [1, 2]);
+    feeds.feed(measured(3));
+    assert_eq!(woken(), 1, "it has not found its queue empty: it looks again by itself");
+    assert_eq!((sources(feed.take(2)), sources(feed.take(2))), (vec![3], vec![]));
+    feeds.feed(measured(4));
+    assert_eq!(woken(), 2);
+}
+
+#[test]
+fn module_that_overflowed_takes_nothing_more_and_hears_so() {
+    let feeds = Feeds::default();
+    let (feed, woken) = reader(&feeds, 2);
+    (1..=3).for_each(|source| feeds.feed(measured(source)));
+    assert!(matches!(feed.take(1), Taken::Overflowed));
+    feeds.feed(measured(4));
+    assert!(matches!(feed.take(1), Taken::Overflowed));
+    assert_eq!(woken.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn few_large_ones_overflow_as_many_small_ones_do() {
+    let feeds = Feeds::default();
+    let (streams, wake) = (vec![Arc::from("s")], Box::new(|| {}));
+    let appetite = Appetite { streams, ..Appetite::default() };
+    let feed = feeds.attach(ModuleId(1), appetite, 1000, wake);
+    let forward = |bytes: usize| feeds.forward(ModuleId(2), &"s".into(), &row(bytes as u32));
+    (0..3).for_each(|_| forward(WAITING_BYTES / 3));
+    assert!(matches!(feed.take(2), Taken::Some(fed) if fed.len() == 2));
+    (0..2).for_each(|_| forward(WAITING_BYTES / 3));
+    assert!(matches!(feed.take(1), Taken::Some(fed) if fed.len() == 1), "what was taken counts no more");
+    (0..2).for_each(|_| forward(WAITING_BYTES / 3));
+    assert!(matches!(feed.take(1), Taken::Overflowed));
+}
+
+#[test]
+fn overflow_of_one_module_is_not_that_of_others() {
+    let feeds = Feeds::default();
+    let ((narrow, _), (wide, _)) = (reader(&feeds, 1), reader(&feeds, 10));
+    (1..=3).for_each(|source| feeds.feed(measured(source)));
+    assert!(matches!(narrow.take(10), Taken::Overflowed));
+    assert_eq!(sources(wide.take(10)), [1, 2, 3]);
+}
+
+#[test]
+fn module_that_may_hold_nothing_is_woken_to_hear_of_its_overflow() {
+    let feeds = Feeds::default();
+    let (feed, woken) = reader(&feeds, 0);
+    feeds.feed(measured(1));
+    assert_eq!(woken.load(Ordering::Relaxed), 1);
+    assert!(matches!(feed.take(1), Taken::Overflowed));
+}
+
+#[test]
+fn what_is_wanted_is_what_modules_here_and_elsewhere_read() {
+    let feeds = Feeds::default();
+    let wanted = || [InputStream::MeasurementDeleted, InputStream::EventDeleted].map(|s| feeds.want(s));
+    assert_eq!(wanted(), [false, false]);
+    let (feed, _) = reader(&feeds, 10);
+    let (other, _) = reader(&feeds, 10);
+    assert_eq!(wanted(), [true, false]);
+    feeds.set_elsewhere(reads(&[InputStream::EventDeleted]).inputs);
+    assert_eq!(wanted(), [true, true]);
+    drop(feed);
+    assert_eq!(wanted(), [true, true]);
+    drop(other);
+    assert_eq!(wanted(), [false, true]);
+    feeds.set_elsewhere(InputStreams::default());
+    assert_eq!(wanted(), [false, false]);
+}
+
+#[test]
+fn nothing_is_made_of_what_no_module_here_reads() {
+    let feeds = Feeds::default();
+    let (feed, _) = reader(&feeds, 10);
+    feeds.set_elsewhere(reads(&[InputStream::EventDeleted]).inputs);
+    feeds.offer(InputStream::EventDeleted, || panic!("nobody here reads it"));
+    assert!(sources(feed.take(10)).is_empty());
+}
+
+#[test]
+fn what_came_is_known_until_it_is_asked_for() {
+    let feeds = Feeds::default();
+    let (_feed, _) = reader(&feeds, 10);
+    feeds.set_elsewhere(reads(&[InputStream::EventDeleted, InputStream::MeasurementDeleted]).inputs);
+    assert_eq!((feeds.take_fed(), feeds.take_missed()), (false, false));
+    feeds.feed(measured(1));
+    assert_eq!((feeds.take_fed(), feeds.take_missed()), (true, false), "a module here was fed");
+    feeds.feed(event_deleted());
+    assert_eq!((feeds.take_fed(), feeds.take_missed()), (false, true));
+    let nobody = Occurrence::Response(Arc::new(Response {
+        status: 200,
+        body: "".into(),
+        creation_time: Timestamp::now(),
+        source: None,
+    }));
+    feeds.feed(input_of(nobody, 1));
+    assert_eq!((feeds.take_fed(), feeds.take_missed()), (false, false));
+}
+
+#[test]
+fn rows_go_to_the_other_modules_that_read_their_stream() {
+    let feeds = Feeds::default();
+    let attach = |id, streams: &[&str]| {
+        let streams = streams.iter().map(|stream| Arc::from(*stream)).collect();
+        feeds.attach(ModuleId(id), Appetite { streams, ..Appetite::default() }, 10, Box::new(|| {}))
+    };
+    let [own, other, stranger] = [attach(1, &["s"]), attach(2, &["t", "s"]), attach(3, &["t"])];
+    feeds.forward(ModuleId(1), &"s".into(), &row(1));
+    let counts = [own, other, stranger].map(|feed| match feed.take(10) {
+        Taken::Some(fed) => fed.len(),
+        Taken::Overflowed => usize::MAX,
+    });
+    assert_eq!(counts, [0, 1, 0]);
+}
+
+#[test]
+fn inputs_of_many_threads_all_arrive_each_thread_s_in_order() {
+    const EACH: i64 = 2000;
+    let feeds = Feeds::default();
+    let (sender, woken) = std::sync::mpsc::channel();
+    let wake = Box::new(move || _ = sender.send(()));
+    let feed = feeds.attach(ModuleId(1), reads(&[InputStream::MeasurementDeleted]), usize::MAX, wake);
+    let mut last = [-1; 4];
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let feeds = feeds.clone();
+            scope.spawn(move || (0..EACH).for_each(|n| feeds.feed(measured(n * 4 + thread))));
+        }
+        while last.iter().any(|last| *last < EACH - 1) {
+            // A wake-up that got lost would end the test by its time limit, not by luck.
+            woken.recv_timeout(std::time::Duration::from_secs(10)).expect("woken for what came");
+            loop {
+                let taken = sources(feed.take(7));
+                if taken.is_empty() {
+                    break;
+                }
+                for source in taken {
+                    let (thread, n) = ((source % 4) as usize, source / 4);
+                    assert_eq!(n, last[thread] + 1);
+                    last[thread] = n;
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn deletions_of_alarms_belong_to_no_stream() {
+    assert_eq!(InputStream::of(&Event::AlarmDeleted(AlarmId(1))), None);
+}

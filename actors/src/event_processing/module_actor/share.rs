@@ -1,0 +1,100 @@
+//! What the modules of a tenant retain all together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::trouble::{Cause, Trouble};
+use crate::event_processing::runtime::Retained;
+use crate::metrics;
+
+/// The bytes that the modules of a tenant retain in this process.
+#[derive(Debug)]
+pub(crate) struct Total {
+    bytes: AtomicUsize,
+    most: usize,
+}
+
+impl Total {
+    /// Of modules that may retain so many bytes together.
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { bytes: AtomicUsize::new(0), most })
+    }
+}
+
+/// The part of one module.
+#[derive(Debug)]
+pub(crate) struct Share {
+    total: Arc<Total>,
+    own: Retained,
+}
+
+impl Share {
+    /// Of a module that retains nothing yet.
+    pub(crate) fn new(total: Arc<Total>) -> Self {
+        Self { total, own: Retained::default() }
+    }
+
+    /// The module retains this now.
+    ///
+    /// # Errors
+    /// When it grew, and all together are too many by that.
+    pub(super) fn set(&mut self, retained: Retained) -> Result<(), Trouble> {
+        let before = std::mem::replace(&mut self.own, retained);
+        metrics::MODULE_RETAINED.increment(retained.events as f64 - before.events as f64);
+        if retained.bytes <= before.bytes {
+            self.total.bytes.fetch_sub(before.bytes - retained.bytes, Ordering::Relaxed);
+            return Ok(());
+        }
+        let grown = retained.bytes - before.bytes;
+        if self.total.bytes.fetch_add(grown, Ordering::Relaxed) + grown <= self.total.most {
+            return Ok(());
+        }
+        let text = format!(
+            "the modules of the tenant retain more than {} bytes together, {} of them this one",
+            self.total.most, retained.bytes
+        );
+        Err(Trouble::new(Cause::Retained, text))
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.total.bytes.fetch_sub(self.own.bytes, Ordering::Relaxed);
+        metrics::MODULE_RETAINED.decrement(self.own.events as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(bytes: usize) -> Retained {
+        Retained { events: 1, bytes }
+    }
+
+    #[test]
+    fn module_that_grows_beyond_what_all_may_retain_is_refused_and_others_are_not() {
+        let total = Total::new(100);
+        let (mut one, mut other) = (Share::new(total.clone()), Share::new(total));
+        one.set(bytes(60)).unwrap();
+        other.set(bytes(40)).unwrap();
+
+        let refused = other.set(bytes(41)).unwrap_err();
+
+        assert_eq!(refused.cause, Cause::Retained);
+        one.set(bytes(60)).unwrap();
+    }
+
+    #[test]
+    fn what_a_module_gave_back_another_may_retain() {
+        let total = Total::new(100);
+        let (mut one, mut other) = (Share::new(total.clone()), Share::new(total.clone()));
+        one.set(bytes(90)).unwrap();
+        one.set(bytes(20)).unwrap();
+        other.set(bytes(80)).unwrap();
+        drop(one);
+
+        assert_eq!(total.bytes.load(Ordering::Relaxed), 80);
+        other.set(bytes(100)).unwrap();
+    }
+}

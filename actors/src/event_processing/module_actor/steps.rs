@@ -1,0 +1,136 @@
+//! A module that takes steps: one for each event it is fed with and for each timer that is due. No actor, no database: what comes
+//! out is handed on by whoever had it run.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::share::Share;
+use super::trouble::{Cause, Trouble};
+use crate::event_processing::deployment::clock::Clock;
+use crate::event_processing::feed::{Fed, Feed, Taken};
+use crate::event_processing::plan::ModulePlan;
+use crate::event_processing::runtime::{Budget, Effect, Fault, LookUps, Outcome, Runtime};
+use crate::metrics;
+
+/// Events taken from the feed at a time.
+const BATCH: usize = 256;
+/// So much comes out of one run; then it is handed on.
+const EFFECTS: usize = 1024;
+
+/// A module, what waits for it, and what it may use up.
+pub(crate) struct Steps {
+    runtime: Runtime,
+    feed: Feed,
+    taken: VecDeque<Fed>,
+    clock: Clock,
+    budget: Budget,
+    share: Share,
+}
+
+/// What came out of a run.
+#[derive(Debug)]
+pub(super) struct Ran {
+    /// In the order they were made.
+    pub(super) effects: Vec<Effect>,
+    /// By the place of the statement.
+    pub(super) faults: Vec<(usize, Fault)>,
+    pub(super) then: Then,
+}
+
+/// How it goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// There is more to do, after others had their turn.
+    GoOn,
+    /// Nothing to do until it is woken, or until this time (milliseconds since 1970).
+    Rest(Option<i64>),
+    /// It cannot go on.
+    SwitchOff(Trouble),
+}
+
+impl Steps {
+    /// A module that has seen nothing yet. Its timers run from now.
+    pub(crate) fn new(plan: Arc<ModulePlan>, budget: Budget, feed: Feed, clock: Clock, share: Share) -> Self {
+        let runtime = Runtime::new(plan, budget, clock.now());
+        Self { runtime, feed, taken: VecDeque::new(), clock, budget, share }
+    }
+
+    /// Takes steps until nothing is left to do, `slice` is used up, or a lot came out.
+    pub(super) fn run(&mut self, slice: Duration, look_ups: &dyn LookUps) -> Ran {
+        let end = Instant::now() + slice;
+        let mut outcome = Outcome::default();
+        let then = loop {
+            match self.step(look_ups, &mut outcome) {
+                Ok(None) if Instant::now() < end && outcome.effects.len() < EFFECTS => {}
+                Ok(None) => break Then::GoOn,
+                Ok(Some(rest)) => break rest,
+                Err(trouble) => break Then::SwitchOff(trouble),
+            }
+        };
+        let then = match self.share.set(self.runtime.retained()) {
+            Err(trouble) if !matches!(then, Then::SwitchOff(_)) => Then::SwitchOff(trouble),
+            _ => then,
+        };
+        Ran { effects: outcome.effects, faults: outcome.faults, then }
+    }
+
+    /// Takes one step; gives how long it may rest when there was none to take.
+    fn step(&mut self, look_ups: &dyn LookUps, outcome: &mut Outcome) -> Result<Option<Then>, Trouble> {
+        let (fed, now) = (self.next()?, self.clock.now());
+        if fed.is_none() {
+            let deadline = self.runtime.next_deadline();
+            if deadline.is_none_or(|deadline| now < deadline) {
+                return Ok(Some(Then::Rest(deadline)));
+            }
+        }
+        let runtime = &mut self.runtime;
+        let step = || match &fed {
+            Some(Fed::Input(input)) => runtime.feed_input(input, now, look_ups, outcome),
+            Some(Fed::Row(stream, row)) => runtime.feed_row(stream, row, now, look_ups, outcome),
+            None => runtime.advance(now, look_ups, outcome),
+        };
+        // Whatever state it is in afterwards: it takes no further step.
+        catch_unwind(AssertUnwindSafe(step)).map_err(|panic| panicked(&*panic))?;
+        self.check()?;
+        Ok(None)
+    }
+
+    /// What it is fed with next.
+    fn next(&mut self) -> Result<Option<Fed>, Trouble> {
+        if self.taken.is_empty() {
+            match self.feed.take(BATCH) {
+                Taken::Some(fed) => {
+                    metrics::MODULE_EVENTS.increment(fed.len() as u64);
+                    self.taken.extend(fed);
+                }
+                Taken::Overflowed => {
+                    let text = "events come faster than it can take them, and more wait than may";
+                    return Err(Trouble::new(Cause::Overload, text));
+                }
+            }
+        }
+        Ok(self.taken.pop_front())
+    }
+
+    fn check(&self) -> Result<(), Trouble> {
+        let (retained, most) = (self.runtime.retained(), self.budget.retained);
+        if retained.events <= most.events && retained.bytes <= most.bytes {
+            return Ok(());
+        }
+        let text = format!(
+            "it retains {} events of {} bytes; a module may retain {} events of {} bytes",
+            retained.events, retained.bytes, most.events, most.bytes
+        );
+        Err(Trouble::new(Cause::Retained, text))
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Trouble {
+    let message = panic.downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(message, "a step of an event-processing module ended in a panic");
+    Trouble::new(Cause::Panic, "an internal error of the server in one of its statements")
+}

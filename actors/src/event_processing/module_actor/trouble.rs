@@ -1,0 +1,133 @@
+//! What a module is switched off for, and the count of its faults.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use crate::event_processing::runtime::Fault;
+
+/// Faults within a minute that a module may have.
+const FAULTS: usize = 100;
+const MINUTE: i64 = 60_000;
+/// Characters of a fault that are shown and logged.
+const SHOWN: usize = 500;
+
+/// Why a module is switched off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Too many faults within a minute.
+    Faults,
+    /// It retains too much.
+    Retained,
+    /// Events came faster than it could take them.
+    Overload,
+    /// It asked for more writes than could be made.
+    Writes,
+    /// A step of it ended in a panic.
+    Panic,
+    /// It cannot be planned any more.
+    Plan,
+}
+
+impl Cause {
+    /// What the metric calls it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Faults => "faults",
+            Self::Retained => "retained",
+            Self::Overload => "overload",
+            Self::Writes => "writes",
+            Self::Panic => "panic",
+            Self::Plan => "plan",
+        }
+    }
+}
+
+/// Why a module cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    pub(crate) cause: Cause,
+    /// For the audit record.
+    pub(crate) text: String,
+}
+
+impl Trouble {
+    pub(crate) fn new(cause: Cause, text: impl Into<String>) -> Self {
+        Self { cause, text: text.into() }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The faults of the last minute.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    /// When they were, in milliseconds.
+    times: VecDeque<i64>,
+}
+
+impl Faults {
+    /// Counts one of a statement. Gives how many there were within a minute.
+    ///
+    /// # Errors
+    /// When it was one too many.
+    pub(super) fn count(&mut self, statement: &str, fault: &Fault, now: i64) -> Result<usize, Trouble> {
+        while self.times.front().is_some_and(|first| *first <= now - MINUTE) {
+            self.times.pop_front();
+        }
+        self.times.push_back(now);
+        if self.times.len() <= FAULTS {
+            return Ok(self.times.len());
+        }
+        let text = format!(
+            "more than {FAULTS} errors within a minute, the last in statement '{statement}': {}",
+            shown(fault)
+        );
+        Err(Trouble::new(Cause::Faults, text))
+    }
+}
+
+/// A fault as far as it is shown.
+pub(super) fn shown(fault: &Fault) -> String {
+    let text = fault.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hundred_faults_within_a_minute_are_borne_and_one_more_is_not() {
+        let (mut faults, fault) = (Faults::default(), Fault::new("no number"));
+        for n in 1..=100 {
+            assert_eq!(faults.count("hot", &fault, n), Ok(n as usize));
+        }
+
+        let trouble = faults.count("hot", &fault, 101).unwrap_err();
+
+        assert_eq!(trouble.cause, Cause::Faults);
+        let text = "more than 100 errors within a minute, the last in statement 'hot': no number";
+        assert_eq!(trouble.text, text);
+    }
+
+    #[test]
+    fn faults_of_more_than_a_minute_ago_count_no_more() {
+        let (mut faults, fault) = (Faults::default(), Fault::new("no number"));
+        (0..100).for_each(|_| drop(faults.count("hot", &fault, 1000)));
+
+        assert_eq!(faults.count("hot", &fault, 61_000), Ok(1));
+    }
+
+    #[test]
+    fn long_fault_is_shortened_between_characters() {
+        let text = shown(&Fault::new("é".repeat(600)));
+        assert_eq!(text.chars().count(), SHOWN + 1);
+    }
+}

@@ -1,0 +1,132 @@
+//! Finders: functions that read the store, by their names.
+//!
+//! `find<Noun>ById`, and `find(One|First|All)<Noun>By<Filter>(And<Filter>)*` with the filters that the noun has, each once.
+
+use super::catalog::enumerate;
+use super::expression::{Filter, Finder, Take};
+use super::functions::Accepts;
+use super::names::{ALARM_STATUSES, OPERATION_STATUSES};
+use crate::event_processing::language::Mistake;
+use crate::event_processing::language::syntax::{self, ExpressionKind};
+use crate::event_processing::value::{ObjectKind, Type};
+
+/// A finder, and what it gives.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) finder: Finder,
+    pub(super) result: Type,
+}
+
+/// Filters by their words; none is the beginning of another that stands behind it.
+const FILTERS: [(&str, Filter); 8] = [
+    ("CreationTimeBetween", Filter::CreationTimeBetween),
+    ("FragmentType", Filter::FragmentType),
+    ("TimeBetween", Filter::TimeBetween),
+    ("Source", Filter::Source),
+    ("Status", Filter::Status),
+    ("Type", Filter::Type),
+    ("Agent", Filter::Agent),
+    ("Device", Filter::Device),
+];
+
+/// The filters of a noun.
+fn filters_of(kind: ObjectKind) -> &'static [Filter] {
+    use Filter::{Agent, CreationTimeBetween, Device, FragmentType, Source, Status, TimeBetween};
+    match kind {
+        ObjectKind::ManagedObject => &[Filter::Type, FragmentType],
+        ObjectKind::Event => &[Source, Filter::Type, FragmentType, TimeBetween, CreationTimeBetween],
+        ObjectKind::Measurement => &[Source, Filter::Type, FragmentType, TimeBetween],
+        ObjectKind::Operation => &[Agent, Device, Status, FragmentType, CreationTimeBetween],
+        ObjectKind::Alarm => &[Source, Status, Filter::Type, FragmentType, TimeBetween, CreationTimeBetween],
+    }
+}
+
+/// The finder of a name: `None` when it is none, the message when it almost is one.
+pub(super) fn of_name(name: &str) -> Option<Result<Found, String>> {
+    let fixed = match name {
+        "inMaintenanceMode" => Some((Finder::InMaintenanceMode, Type::Boolean)),
+        "replaceAllPlaceholders" => Some((Finder::ReplaceAllPlaceholders, Type::Text)),
+        _ => None,
+    };
+    if let Some((finder, result)) = fixed {
+        return Some(Ok(Found { finder, result }));
+    }
+    let rest = name.strip_prefix("find")?;
+    let takes = [("One", Take::One), ("First", Take::First), ("All", Take::All)];
+    let take = takes.into_iter().find_map(|(word, take)| Some((take, rest.strip_prefix(word)?)));
+    let (take, rest) = take.map_or((None, rest), |(take, rest)| (Some(take), rest));
+    let (kind, rest) =
+        ObjectKind::NOUNS.iter().find_map(|(noun, kind)| Some((*kind, rest.strip_prefix(noun)?)))?;
+    let Some(by) = rest.strip_prefix("By") else {
+        return Some(Err(format!("'{name}' does not say by what: 'ById', or 'By' and filters")));
+    };
+    Some(match (take, by) {
+        (None, "Id") => Ok(Found { finder: Finder::ById(kind), result: Type::Object(kind) }),
+        (None, _) => Err(format!("'{name}' does not say how many: findOne…, findFirst… or findAll…")),
+        (Some(take), by) => filters(kind, by).map(|filters| Found {
+            finder: Finder::By { kind, take, filters },
+            result: if take == Take::All { Type::List } else { Type::Object(kind) },
+        }),
+    })
+}
+
+fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
+    let allowed = filters_of(kind);
+    let unknown = |rest: &str| {
+        let words = FILTERS.iter().filter(|(_, filter)| allowed.contains(filter)).map(|(word, _)| *word);
+        format!("no filter '{rest}'; there are {}, joined by 'And'", enumerate(words))
+    };
+    let (mut found, mut rest) = (Vec::new(), by);
+    loop {
+        let known = FILTERS.iter().find_map(|(word, filter)| Some((*filter, rest.strip_prefix(word)?)));
+        let (filter, after) =
+            known.filter(|(filter, _)| allowed.contains(filter)).ok_or_else(|| unknown(rest))?;
+        if found.contains(&filter) {
+            return Err("each filter may stand once".to_owned());
+        }
+        found.push(filter);
+        if after.is_empty() {
+            return Ok(found);
+        }
+        rest = after.strip_prefix("And").ok_or_else(|| unknown(rest))?;
+    }
+}
+
+impl Found {
+    /// What it takes: one for each filter, two for a range of time.
+    pub(super) fn parameters(&self) -> Vec<Accepts> {
+        match &self.finder {
+            Finder::ById(_) => vec![Accepts::Id],
+            Finder::InMaintenanceMode => vec![Accepts::Device],
+            Finder::ReplaceAllPlaceholders => vec![Accepts::Text, Accepts::Content],
+            Finder::By { filters, .. } => {
+                filters.iter().flat_map(|filter| accepts(*filter).iter().copied()).collect()
+            }
+        }
+    }
+
+    /// A status that is written out must be one.
+    pub(super) fn check(&self, arguments: &[syntax::Expression]) -> Result<(), Mistake> {
+        let Finder::By { kind, filters, .. } = &self.finder else { return Ok(()) };
+        let words = if *kind == ObjectKind::Alarm { ALARM_STATUSES } else { OPERATION_STATUSES };
+        let mut places = filters.iter().flat_map(|filter| accepts(*filter).iter().map(move |_| *filter));
+        let wrong = arguments.iter().find(|argument| {
+            let is_status = places.next() == Some(Filter::Status);
+            is_status && matches!(&argument.kind, ExpressionKind::Text(text) if !words.contains(&&**text))
+        });
+        match wrong {
+            Some(argument) => {
+                Err(Mistake::new(argument.span, format!("no such status; there are {}", enumerate(words))))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn accepts(filter: Filter) -> &'static [Accepts] {
+    match filter {
+        Filter::Source | Filter::Agent | Filter::Device => &[Accepts::Id],
+        Filter::Status | Filter::Type | Filter::FragmentType => &[Accepts::Text],
+        Filter::TimeBetween | Filter::CreationTimeBetween => &[Accepts::Moment, Accepts::Moment],
+    }
+}

@@ -1,0 +1,53 @@
+//! Braces: pairs of a path and a value, or a list.
+
+use super::expression::Expression;
+use super::resolve::{Resolver, Typed};
+use super::types::{describe, is_text};
+use crate::event_processing::language::Mistake;
+use crate::event_processing::language::syntax::{self, ExpressionKind, Span};
+use crate::event_processing::value::Type;
+
+impl Resolver<'_, '_> {
+    /// `{ "path", value, … } as fragments`.
+    ///
+    /// # Errors
+    /// An odd number of elements; a path that is no text, or has empty parts.
+    pub(super) fn fragments(
+        &mut self,
+        elements: &[syntax::Expression],
+        span: Span,
+    ) -> Result<Typed, Mistake> {
+        if !elements.len().is_multiple_of(2) {
+            let message =
+                format!("fragments are pairs of a path and a value; here are {} elements", elements.len());
+            return Err(Mistake::new(span, message));
+        }
+        let pair = |pair: &[syntax::Expression]| {
+            let [path, value] = pair else { return Err(Mistake::new(span, "fragments are pairs")) };
+            if let ExpressionKind::Text(text) = &path.kind
+                && text.split('.').any(str::is_empty)
+            {
+                return Err(Mistake::new(path.span, "the path of a fragment has empty parts"));
+            }
+            let Typed { expression, type_ } = self.resolve(path)?;
+            if !is_text(&type_) {
+                return Err(Mistake::new(
+                    path.span,
+                    format!("the path of a fragment is text, this is {}", describe(&type_)),
+                ));
+            }
+            Ok((expression, self.resolve(value)?.expression))
+        };
+        let pairs = elements.chunks(2).map(pair).collect::<Result<_, _>>()?;
+        Ok(Typed::new(Expression::Fragments(pairs), Type::Map))
+    }
+
+    /// Braces that are a value: `{}` is the empty object, all else a list.
+    pub(super) fn list(&mut self, elements: &[syntax::Expression]) -> Result<Typed, Mistake> {
+        if elements.is_empty() {
+            return Ok(Typed::new(Expression::Fragments(Vec::new()), Type::Map));
+        }
+        let elements = elements.iter().map(|element| Ok(self.resolve(element)?.expression));
+        Ok(Typed::new(Expression::List(elements.collect::<Result<_, Mistake>>()?), Type::List))
+    }
+}

@@ -1,0 +1,260 @@
+//! The streams that act on the platform, or on the world: their columns.
+
+use super::catalog::enumerate;
+use super::expression::Expression;
+use super::names::{ALARM_STATUSES, OPERATION_STATUSES, SEVERITIES};
+use super::targets::Selected;
+use super::types::describe;
+use crate::event_processing::language::Mistake;
+use crate::event_processing::language::syntax::Name;
+use crate::event_processing::stream::OutputStream;
+use crate::event_processing::value::{Type, Value};
+
+/// A column of an output stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OutputColumn {
+    pub(crate) name: &'static str,
+    pub(crate) type_: Type,
+    pub(crate) demand: Demand,
+}
+
+/// Whether a column must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Demand {
+    Mandatory,
+    Optional,
+}
+
+const fn needs(name: &'static str, type_: Type) -> OutputColumn {
+    OutputColumn { name, type_, demand: Demand::Mandatory }
+}
+
+const fn may(name: &'static str, type_: Type) -> OutputColumn {
+    OutputColumn { name, type_, demand: Demand::Optional }
+}
+
+static CREATE_MANAGED_OBJECT: [OutputColumn; 6] = [
+    may("type", Type::Text),
+    may("name", Type::Text),
+    may("owner", Type::Text),
+    may("childAssets", Type::List),
+    may("childDevices", Type::List),
+    may("fragments", Type::Map),
+];
+static UPDATE_MANAGED_OBJECT: [OutputColumn; 7] = [
+    needs("id", Type::Id),
+    may("type", Type::Text),
+    may("name", Type::Text),
+    may("owner", Type::Text),
+    may("childAssets", Type::List),
+    may("childDevices", Type::List),
+    may("fragments", Type::Map),
+];
+static ID: [OutputColumn; 1] = [needs("id", Type::Id)];
+static CREATE_EVENT: [OutputColumn; 5] = [
+    needs("type", Type::Text),
+    needs("text", Type::Text),
+    needs("time", Type::Time),
+    needs("source", Type::Id),
+    may("fragments", Type::Map),
+];
+static UPDATE_EVENT: [OutputColumn; 6] = [
+    needs("id", Type::Id),
+    may("type", Type::Text),
+    may("text", Type::Text),
+    may("time", Type::Time),
+    may("source", Type::Id),
+    may("fragments", Type::Map),
+];
+static CREATE_MEASUREMENT: [OutputColumn; 4] = [
+    needs("type", Type::Text),
+    needs("time", Type::Time),
+    needs("source", Type::Id),
+    may("fragments", Type::Map),
+];
+static CREATE_OPERATION: [OutputColumn; 3] =
+    [needs("status", Type::Text), needs("deviceId", Type::Id), may("fragments", Type::Map)];
+static UPDATE_OPERATION: [OutputColumn; 3] =
+    [needs("id", Type::Id), may("status", Type::Text), may("fragments", Type::Map)];
+static CREATE_ALARM: [OutputColumn; 7] = [
+    needs("type", Type::Text),
+    needs("severity", Type::Text),
+    needs("status", Type::Text),
+    needs("text", Type::Text),
+    needs("time", Type::Time),
+    needs("source", Type::Id),
+    may("fragments", Type::Map),
+];
+static UPDATE_ALARM: [OutputColumn; 8] = [
+    needs("id", Type::Id),
+    may("type", Type::Text),
+    may("severity", Type::Text),
+    may("status", Type::Text),
+    may("text", Type::Text),
+    may("time", Type::Time),
+    may("source", Type::Id),
+    may("fragments", Type::Map),
+];
+static SEND_EMAIL: [OutputColumn; 6] = [
+    needs("receiver", Type::Text),
+    needs("subject", Type::Text),
+    needs("text", Type::Text),
+    needs("replyTo", Type::Text),
+    may("cc", Type::Text),
+    may("bcc", Type::Text),
+];
+static SEND_SMS: [OutputColumn; 3] =
+    [needs("receiver", Type::Text), needs("text", Type::Text), may("deviceId", Type::Id)];
+static SEND_PUSH: [OutputColumn; 3] =
+    [needs("type", Type::Text), needs("message", Type::Text), needs("deviceId", Type::Id)];
+static SEND_SPEECH: [OutputColumn; 8] = [
+    needs("phoneNumber", Type::Text),
+    needs("textToSpeech", Type::Text),
+    needs("deviceId", Type::Id),
+    needs("attempts", Type::Integer),
+    needs("timeout", Type::Integer),
+    needs("alarmId", Type::Id),
+    may("questionText", Type::Text),
+    may("acknowledgeButton", Type::Any),
+];
+static SEND_REQUEST: [OutputColumn; 7] = [
+    needs("url", Type::Text),
+    needs("method", Type::Text),
+    may("body", Type::Text),
+    may("authorization", Type::Text),
+    may("contentType", Type::Text),
+    may("headers", Type::Map),
+    may("source", Type::Id),
+];
+static SEND_EXPORT: [OutputColumn; 4] = [
+    needs("enabledSources", Type::Any),
+    may("subject", Type::Text),
+    may("text", Type::Text),
+    may("receiver", Type::Text),
+];
+
+impl OutputStream {
+    /// All, by their names.
+    pub(crate) const NAMES: [(&'static str, Self); 19] = [
+        ("CreateManagedObject", Self::CreateManagedObject),
+        ("UpdateManagedObject", Self::UpdateManagedObject),
+        ("DeleteManagedObject", Self::DeleteManagedObject),
+        ("CreateEvent", Self::CreateEvent),
+        ("UpdateEvent", Self::UpdateEvent),
+        ("DeleteEvent", Self::DeleteEvent),
+        ("CreateMeasurement", Self::CreateMeasurement),
+        ("DeleteMeasurement", Self::DeleteMeasurement),
+        ("CreateOperation", Self::CreateOperation),
+        ("UpdateOperation", Self::UpdateOperation),
+        ("CreateAlarm", Self::CreateAlarm),
+        ("UpdateAlarm", Self::UpdateAlarm),
+        ("SendEmail", Self::SendEmail),
+        ("SendSms", Self::SendSms),
+        ("SendPush", Self::SendPush),
+        ("SendSpeech", Self::SendSpeech),
+        ("SendRequest", Self::SendRequest),
+        ("SendExport", Self::SendExport),
+        ("SendDashboard", Self::SendDashboard),
+    ];
+
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, stream)| stream)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
+    }
+
+    /// Its columns; none of `SendDashboard`, which takes any because nothing is written of it.
+    pub(crate) fn columns(self) -> &'static [OutputColumn] {
+        match self {
+            Self::CreateManagedObject => &CREATE_MANAGED_OBJECT,
+            Self::UpdateManagedObject => &UPDATE_MANAGED_OBJECT,
+            Self::DeleteManagedObject | Self::DeleteEvent | Self::DeleteMeasurement => &ID,
+            Self::CreateEvent => &CREATE_EVENT,
+            Self::UpdateEvent => &UPDATE_EVENT,
+            Self::CreateMeasurement => &CREATE_MEASUREMENT,
+            Self::CreateOperation => &CREATE_OPERATION,
+            Self::UpdateOperation => &UPDATE_OPERATION,
+            Self::CreateAlarm => &CREATE_ALARM,
+            Self::UpdateAlarm => &UPDATE_ALARM,
+            Self::SendEmail => &SEND_EMAIL,
+            Self::SendSms => &SEND_SMS,
+            Self::SendPush => &SEND_PUSH,
+            Self::SendSpeech => &SEND_SPEECH,
+            Self::SendRequest => &SEND_REQUEST,
+            Self::SendExport => &SEND_EXPORT,
+            Self::SendDashboard => &[],
+        }
+    }
+
+    pub(super) fn column(self, name: &str) -> Option<&'static OutputColumn> {
+        self.columns().iter().find(|column| column.name == name)
+    }
+
+    /// The words a column may hold, where there is a choice.
+    fn words(self, column: &str) -> &'static [&'static str] {
+        match (self, column) {
+            (Self::CreateAlarm | Self::UpdateAlarm, "severity") => SEVERITIES,
+            (Self::CreateAlarm | Self::UpdateAlarm, "status") => ALARM_STATUSES,
+            (Self::CreateOperation | Self::UpdateOperation, "status") => OPERATION_STATUSES,
+            _ => &[],
+        }
+    }
+}
+
+/// Whether what is selected can be inserted.
+///
+/// # Errors
+/// A name that is no column, a value that does not fit, a column that is missing.
+pub(super) fn check(stream: OutputStream, into: &Name, selected: &[Selected]) -> Result<(), Mistake> {
+    if stream == OutputStream::SendDashboard {
+        return Ok(());
+    }
+    for one in selected {
+        let column = stream.column(&one.name).ok_or_else(|| {
+            let known = enumerate(stream.columns().iter().map(|column| column.name));
+            Mistake::new(one.span, format!("no column '{}' of {}; there are {known}", one.name, into.text))
+        })?;
+        if !fits(&column.type_, &one.typed.type_) {
+            let (wanted, given) = (describe(&column.type_), describe(&one.typed.type_));
+            return Err(Mistake::new(
+                one.span,
+                format!("'{}' of {} is {wanted}, this is {given}", one.name, into.text),
+            ));
+        }
+        check_words(&one.typed.expression, stream.words(&one.name)).map_err(|word| {
+            let known = enumerate(stream.words(&one.name));
+            Mistake::new(one.span, format!("no {} '{word}'; there are {known}", one.name))
+        })?;
+    }
+    let is_missing = |column: &&OutputColumn| {
+        column.demand == Demand::Mandatory && selected.iter().all(|one| *one.name != *column.name)
+    };
+    let missing: Vec<_> = stream.columns().iter().filter(is_missing).map(|column| column.name).collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(Mistake::new(into.span, format!("{} also needs {}", into.text, enumerate(missing)))),
+    }
+}
+
+/// A date may be its text, an id its text or number; the write reads them.
+fn fits(column: &Type, value: &Type) -> bool {
+    match (column, value) {
+        (Type::Any, _) | (_, Type::Any) => true,
+        (Type::Time, Type::Text) | (Type::Id, Type::Text | Type::Integer) | (Type::Text, Type::Id) => true,
+        (column, value) => column == value,
+    }
+}
+
+/// The first text that is written out and none of the words.
+fn check_words<'e>(expression: &'e Expression, words: &[&str]) -> Result<(), &'e str> {
+    match expression {
+        Expression::Literal(Value::Text(text)) if !words.is_empty() && !words.contains(&&**text) => Err(text),
+        Expression::Case { branches, otherwise } => {
+            let values = branches.iter().map(|(_, value)| value).chain(otherwise.as_deref());
+            values.map(|value| check_words(value, words)).collect()
+        }
+        _ => Ok(()),
+    }
+}

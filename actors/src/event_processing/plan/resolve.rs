@@ -1,0 +1,192 @@
+//! Expressions: from the tree to what can be evaluated, with its type.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::aggregates::Aggregates;
+use super::expression::{Expression, Place};
+use super::module::Planner;
+use super::types;
+use crate::event_processing::language::Mistake;
+use crate::event_processing::language::syntax::{self, ExpressionKind, Span};
+use crate::event_processing::stream::StreamType;
+use crate::event_processing::value::{Type, Value};
+
+/// How deep an expression may be nested once declared expressions are put in: the evaluator walks it by recursion.
+const MAX_DEPTH: usize = 256;
+
+/// An expression, and what is known of its values.
+#[derive(Debug, Clone)]
+pub(super) struct Typed {
+    pub(super) expression: Expression,
+    pub(super) type_: Type,
+}
+
+impl Typed {
+    pub(super) fn new(expression: Expression, type_: Type) -> Self {
+        Self { expression, type_ }
+    }
+
+    pub(super) fn null() -> Self {
+        Self::new(Expression::Literal(Value::Null), Type::Any)
+    }
+
+    pub(super) fn text(text: &str) -> Self {
+        Self::new(Expression::Literal(Value::Text(text.into())), Type::Text)
+    }
+}
+
+/// An event that an expression can name.
+#[derive(Debug, Clone)]
+pub(super) struct Visible {
+    /// Its alias, its tag, or the name of its stream.
+    pub(super) name: Arc<str>,
+    pub(super) place: Place,
+    pub(super) type_: StreamType,
+    pub(super) access: Access,
+    pub(super) reach: Reach,
+}
+
+/// How columns of a row are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Rows of the stream have the same columns.
+    ByPlace,
+    /// Rows of output streams have some of its columns.
+    ByName,
+}
+
+/// Whether properties can be named without saying whose they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Unqualified,
+    /// Events of patterns are named by their tags.
+    ByNameOnly,
+}
+
+/// All that an expression can see.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sight<'p> {
+    pub(super) events: &'p [Visible],
+    /// The alias of a pattern: `p.a` is the event of tag `a`.
+    pub(super) match_alias: Option<&'p str>,
+    /// How many keys the context of the statement has; 0 without.
+    pub(super) keys: usize,
+}
+
+impl<'p> Sight<'p> {
+    pub(super) fn of(events: &'p [Visible], keys: usize) -> Self {
+        Self { events, match_alias: None, keys }
+    }
+}
+
+/// Resolves the expressions of one clause after the other.
+pub(super) struct Resolver<'p, 'a> {
+    pub(super) planner: &'p Planner<'a>,
+    pub(super) sight: Sight<'p>,
+    pub(super) aggregates: Aggregates,
+    /// Arguments of the declared expression that is being put in, where there is one.
+    pub(super) parameters: Option<HashMap<Arc<str>, Typed>>,
+    depth: usize,
+}
+
+impl<'p, 'a> Resolver<'p, 'a> {
+    /// `clause` is where the expressions stand, and where aggregates are then refused.
+    pub(super) fn new(planner: &'p Planner<'a>, sight: Sight<'p>, clause: &'static str) -> Self {
+        Self { planner, sight, aggregates: Aggregates::Refused(clause), parameters: None, depth: 0 }
+    }
+
+    /// # Errors
+    /// The first mistake: a name that stands for nothing, values that do not go together.
+    pub(super) fn resolve(&mut self, tree: &syntax::Expression) -> Result<Typed, Mistake> {
+        self.planner.spend(1, tree.span)?;
+        self.depth += 1;
+        self.check_depth(self.depth, tree.span)?;
+        let resolved = self.resolve_kind(tree)?;
+        self.depth -= 1;
+        Ok(resolved)
+    }
+
+    /// An expression that must be true or false.
+    pub(super) fn condition(
+        &mut self,
+        tree: &syntax::Expression,
+        clause: &str,
+    ) -> Result<Expression, Mistake> {
+        let Typed { expression, type_ } = self.resolve(tree)?;
+        match types::is_condition(&type_) {
+            true => Ok(expression),
+            false => {
+                let message = format!("{clause} takes true or false, this is {}", types::describe(&type_));
+                Err(Mistake::new(tree.span, message))
+            }
+        }
+    }
+
+    /// Expressions by which events are told apart.
+    pub(super) fn keys(
+        &mut self,
+        trees: &[syntax::Expression],
+        clause: &str,
+    ) -> Result<Vec<Expression>, Mistake> {
+        let key = |tree: &syntax::Expression| {
+            let Typed { expression, type_ } = self.resolve(tree)?;
+            match types::is_key(&type_) {
+                true => Ok(expression),
+                false => {
+                    let message = format!(
+                        "{clause} tells events apart by simple values, this is {}",
+                        types::describe(&type_)
+                    );
+                    Err(Mistake::new(tree.span, message))
+                }
+            }
+        };
+        trees.iter().map(key).collect()
+    }
+
+    /// Counts a copy of what is resolved already, and how deep it stands now.
+    pub(super) fn copy(&self, typed: &Typed, span: Span) -> Result<Typed, Mistake> {
+        let (size, depth) = typed.expression.extent();
+        self.planner.spend(size, span)?;
+        self.check_depth(self.depth + depth, span)?;
+        Ok(typed.clone())
+    }
+
+    fn check_depth(&self, depth: usize, span: Span) -> Result<(), Mistake> {
+        match depth > MAX_DEPTH {
+            true => Err(Mistake::new(
+                span,
+                format!("nested more than {MAX_DEPTH} deep, with declared expressions put in"),
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn resolve_kind(&mut self, tree: &syntax::Expression) -> Result<Typed, Mistake> {
+        let literal = |value, type_| Ok(Typed::new(Expression::Literal(value), type_));
+        match &tree.kind {
+            ExpressionKind::Null => Ok(Typed::null()),
+            ExpressionKind::Boolean(value) => literal(Value::Boolean(*value), Type::Boolean),
+            ExpressionKind::Integer(value) => literal(Value::Integer(*value), Type::Integer),
+            ExpressionKind::Double(value) => literal(Value::Double(*value), Type::Double),
+            ExpressionKind::Text(value) => literal(Value::Text(value.clone()), Type::Text),
+            ExpressionKind::Name(_) | ExpressionKind::Member(..) => self.path(tree),
+            ExpressionKind::Index(list, index) => self.index(list, index),
+            ExpressionKind::Method(receiver, name, arguments) => {
+                let receiver = self.resolve(receiver)?;
+                self.method(receiver, name, arguments)
+            }
+            ExpressionKind::Call { name, distinct, arguments } => {
+                self.call(tree.span, name, *distinct, arguments)
+            }
+            ExpressionKind::CountAll => self.count_all(tree.span),
+            ExpressionKind::Cast(value, type_) => self.cast(value, type_),
+            ExpressionKind::Braces(elements) => self.list(elements),
+            ExpressionKind::Case { operand, branches, otherwise } => {
+                self.case(operand.as_deref(), branches, otherwise.as_deref())
+            }
+            _ => self.operator(tree),
+        }
+    }
+}

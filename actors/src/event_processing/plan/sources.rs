@@ -1,0 +1,184 @@
+//! What statements read: streams with filters and views, joins, patterns.
+
+use std::time::Duration;
+
+use super::expression::{Expression, Place};
+use super::module::{Planner, ReadStream};
+use super::resolve::{Reach, Resolver, Sight, Visible};
+use super::{From, SourcePlan, ViewPlan};
+use crate::event_processing::language::Mistake;
+use crate::event_processing::language::syntax::{
+    self, Direction, Name, Period, Source, SourceKind, StreamSource, View, ViewKind,
+};
+use crate::event_processing::stream::StreamType;
+
+/// What is repeated is repeated no more often than this.
+pub(super) const SHORTEST: Duration = Duration::from_millis(100);
+
+/// What a statement reads, and what its expressions see of it.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) from: From,
+    pub(super) visible: Vec<Visible>,
+    pub(super) match_alias: Option<std::sync::Arc<str>>,
+    /// The streams by their places, each with where it is named.
+    pub(super) streams: Vec<(usize, Name)>,
+}
+
+/// A period as a plan has it.
+pub(super) fn duration(period: Period) -> Duration {
+    Duration::from_millis(period.millis)
+}
+
+/// A period after which something happens again.
+pub(super) fn repeated(period: Period) -> Result<Duration, Mistake> {
+    let duration = duration(period);
+    match duration < SHORTEST {
+        true => Err(Mistake::new(period.span, "the shortest period is 100 milliseconds")),
+        false => Ok(duration),
+    }
+}
+
+impl Planner<'_> {
+    pub(super) fn sources(&mut self, sources: &[Source], keys: usize) -> Result<Read, Mistake> {
+        match sources {
+            [source] => self.one(source, keys),
+            [one, other] => self.join(one, other, keys),
+            _ => Err(Mistake::new(
+                sources.first().map(|source| source.span).unwrap_or_default(),
+                "one or two sources",
+            )),
+        }
+    }
+
+    fn one(&mut self, source: &Source, keys: usize) -> Result<Read, Mistake> {
+        if source.direction == Direction::Only {
+            return Err(Mistake::new(source.span, "'unidirectional' goes with joins"));
+        }
+        match &source.kind {
+            SourceKind::Stream { name, filter } => {
+                let (plan, event) = self.source(source, name, filter.as_ref(), 0, keys)?;
+                let streams = vec![(plan.stream, name.clone())];
+                Ok(Read { from: From::One(plan), visible: vec![event], match_alias: None, streams })
+            }
+            SourceKind::Pattern(pattern) => {
+                let (pattern, visible, streams) = self.pattern(pattern, keys)?;
+                let match_alias = source.alias.as_ref().map(|alias| alias.text.clone());
+                let sight = Sight { events: &visible, match_alias: match_alias.as_deref(), keys };
+                let view = source.view.as_ref().map(|view| self.view_in(view, sight)).transpose()?;
+                Ok(Read { from: From::Pattern { pattern, view }, visible, match_alias, streams })
+            }
+        }
+    }
+
+    fn join(&mut self, one: &Source, other: &Source, keys: usize) -> Result<Read, Mistake> {
+        let (mut plans, mut visible, mut streams) = (Vec::new(), Vec::<Visible>::new(), Vec::new());
+        for (at, source) in [(0u8, one), (1, other)] {
+            let SourceKind::Stream { name, filter } = &source.kind else {
+                return Err(Mistake::new(
+                    source.span,
+                    "a pattern stands alone in 'from': insert what it finds, and join that",
+                ));
+            };
+            let (plan, event) = self.source(source, name, filter.as_ref(), at, keys)?;
+            if visible.iter().any(|known| known.name == event.name) {
+                let message = format!("both sources are called '{}': give one an alias", event.name);
+                return Err(Mistake::new(source.span, message));
+            }
+            streams.push((plan.stream, name.clone()));
+            plans.push(plan);
+            visible.push(event);
+        }
+        if plans.iter().all(|plan| plan.unidirectional) {
+            return Err(Mistake::new(other.span, "one of two sources may be 'unidirectional'"));
+        }
+        let retains = |(plan, (_, name)): (&SourcePlan, &(usize, Name))| {
+            plan.view.is_some() || self.window(&name.text).is_some()
+        };
+        if !plans.iter().zip(&streams).any(retains) {
+            let message = "a join needs a view, such as .std:lastevent() or .win:length(1): without one nothing is retained";
+            return Err(Mistake::new(one.span, message));
+        }
+        let plans: Box<[SourcePlan; 2]> =
+            plans.try_into().map_err(|_| Mistake::new(one.span, "a join has two sources"))?;
+        Ok(Read { from: From::Join(plans), visible, match_alias: None, streams })
+    }
+
+    fn source(
+        &mut self,
+        source: &Source,
+        name: &Name,
+        filter: Option<&syntax::Expression>,
+        at: u8,
+        keys: usize,
+    ) -> Result<(SourcePlan, Visible), Mistake> {
+        let ReadStream { place: stream, type_, access } = self.read(name)?;
+        let name = source.alias.as_ref().unwrap_or(name).text.clone();
+        let alone = Place { source: 0, tag: None };
+        let event = Visible { name, place: alone, type_, access, reach: Reach::Unqualified };
+        let sight = Sight::of(std::slice::from_ref(&event), keys);
+        let filter = filter.map(|filter| self.filter(filter, sight)).transpose()?;
+        let view = source.view.as_ref().map(|view| self.view_in(view, sight)).transpose()?;
+        let unidirectional = source.direction == Direction::Only;
+        let event = Visible { place: Place { source: at, tag: None }, ..event };
+        Ok((SourcePlan { stream, filter, view, unidirectional }, event))
+    }
+
+    /// `Stream [alias]`, `Stream(filter) [alias]`: the event is seen at the place.
+    pub(super) fn trigger(
+        &mut self,
+        source: &StreamSource,
+        keys: usize,
+    ) -> Result<(usize, Option<Expression>, Visible), Mistake> {
+        let ReadStream { place: stream, type_, access } = self.read(&source.name)?;
+        let name = source.alias.as_ref().unwrap_or(&source.name).text.clone();
+        let place = Place { source: 0, tag: None };
+        let event = Visible { name, place, type_, access, reach: Reach::Unqualified };
+        let sight = Sight::of(std::slice::from_ref(&event), keys);
+        let filter = source.filter.as_ref().map(|filter| self.filter(filter, sight)).transpose()?;
+        Ok((stream, filter, event))
+    }
+
+    pub(super) fn filter(
+        &self,
+        filter: &syntax::Expression,
+        sight: Sight<'_>,
+    ) -> Result<Expression, Mistake> {
+        Resolver::new(self, sight, "a filter").condition(filter, "a filter")
+    }
+
+    /// The view of a named window.
+    pub(super) fn view(
+        &self,
+        view: &View,
+        type_: &StreamType,
+        name: &str,
+        keys: usize,
+    ) -> Result<ViewPlan, Mistake> {
+        let place = Place { source: 0, tag: None };
+        let (type_, access) = (type_.clone(), super::resolve::Access::ByPlace);
+        let event = Visible { name: name.into(), place, type_, access, reach: Reach::Unqualified };
+        self.view_in(view, Sight::of(&[event], keys))
+    }
+
+    fn view_in(&self, view: &View, sight: Sight<'_>) -> Result<ViewPlan, Mistake> {
+        Ok(match &view.kind {
+            ViewKind::Time(period) => ViewPlan::Time(repeated(*period)?),
+            ViewKind::Length(events) => ViewPlan::Length(at_least_one(*events, view)?),
+            ViewKind::TimeBatch(period) => ViewPlan::TimeBatch(repeated(*period)?),
+            ViewKind::LengthBatch(events) => ViewPlan::LengthBatch(at_least_one(*events, view)?),
+            ViewKind::KeepAll => ViewPlan::KeepAll,
+            ViewKind::LastEvent => ViewPlan::LastEvent,
+            ViewKind::Unique(keys) => {
+                ViewPlan::Unique(Resolver::new(self, sight, "'std:unique'").keys(keys, "'std:unique'")?)
+            }
+        })
+    }
+}
+
+fn at_least_one(events: u32, view: &View) -> Result<usize, Mistake> {
+    match events {
+        0 => Err(Mistake::new(view.span, "a window holds one event at least")),
+        events => Ok(events as usize),
+    }
+}

@@ -1,0 +1,59 @@
+//! Channels of modules: `/<module>/<statement>` hears of each row that the statement makes, `/<module>/*` of those of all its
+//! statements (B-01, B-05, B-17).
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::{Listeners, Notification, NotificationHub};
+use crate::bayeux::Pattern;
+use crate::session::Deliver;
+
+/// Tells of one row that a statement of a module made, those who listen to the statement or to the module.
+///
+/// Sent by modules in the order of their rows, which is the order of delivery; see [`Context::publish_row`].
+///
+/// [`Context::publish_row`]: crate::device::Context::publish_row
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct PublishRow {
+    pub(crate) module: Arc<str>,
+    pub(crate) statement: Arc<str>,
+    /// The row, a JSON object.
+    pub(crate) json: String,
+}
+
+impl Handler<PublishRow> for NotificationHub {
+    type Result = ();
+
+    fn handle(&mut self, row: PublishRow, _: &mut Self::Context) {
+        let of = |statement: Option<&str>| Pattern::Module {
+            module: (*row.module).into(),
+            statement: statement.map(Into::into),
+        };
+        let [exact, all] = [of(Some(&row.statement)), of(None)].map(|pattern| self.listeners.get(&pattern));
+        let both = exact.into_iter().flatten();
+        let rest = all.into_iter().flatten();
+        let is_told = |listeners: Option<&Listeners>, client| {
+            listeners.is_some_and(|listeners| listeners.contains_key(client))
+        };
+        // A session subscribed in both ways gets it once.
+        let rest = rest.filter(|(client, _)| !is_told(exact, client));
+        let mut listeners = both.chain(rest).map(|(_, listener)| listener).peekable();
+        if listeners.peek().is_none() {
+            return;
+        }
+        self.last_id += 1;
+        let notification = Arc::new(row.encode(self.last_id));
+        listeners.for_each(|listener| listener.session.do_send(Deliver(notification.clone())));
+    }
+}
+
+impl PublishRow {
+    fn encode(&self, id: u64) -> Notification {
+        // Names of statements may hold whatever a string of the language can.
+        let channel = serde_json::Value::String(format!("/{}/{}", self.module, self.statement));
+        let json = format!(r#"{{"channel":{channel},"id":"{id}","data":{}}}"#, self.json);
+        Notification { json: json.into() }
+    }
+}

@@ -1,0 +1,113 @@
+//! Event-processing modules as the edge sees them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::Platform;
+use crate::error::{Error, Result};
+use crate::event_processing::OutboundRequest;
+use crate::event_processing::deployment::changes::{self, NewModule};
+use crate::model::id::{ModuleId, TenantId};
+use crate::model::links::Links;
+use crate::model::module::{Module, ModulePatch, ModuleStatus};
+use crate::model::origin::Origin;
+use crate::model::timestamp::Timestamp;
+use crate::store::module_changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
+
+impl Platform {
+    /// Deploys a text as a new module. When this is answered the module runs, unless another process runs the modules of the
+    /// tenant; there it runs a moment later.
+    ///
+    /// # Errors
+    /// `Invalid` shows the first mistake of the text with its place, and nothing is stored; `Duplicate` for a name that is taken;
+    /// `Contended`, `Unavailable` or `Database`.
+    pub async fn deploy_module(&self, tenant: &TenantId, text: Bytes, origin: &Origin) -> Result<Module> {
+        let new = self.new_module(text)?;
+        self.change_modules(tenant, origin, move |stored| changes::deploy(stored, &new)).await
+    }
+
+    /// Deploys a text in the place of a module: a new one under a new id, the old one is gone.
+    ///
+    /// # Errors
+    /// As [`deploy_module`](Self::deploy_module), and then the old one goes on; `NotFound`.
+    pub async fn replace_module(
+        &self,
+        tenant: &TenantId,
+        id: ModuleId,
+        text: Bytes,
+        origin: &Origin,
+    ) -> Result<Module> {
+        let new = self.new_module(text)?;
+        self.change_modules(tenant, origin, move |stored| changes::replace(stored, id, &new)).await
+    }
+
+    /// Renames, deploys or undeploys a module. Modules that need an undeployed one are undeployed too.
+    ///
+    /// # Errors
+    /// `NotFound`; `Duplicate` for a name that is taken; `Invalid` shows why it cannot be deployed; `Contended`, `Unavailable` or
+    /// `Database`.
+    pub async fn update_module(
+        &self,
+        tenant: &TenantId,
+        id: ModuleId,
+        patch: ModulePatch,
+        origin: &Origin,
+    ) -> Result<Module> {
+        let now = Timestamp::now();
+        self.change_modules(tenant, origin, move |stored| changes::update(stored, id, &patch, now)).await
+    }
+
+    /// Deletes a module; those that need it are undeployed.
+    ///
+    /// # Errors
+    /// `NotFound`, `Contended`, `Unavailable` or `Database`.
+    pub async fn delete_module(&self, tenant: &TenantId, id: ModuleId, origin: &Origin) -> Result<()> {
+        let now = Timestamp::now();
+        let deleted =
+            self.change_modules(tenant, origin, move |stored| changes::delete(stored, id, now)).await;
+        deleted.map(drop)
+    }
+
+    /// The requests that modules send to other servers, for who makes them. `None` when somebody took them.
+    pub fn take_outbound_requests(&self) -> Option<mpsc::Receiver<OutboundRequest>> {
+        self.modules.take_outbound_requests()
+    }
+
+    /// Runs modules whose lease this process holds, and takes on those that nobody runs, until it is dropped. Links in what they
+    /// tell start with `links`.
+    pub async fn keep_modules_going(self: Arc<Self>, links: Links) {
+        self.modules.clone().keep_going(links).await;
+    }
+
+    /// Lets another process run the modules at once that this one runs. What they remember is lost.
+    pub async fn give_modules_back(&self) {
+        self.modules.give_back().await;
+    }
+
+    fn new_module(&self, text: Bytes) -> Result<NewModule> {
+        let text = std::str::from_utf8(&text).map_err(|error| {
+            Error::Invalid(format!("the text of a module is UTF-8; byte {} is not", error.valid_up_to() + 1))
+        })?;
+        Ok(NewModule { id: ModuleId(self.ids.next()), text: Arc::from(text), now: Timestamp::now() })
+    }
+
+    async fn change_modules(
+        &self,
+        tenant: &TenantId,
+        origin: &Origin,
+        decide: impl Fn(&[StoredModule]) -> Result<(Vec<ModuleChange>, Module)> + Clone + Send + 'static,
+    ) -> Result<Module> {
+        let by = ChangedBy { origin, ids: &self.ids, fence: None };
+        let changed = {
+            let _turn = self.modules.changing.acquire().await;
+            change_modules(&self.database, tenant, by, decide).await?
+        };
+        match changed.status {
+            ModuleStatus::Deployed => self.modules.deployed(tenant).await,
+            ModuleStatus::NotDeployed => self.modules.changed(tenant).await,
+        }
+        Ok(changed)
+    }
+}

@@ -1,0 +1,205 @@
+//! Changes of modules in PostgreSQL. What a change comes to is decided from all modules of the tenant, for they are planned
+//! together; so changes of one tenant are made one at a time (`lock.sql`), and every server process is told with the commit.
+
+use std::sync::Arc;
+
+use deadpool_postgres::{GenericClient, Transaction};
+use tokio::task::spawn_blocking;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::audit_records::insert_audit_record;
+use super::modules::from_row;
+use super::{Database, module_leases, until_uncontended, watch};
+use crate::error::{Error, Noun, Result};
+use crate::event_processing::stream::InputStreams;
+use crate::model::audit_record::{AttributeChange, NewAuditRecord};
+use crate::model::id::{AuditRecordId, IdGenerator, TenantId};
+use crate::model::module::{Module, ModuleStatus};
+use crate::model::origin::Origin;
+use crate::model::timestamp::Timestamp;
+
+const LOCK: &str = include_str!("../../../sql/queries/modules/lock.sql");
+const LIST_TEXTS: &str = include_str!("../../../sql/queries/modules/list_texts.sql");
+const LIST_DEPLOYED: &str = include_str!("../../../sql/queries/modules/list_deployed.sql");
+const INSERT: &str = include_str!("../../../sql/queries/modules/insert.sql");
+const UPDATE: &str = include_str!("../../../sql/queries/modules/update.sql");
+const DELETE: &str = include_str!("../../../sql/queries/modules/delete.sql");
+
+/// A module with its text.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredModule {
+    pub(crate) module: Module,
+    /// How often it was deployed: what runs of another deployment is not this one.
+    pub(crate) deployment: i64,
+    pub(crate) text: Arc<str>,
+}
+
+/// One row that changes, as it is to be afterwards, with what an audit record says of it.
+#[derive(Debug, Clone)]
+pub(crate) enum ModuleChange {
+    /// Stored and deployed.
+    Insert {
+        module: Module,
+        text: Arc<str>,
+        inputs: InputStreams,
+    },
+    /// Has another name.
+    Rename {
+        module: Module,
+        before: String,
+    },
+    Deploy(Module),
+    /// Why is absent where somebody asked for it.
+    Undeploy {
+        module: Module,
+        reason: Option<String>,
+    },
+    Delete(Module),
+}
+
+/// On whose behalf modules change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChangedBy<'a> {
+    pub(crate) origin: &'a Origin,
+    pub(crate) ids: &'a IdGenerator,
+    /// The change is made only while the modules of the tenant are held by this number.
+    pub(crate) fence: Option<i64>,
+}
+
+/// Changes modules of a tenant as `decide` says, from all of them, and gives what it gives. One transaction, whose commit is told to
+/// every server process. `decide` runs where it may take its time.
+///
+/// # Errors
+/// What `decide` fails with, then nothing changed; `Conflict` when another process holds the modules; `Contended`, `Unavailable` or `Database`.
+pub(crate) async fn change_modules<T: Send + 'static>(
+    database: &Database,
+    tenant: &TenantId,
+    by: ChangedBy<'_>,
+    decide: impl Fn(&[StoredModule]) -> Result<(Vec<ModuleChange>, T)> + Clone + Send + 'static,
+) -> Result<T> {
+    until_uncontended(async || {
+        let mut client = database.reader().await?;
+        let transaction = client.transaction().await?;
+        transaction.execute(LOCK, &[&tenant.as_str()]).await?;
+        module_leases::hold_one(&transaction, tenant, by.fence).await?;
+        let rows = transaction.query(LIST_TEXTS, &[&tenant.as_str()]).await?;
+        let (stored, decide): (Vec<_>, _) = (rows.iter().map(stored).collect(), decide.clone());
+        let decided = spawn_blocking(move || decide(&stored)).await;
+        let (changes, outcome) =
+            decided.map_err(|_| Error::unavailable("the modules cannot be planned"))??;
+        for change in &changes {
+            make(&transaction, tenant, change, by).await?;
+        }
+        if !changes.is_empty() {
+            watch::announce(&transaction, tenant, watch::MODULES).await?;
+        }
+        transaction.commit().await?;
+        Ok(outcome)
+    })
+    .await
+}
+
+/// What runs of a tenant, with the texts, the oldest first. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn list_deployed(database: &Database, tenant: &TenantId) -> Result<Vec<StoredModule>> {
+    let client = database.loader().await?;
+    Ok(client.query(LIST_DEPLOYED, &[&tenant.as_str()]).await?.iter().map(stored).collect())
+}
+
+async fn make(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+    change: &ModuleChange,
+    by: ChangedBy<'_>,
+) -> Result<()> {
+    let tenant_id = tenant.as_str();
+    let module = change.module();
+    let (id, time) = (module.id.0, module.last_modified.instant());
+    match change {
+        ModuleChange::Insert { text, inputs, .. } => {
+            let inputs = i32::from(inputs.bits());
+            let parameters: [&(dyn ToSql + Sync); 6] =
+                [&tenant_id, &id, &module.name, &inputs, &time, &text.as_bytes()];
+            let inserted = transaction.execute(INSERT, &parameters).await.map_err(Error::from);
+            inserted.map_err(|error| match error.is_foreign_key_violation() {
+                true => Error::not_found(Noun::Tenant, tenant),
+                false => error,
+            })?;
+        }
+        ModuleChange::Delete(_) => {
+            transaction.execute(DELETE, &[&tenant_id, &id]).await?;
+        }
+        ModuleChange::Rename { .. } | ModuleChange::Deploy(_) | ModuleChange::Undeploy { .. } => {
+            let deployed = module.status == ModuleStatus::Deployed;
+            transaction.execute(UPDATE, &[&tenant_id, &id, &module.name, &deployed, &time]).await?;
+        }
+    }
+    record(transaction, tenant, change, by).await
+}
+
+/// Writes down who changed what of a module.
+async fn record(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    change: &ModuleChange,
+    by: ChangedBy<'_>,
+) -> Result<()> {
+    let module = change.module();
+    let (not, deployed) = ("NOT_DEPLOYED", "DEPLOYED");
+    let (activity, changes) = match change {
+        ModuleChange::Insert { .. } => ("Module created", Vec::new()),
+        ModuleChange::Rename { before, .. } => {
+            ("Module renamed", vec![AttributeChange::replaced("name", before, &module.name)])
+        }
+        ModuleChange::Deploy(_) => {
+            ("Module deployed", vec![AttributeChange::replaced("status", not, deployed)])
+        }
+        ModuleChange::Undeploy { .. } => {
+            ("Module undeployed", vec![AttributeChange::replaced("status", deployed, not)])
+        }
+        ModuleChange::Delete(_) => ("Module deleted", Vec::new()),
+    };
+    let (text, severity) = match change {
+        ModuleChange::Undeploy { reason: Some(reason), .. } => {
+            (format!("{activity}: {}: {reason}", module.name), "major")
+        }
+        _ => (format!("{activity}: {}", module.name), "information"),
+    };
+    let record = NewAuditRecord {
+        type_: "CepModule",
+        activity,
+        time: Timestamp::now(),
+        text,
+        source: module.id.to_string(),
+        user: by.origin.user.to_string(),
+        application: by.origin.application.clone(),
+        severity: severity.into(),
+        changes,
+    };
+    insert_audit_record(client, tenant, AuditRecordId(by.ids.next()), &record).await
+}
+
+impl ModuleChange {
+    /// The row as it is to be; of a deletion as it was.
+    pub(crate) fn module(&self) -> &Module {
+        match self {
+            Self::Insert { module, .. } | Self::Rename { module, .. } | Self::Undeploy { module, .. } => {
+                module
+            }
+            Self::Deploy(module) | Self::Delete(module) => module,
+        }
+    }
+}
+
+/// Reads `list_texts.sql`.
+fn stored(row: &Row) -> StoredModule {
+    StoredModule {
+        module: from_row(row),
+        deployment: row.get(4),
+        // It was checked when it was uploaded.
+        text: String::from_utf8_lossy(row.get(5)).into(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Which process runs the modules of a tenant, in PostgreSQL: one at a time.
+//!
+//! Who takes over counts the fence up; what modules write has it as its [premise](super::module_leases). The lease goes where the tenant's events come: a
+//! process that misses them takes over from one that nothing comes to any more.
+
+use std::time::Duration;
+
+use deadpool_postgres::GenericClient;
+
+use crate::error::Result;
+use crate::event_processing::stream::InputStreams;
+use crate::model::id::TenantId;
+
+const TAKE: &str = include_str!("../../../sql/queries/module_holders/take.sql");
+const TAKE_OVER: &str = include_str!("../../../sql/queries/module_holders/take_over.sql");
+const RENEW: &str = include_str!("../../../sql/queries/module_holders/renew.sql");
+const GIVE_BACK: &str = include_str!("../../../sql/queries/module_holders/give_back.sql");
+const SURVEY: &str = include_str!("../../../sql/queries/module_holders/survey.sql");
+
+/// Tenants whose modules one look takes on.
+pub(crate) const TAKEN_OVER_AT_ONCE: usize = 100;
+
+/// That a process runs the modules of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModuleHold {
+    pub(crate) tenant: TenantId,
+    pub(crate) fence: i64,
+}
+
+/// When a lease may be taken from whom.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// How long without a sign of life until a process counts as gone.
+    pub(crate) lease: Duration,
+    /// How long nothing must have come to the process that runs modules until another one takes over.
+    pub(crate) idle: Duration,
+}
+
+/// What runs of a tenant, somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Survey {
+    /// What its modules read.
+    pub(crate) inputs: InputStreams,
+    /// Another number when something else runs.
+    pub(crate) generation: i64,
+}
+
+/// Takes the modules of a tenant on for a process; `None` when another one runs them. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn take(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    process: i64,
+    lease: Duration,
+) -> Result<Option<i64>> {
+    let row = client.query_opt(TAKE, &[&tenant.as_str(), &process, &lease.as_secs_f64()]).await?;
+    Ok(row.map(|row| row.get(0)))
+}
+
+/// Takes on what nobody runs, and of the missed tenants what runs where nothing comes. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn take_over(
+    client: &impl GenericClient,
+    process: i64,
+    missed: &[TenantId],
+    terms: Terms,
+) -> Result<Vec<ModuleHold>> {
+    let missed: Vec<&str> = missed.iter().map(TenantId::as_str).collect();
+    let (lease, idle) = (terms.lease.as_secs_f64(), terms.idle.as_secs_f64());
+    let most = TAKEN_OVER_AT_ONCE as i64;
+    let rows = client.query(TAKE_OVER, &[&process, &lease, &missed, &idle, &most]).await?;
+    rows.iter()
+        .map(|row| Ok(ModuleHold { tenant: TenantId::parse(row.get(0))?, fence: row.get(1) }))
+        .collect()
+}
+
+/// Renews leases, each with whether something came; gives the tenants that are still held. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn renew(
+    client: &impl GenericClient,
+    own: &[(ModuleHold, bool)],
+    lease: Duration,
+) -> Result<Vec<TenantId>> {
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tenants: Vec<&str> = own.iter().map(|(hold, _)| hold.tenant.as_str()).collect();
+    let fences: Vec<i64> = own.iter().map(|(hold, _)| hold.fence).collect();
+    let fed: Vec<bool> = own.iter().map(|(_, fed)| *fed).collect();
+    let rows = client.query(RENEW, &[&tenants, &fences, &fed, &lease.as_secs_f64()]).await?;
+    rows.iter().map(|row| TenantId::parse(row.get(0))).collect()
+}
+
+/// Ends leases before their time, so that others go on at once. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn give_back(client: &impl GenericClient, own: &[ModuleHold]) -> Result<()> {
+    if own.is_empty() {
+        return Ok(());
+    }
+    let tenants: Vec<&str> = own.iter().map(|hold| hold.tenant.as_str()).collect();
+    let fences: Vec<i64> = own.iter().map(|hold| hold.fence).collect();
+    client.execute(GIVE_BACK, &[&tenants, &fences]).await?;
+    Ok(())
+}
+
+/// What runs, of every tenant that has something deployed. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn survey(client: &impl GenericClient) -> Result<Vec<(TenantId, Survey)>> {
+    let rows = client.query(SURVEY, &[]).await?;
+    rows.iter()
+        .map(|row| {
+            let inputs = InputStreams::of_bits(row.get::<_, i32>(1) as u16);
+            Ok((TenantId::parse(row.get(0))?, Survey { inputs, generation: row.get(2) }))
+        })
+        .collect()
+}

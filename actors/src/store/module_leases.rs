@@ -1,0 +1,95 @@
+//! The premise of what event-processing modules write: this process runs the modules of the tenant, until the commit.
+
+use std::collections::BTreeSet;
+
+use deadpool_postgres::{GenericClient, Object, Transaction};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
+
+use super::Database;
+use crate::error::{Error, Noun, Result};
+use crate::model::id::TenantId;
+
+const HOLD: &str = include_str!("../../../sql/queries/modules/hold_leases.sql");
+/// How the database names what it refuses by.
+const PREMISE: &str = "module_lease_is_held";
+
+/// The statement for [`hold`]; none where there is nothing to hold.
+pub(crate) async fn prepare(
+    client: &impl GenericClient,
+    premises: &BTreeSet<(&TenantId, i64)>,
+) -> Result<Option<Statement>> {
+    match premises.is_empty() {
+        true => Ok(None),
+        false => Ok(Some(client.prepare_cached(HOLD).await?)),
+    }
+}
+
+/// Keeps the modules of these tenants from being taken over until the transaction ends.
+///
+/// # Errors
+/// `Conflict` when this process does not hold them by these numbers, or no longer.
+pub(crate) async fn hold(
+    client: &impl GenericClient,
+    statement: Option<&Statement>,
+    premises: &BTreeSet<(&TenantId, i64)>,
+) -> Result<()> {
+    let Some(statement) = statement else { return Ok(()) };
+    let (tenants, fences): (Vec<&str>, Vec<i64>) =
+        premises.iter().map(|(tenant, fence)| (tenant.as_str(), *fence)).unzip();
+    match client.query(statement, &[&tenants, &fences]).await.map_err(Error::from) {
+        Err(error) if error.constraint() == Some(PREMISE) => Err(Error::Conflict {
+            noun: Noun::Module,
+            message: "the modules of this tenant run elsewhere now".into(),
+        }),
+        outcome => outcome.map(drop),
+    }
+}
+
+/// As [`hold`], within a transaction of one write; nothing for a write that no module makes.
+///
+/// # Errors
+/// As that.
+pub(super) async fn hold_one(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+    fence: Option<i64>,
+) -> Result<()> {
+    let premises = fence.map(|fence| (tenant, fence)).into_iter().collect();
+    let statement = prepare(transaction, &premises).await?;
+    hold(transaction, statement.as_ref(), &premises).await
+}
+
+/// Runs one statement; with a fence in a transaction that holds the lease.
+///
+/// # Errors
+/// As [`hold`], and what the statement fails with.
+pub(super) async fn query_held(
+    client: &mut Object,
+    (tenant, fence): (&TenantId, Option<i64>),
+    statement: &Statement,
+    parameters: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>> {
+    if fence.is_none() {
+        return Ok(client.query(statement, parameters).await?);
+    }
+    let transaction = client.transaction().await?;
+    hold_one(&transaction, tenant, fence).await?;
+    let rows = transaction.query(statement, parameters).await?;
+    transaction.commit().await?;
+    Ok(rows)
+}
+
+/// Whether a write of many transactions may begin; the last of them asks once more.
+///
+/// # Errors
+/// As [`hold`].
+pub(super) async fn ensure_held(database: &Database, tenant: &TenantId, fence: Option<i64>) -> Result<()> {
+    if fence.is_none() {
+        return Ok(());
+    }
+    let mut client = database.loader().await?;
+    let transaction = client.transaction().await?;
+    hold_one(&transaction, tenant, fence).await?;
+    Ok(transaction.commit().await?)
+}

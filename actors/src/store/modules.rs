@@ -1,0 +1,66 @@
+//! Event-processing modules in PostgreSQL: what is shown of them. What changes them is in
+//! [`module_changes`](super::module_changes), who runs them in [`module_holders`](super::module_holders).
+
+use tokio_postgres::Row;
+
+use super::Database;
+use super::filter::{Filtered, Order, page_of};
+use crate::error::{Error, Noun, Result};
+use crate::model::id::{ModuleId, TenantId};
+use crate::model::module::{Module, ModuleStatus};
+use crate::model::page::{Page, PageRequest, Position};
+use crate::model::timestamp::Timestamp;
+
+const GET: &str = include_str!("../../../sql/queries/modules/get.sql");
+const GET_TEXT: &str = include_str!("../../../sql/queries/modules/get_text.sql");
+
+/// The columns of a module, in the order [`from_row`] reads them: those of `get.sql`.
+const COLUMNS: &str = "m.id, m.name, m.deployed, m.last_modified";
+
+/// A page of the modules of a tenant, by id.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_modules(
+    database: &Database,
+    tenant: &TenantId,
+    page: &PageRequest,
+) -> Result<Page<Module>> {
+    let client = database.reader().await?;
+    let mut filtered = Filtered::new("modules m", "m.tenant", tenant.as_str());
+    let count = filtered.total(&client, page.total).await?;
+    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id("m.id"), page)).await?;
+    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let modules = rows.iter().map(from_row).collect();
+    Ok(Page { count, ..page_of(modules, page, |module: &Module| Position::of_id(module.id.0)) })
+}
+
+/// One module.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_module(database: &Database, tenant: &TenantId, id: ModuleId) -> Result<Module> {
+    let client = database.reader().await?;
+    let row = client.query_opt(GET, &[&tenant.as_str(), &id.0]).await?;
+    Ok(from_row(&row.ok_or_else(|| Error::not_found(Noun::Module, id))?))
+}
+
+/// The text of a module as it was uploaded, byte for byte.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_module_text(database: &Database, tenant: &TenantId, id: ModuleId) -> Result<Vec<u8>> {
+    let client = database.reader().await?;
+    let row = client.query_opt(GET_TEXT, &[&tenant.as_str(), &id.0]).await?;
+    Ok(row.ok_or_else(|| Error::not_found(Noun::Module, id))?.get(0))
+}
+
+/// Reads [`COLUMNS`].
+pub(super) fn from_row(row: &Row) -> Module {
+    Module {
+        id: ModuleId(row.get(0)),
+        name: row.get(1),
+        status: if row.get(2) { ModuleStatus::Deployed } else { ModuleStatus::NotDeployed },
+        last_modified: Timestamp::stored(row.get(3), 0),
+    }
+}

@@ -1,0 +1,115 @@
+//! A module of the run: deployed, undeployed, asked whether it works, and removed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Sending;
+use crate::bayeux::{REALTIME, notifications};
+use crate::body::Kind;
+use crate::error::Error;
+use crate::long_polling::LongPolling;
+use crate::report::Fact;
+use crate::target::Target;
+
+const PATH: &str = "/cep/modules";
+/// How long a module may take to tell of what it was sent.
+const PROOF: Duration = Duration::from_secs(30);
+/// Measurements that are sent until it tells of one.
+const PROOF_POSTS: usize = 200;
+
+/// A module that was uploaded.
+#[derive(Debug)]
+pub(super) struct Deployed {
+    target: Arc<Target>,
+    id: String,
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Answered {
+    id: String,
+    status: String,
+}
+
+impl Deployed {
+    /// Uploads a module, which deploys it. Its name is one that no run before left behind.
+    pub(super) async fn create(target: &Arc<Target>, name: &str, statements: &str) -> Result<Self, Error> {
+        let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let name = format!("{name}_{}", since.as_millis());
+        let request = target.post_text(PATH, &format!("module {name};\n{statements}"));
+        let answered = ask(target, "uploading a module", &request, 201).await?;
+        Ok(Self { target: Arc::clone(target), id: answered.id, name })
+    }
+
+    /// `DEPLOYED` or `NOT_DEPLOYED`.
+    pub(super) async fn set_status(&self, status: &str) -> Result<(), Error> {
+        let body = serde_json::json!({"status": status}).to_string();
+        let request = self.target.put(&format!("{PATH}/{}", self.id), &body);
+        ask(&self.target, "changing the status of a module", &request, 200).await.map(drop)
+    }
+
+    /// Whether it still runs: a module that asks for too much is switched off.
+    pub(super) async fn is_deployed(&self) -> Result<bool, Error> {
+        let request = self.target.get(&format!("{PATH}/{}", self.id));
+        let answered = ask(&self.target, "reading a module", &request, 200).await?;
+        Ok(answered.status == "DEPLOYED")
+    }
+
+    /// Sends measurements until the module tells of one, and gives the row.
+    pub(super) async fn row(&self, sending: &Sending<'_>) -> Result<Value, Error> {
+        let mut session = LongPolling::open(&self.target, REALTIME, &format!("/{}/*", self.name)).await?;
+        let mut poster = sending.poster(Kind::Measurement);
+        for post in 0..PROOF_POSTS {
+            let device = post % sending.ids.len();
+            poster.post(device as u32, &sending.ids[device], sending.run.now()).await;
+        }
+        let told = async {
+            loop {
+                let rows: Vec<Value> = notifications(session.batch().await?)?;
+                match rows.into_iter().next_back() {
+                    Some(row) => return Ok(row),
+                    None => session.poll_again().await?,
+                }
+            }
+        };
+        tokio::time::timeout(PROOF, told).await.map_err(|_| Error::Timeout("a row of the module"))?
+    }
+
+    /// Sees after the turns whether the module works and still runs, and removes it whatever became of them.
+    pub(super) async fn end(
+        self,
+        sending: &Sending<'_>,
+        taken: Result<(), Error>,
+    ) -> Result<Vec<Fact>, Error> {
+        let seen = match &taken {
+            Ok(()) => self.row(sending).await.map(|row| row.is_object()),
+            Err(_) => Ok(false),
+        };
+        let deployed = self.is_deployed().await;
+        let removed = self.remove().await;
+        taken?;
+        Ok(vec![
+            Fact::number("modules that told a row", usize::from(seen?), 1),
+            Fact::number("modules still deployed", usize::from(deployed?), 1),
+            Fact::number("modules removed", usize::from(removed?), 1),
+        ])
+    }
+
+    /// Removes it; whether that went well.
+    pub(super) async fn remove(&self) -> Result<bool, Error> {
+        let mut connection = self.target.connect().await?;
+        let request = self.target.delete(&format!("{PATH}/{}", self.id));
+        Ok(connection.call("removing a module", &request).await?.status == 204)
+    }
+}
+
+async fn ask(target: &Target, step: &'static str, request: &[u8], expected: u16) -> Result<Answered, Error> {
+    let mut connection = target.connect().await?;
+    let response = connection.call(step, request).await?;
+    let answered = serde_json::from_slice::<Answered>(response.body).ok();
+    let fault = || Error::status(step, response.status, response.body);
+    answered.filter(|_| response.status == expected).ok_or_else(fault)
+}

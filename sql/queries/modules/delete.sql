@@ -1,0 +1,3 @@
+DELETE FROM modules
+WHERE tenant = $1
+    AND id = $2

@@ -1,0 +1,4 @@
+SELECT m.text
+FROM modules m
+WHERE m.tenant = $1
+    AND m.id = $2

@@ -1,0 +1,9 @@
+-- Renames, deploys or undeploys. Deployed anew it is another deployment.
+UPDATE modules
+SET
+    name = $3,
+    deployed = $4,
+    deployment = deployment + CASE WHEN $4 AND NOT deployed THEN 1 ELSE 0 END,
+    last_modified = $5
+WHERE tenant = $1
+    AND id = $2

@@ -1,0 +1,178 @@
+//! `/cep/modules`: texts of statements over the tenant's live stream (document 2, Event-processing modules; ).
+//!
+//! A module is sent as a file or as text and shown as JSON or as text; what is sent and accepted says which.
+
+use std::sync::Arc;
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, web};
+use bytes::Bytes;
+use platform_actors::Error;
+use platform_actors::model::access::Authority;
+use platform_actors::model::id::ModuleId;
+use platform_actors::model::module::{Module, ModulePatch};
+use platform_actors::model::origin::Origin;
+use platform_actors::model::role;
+use platform_actors::store::modules;
+
+use crate::auth::Caller;
+use crate::http::body::Unread;
+use crate::http::error::{ApiError, Result};
+use crate::http::file::FRAMING;
+use crate::http::multipart::Form;
+use crate::http::paging::page_request;
+use crate::http::query::Query;
+use crate::http::{Wire, reply};
+use crate::server::Edge;
+
+/// Bytes of the text of a module.
+const TEXT_BYTES: usize = 1 << 20;
+/// Types of a body that is a text.
+const TEXT: &str = "text/plain";
+const FORM: &str = "multipart/form-data";
+
+/// `GET /cep/modules`: a page of the tenant's modules, by id.
+///
+/// # Errors
+/// 403 without ROLE_CEP_MANAGEMENT_READ, 422 for a wrong parameter.
+pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::CEP_MANAGEMENT_READ)?;
+    let media_type = wire.accepted("cepModuleCollection")?;
+    let query = Query::parse(wire.query_string());
+    let request = page_request(&query)?;
+    let page = modules::list_modules(edge.platform.database(), &caller.tenant, &request).await?;
+    reply::page(&wire, media_type, "modules", &page, (&request, &query))
+}
+
+/// `POST /cep/modules`: deploys a text, which is the only part of a form or the body itself.
+///
+/// # Errors
+/// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 409 for a name that is taken, 413 for a text that is too long, 415 for what is neither,
+/// 422 for a text with a mistake, whose place is shown.
+pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    caller.require(role::CEP_MANAGEMENT_ADMIN)?;
+    let origin = origin(&caller, &wire)?;
+    let media_type = wire.accepted("cepModule")?;
+    let text = match essence(&wire).as_str() {
+        FORM => form(&wire, body).await?,
+        TEXT | "" => body.read(TEXT_BYTES).await?,
+        other => {
+            let message = format!("Unsupported type of body: {other}; allowed: {FORM} and {TEXT}");
+            return Err(ApiError::UnsupportedMediaType(message));
+        }
+    };
+    let module = edge.platform.deploy_module(&caller.tenant, text, &origin).await?;
+    let (links, module) = (wire.links(), Arc::new(module));
+    Ok(reply::created(&wire, media_type, links.module(module.id), &module, &links))
+}
+
+/// `GET /cep/modules/<id>`: the module, or its text for who accepts that first.
+///
+/// # Errors
+/// 403 without ROLE_CEP_MANAGEMENT_READ, 404 for an unknown module.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::CEP_MANAGEMENT_READ)?;
+    let (database, tenant) = (edge.platform.database(), &caller.tenant);
+    if wire.prefers(TEXT, "cepModule") {
+        let text = modules::get_module_text(database, tenant, ModuleId::parse(&path)?).await?;
+        let content_type = (header::CONTENT_TYPE, "text/plain;charset=UTF-8");
+        return Ok(HttpResponse::Ok().insert_header(content_type).body(text));
+    }
+    let media_type = wire.accepted("cepModule")?;
+    let module = modules::get_module(database, tenant, ModuleId::parse(&path)?).await?;
+    Ok(reply::found(media_type, &module, &wire.links()))
+}
+
+/// `PUT /cep/modules/<id>`: a text takes the place of the module under a new id, with `Location`; JSON renames, deploys or undeploys
+/// it.
+///
+/// # Errors
+/// As [`create`]; 404 for an unknown module; 422 for a wrong member, and when the module cannot be deployed.
+pub async fn update(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    body: Unread,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::CEP_MANAGEMENT_ADMIN)?;
+    let origin = origin(&caller, &wire)?;
+    let media_type = wire.accepted("cepModule")?;
+    let id = ModuleId::parse(&path)?;
+    let text = match essence(&wire).as_str() {
+        FORM => form(&wire, body).await?,
+        TEXT => body.read(TEXT_BYTES).await?,
+        _ => {
+            wire.check_content_type(&["cepModule"])?;
+            let patch = ModulePatch::parse(body.json(edge.limits().body_bytes).await?)?;
+            let module = edge.platform.update_module(&caller.tenant, id, patch, &origin).await?;
+            return Ok(reply::updated(&wire, media_type, &Arc::new(module), &wire.links()));
+        }
+    };
+    let module: Arc<Module> =
+        Arc::new(edge.platform.replace_module(&caller.tenant, id, text, &origin).await?);
+    let links = wire.links();
+    let mut answer = reply::updated(&wire, media_type, &module, &links);
+    let location = header::HeaderValue::from_str(&links.module(module.id));
+    answer.headers_mut().insert(header::LOCATION, location.map_err(Error::unavailable)?);
+    Ok(answer)
+}
+
+/// `DELETE /cep/modules/<id>`: 204; modules that need it are undeployed.
+///
+/// # Errors
+/// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 404 for an unknown module.
+pub async fn remove(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::CEP_MANAGEMENT_ADMIN)?;
+    let origin = origin(&caller, &wire)?;
+    edge.platform.delete_module(&caller.tenant, ModuleId::parse(&path)?, &origin).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Modules are nobody's own, so that the role alone lets write.
+fn origin(caller: &Caller, wire: &Wire) -> Result<Origin> {
+    Ok(Origin {
+        user: caller.user.clone(),
+        mode: wire.mode()?,
+        authority: Authority::Role,
+        application: caller.sent_by().cloned(),
+        links: wire.links(),
+        by_module: None,
+    })
+}
+
+/// The type of the body without its parameters, in small letters; empty where none was sent.
+fn essence(wire: &Wire) -> String {
+    let content_type = wire.content_type().unwrap_or_default();
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The only part of a form, whatever it is called.
+async fn form(wire: &Wire, body: Unread) -> Result<Bytes> {
+    let mut form = Form::new(wire, body, TEXT_BYTES + FRAMING).await?;
+    let text = only_part(&mut form).await;
+    if text.is_err() {
+        form.refuse().await;
+    }
+    text
+}
+
+async fn only_part(form: &mut Form) -> Result<Bytes> {
+    let wrong = |given: &str| Error::invalid_value("body", given, "one part, the text of a module");
+    let part = form.next().await?.ok_or_else(|| wrong("a form without a part"))?;
+    let text = part.read(TEXT_BYTES).await?;
+    match form.next().await? {
+        None => Ok(text.into()),
+        Some(_) => Err(wrong("a form with several parts").into()),
+    }
+}

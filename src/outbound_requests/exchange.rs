@@ -1,0 +1,108 @@
+//! One request and its answer over a connection of its own: no redirect is followed and nothing is kept between requests.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::client::conn::http1;
+use hyper::rt::{Read, Write};
+use hyper_util::rt::TokioIo;
+use platform_actors::event_processing::OutboundResponse;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use tokio::task::spawn_blocking;
+use tokio_rustls::TlsConnector;
+
+use super::message::{Message, Security};
+
+/// Bytes of an answer's body.
+pub(super) const ANSWER_BYTES: usize = 1 << 20;
+
+/// Who vouches for other servers.
+pub(super) struct Roots {
+    /// `None`: those the machine believes.
+    given: Option<RootCertStore>,
+    /// Made when it is needed first, for many servers send nothing.
+    config: OnceCell<Arc<ClientConfig>>,
+}
+
+impl Roots {
+    pub(super) fn of_the_machine() -> Self {
+        Self { given: None, config: OnceCell::new() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn these(given: RootCertStore) -> Self {
+        Self { given: Some(given), config: OnceCell::new() }
+    }
+
+    async fn config(&self) -> Result<Arc<ClientConfig>, String> {
+        let make = async || {
+            let roots = match &self.given {
+                Some(given) => given.clone(),
+                None => spawn_blocking(believed).await.map_err(|error| error.to_string())?,
+            };
+            if roots.is_empty() {
+                return Err(
+                    "not sent: this machine has no certificates of authorities, which https needs".to_owned()
+                );
+            }
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+            let config = config.map_err(|error| error.to_string())?;
+            Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
+        };
+        self.config.get_or_try_init(make).await.cloned()
+    }
+}
+
+fn believed() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+/// Sends a request and reads its answer whole.
+///
+/// # Errors
+/// Why there is no answer, for the author of the module.
+pub(super) async fn exchange(message: Message, roots: &Roots) -> Result<OutboundResponse, String> {
+    let Message { security, host, port, .. } = &message;
+    let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let unreachable = |error: std::io::Error| format!("{host}:{port} cannot be reached: {error}");
+    let tcp = TcpStream::connect((name.as_str(), *port)).await.map_err(unreachable)?;
+    tcp.set_nodelay(true).map_err(unreachable)?;
+    match security {
+        Security::Plain => over(TokioIo::new(tcp), message).await,
+        Security::Tls => {
+            let server =
+                ServerName::try_from(name).map_err(|_| format!("not sent: '{host}' is no name for https"))?;
+            let connector = TlsConnector::from(roots.config().await?);
+            let stream = connector.connect(server, tcp).await.map_err(unreachable)?;
+            over(TokioIo::new(stream), message).await
+        }
+    }
+}
+
+async fn over(stream: impl Read + Write + Unpin, message: Message) -> Result<OutboundResponse, String> {
+    let broken = |error: hyper::Error| format!("the connection ended before an answer: {error}");
+    let (mut sender, connection) = http1::handshake(stream).await.map_err(broken)?;
+    let mut exchange = pin!(async {
+        let response = sender.send_request(message.request).await.map_err(broken)?;
+        let status = response.status().as_u16();
+        let body = Limited::new(response.into_body(), ANSWER_BYTES).collect().await;
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => format!("the answer {status} is longer than {ANSWER_BYTES} bytes"),
+            false => format!("the answer {status} broke off: {error}"),
+        })?;
+        let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        Ok(OutboundResponse { status, body })
+    });
+    tokio::select! {
+        exchanged = &mut exchange => exchanged,
+        // What came before the other side hung up is an answer.
+        _ = connection => exchange.await,
+    }
+}

@@ -1,0 +1,121 @@
+//! Requests that event-processing modules send to other servers (`SendRequest`, Q-07).
+//!
+//! Where they may go is said by the operator; a module has nothing else to send them with than what it writes itself. Reading
+//! order: [`message`] what is sent and whether it may be, [`exchange`] how.
+
+mod exchange;
+mod message;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use platform_actors::Platform;
+use platform_actors::event_processing::{OutboundRequest, OutboundResponse};
+use platform_actors::model::id::TenantId;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::config::AllowedHost;
+use exchange::Roots;
+use message::Message;
+
+/// Requests under way at once, of all tenants.
+const AT_ONCE: usize = 64;
+/// Requests of one tenant under way at once.
+const AT_ONCE_OF_TENANT: usize = 8;
+/// Requests of one tenant that wait for their turn; what comes beyond is not sent.
+const WAITING_OF_TENANT: usize = 256;
+/// How long a request may take, from the look for its host to the end of its answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Sends what modules ask for, for as long as it is polled.
+pub async fn keep_sending(platform: Arc<Platform>, allowed: Vec<AllowedHost>) {
+    let Some(mut requests) = platform.take_outbound_requests() else { return };
+    let mut sender = Sender::new(allowed, Roots::of_the_machine());
+    let mut under_way = JoinSet::new();
+    loop {
+        tokio::select! {
+            request = requests.recv() => match request {
+                Some(request) => drop(under_way.spawn(sender.send(request))),
+                None => break,
+            },
+            Some(_) = under_way.join_next() => {}
+        }
+    }
+    while under_way.join_next().await.is_some() {}
+}
+
+/// What requests share.
+struct Sender {
+    allowed: Arc<[AllowedHost]>,
+    roots: Arc<Roots>,
+    turns: Arc<Semaphore>,
+    tenants: HashMap<TenantId, Weak<Turns>>,
+}
+
+/// Turns of one tenant; gone when it has no request.
+struct Turns {
+    under_way: Semaphore,
+    waiting: Arc<Semaphore>,
+}
+
+impl Sender {
+    fn new(allowed: Vec<AllowedHost>, roots: Roots) -> Self {
+        Self {
+            allowed: allowed.into(),
+            roots: Arc::new(roots),
+            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            tenants: HashMap::new(),
+        }
+    }
+
+    /// The course of a request, up to its answer.
+    fn send(&mut self, request: OutboundRequest) -> impl Future<Output = ()> + Send + use<> {
+        let (of_tenant, turns) = (self.turns_of(&request.tenant), self.turns.clone());
+        let (allowed, roots) = (self.allowed.clone(), self.roots.clone());
+        async move {
+            let (message, answer) = (Message::of(&request, &allowed), request.answer);
+            let outcome = match message {
+                Ok(message) => in_turn(&of_tenant, &turns, message, &roots).await,
+                Err(why) => Err(why),
+            };
+            let response = outcome.unwrap_or_else(|why| OutboundResponse { status: 0, body: why });
+            // Nobody waits when the module was undeployed meanwhile.
+            let _ = answer.send(response);
+        }
+    }
+
+    fn turns_of(&mut self, tenant: &TenantId) -> Arc<Turns> {
+        if let Some(turns) = self.tenants.get(tenant).and_then(Weak::upgrade) {
+            return turns;
+        }
+        self.tenants.retain(|_, turns| turns.strong_count() > 0);
+        let turns = Arc::new(Turns {
+            under_way: Semaphore::new(AT_ONCE_OF_TENANT),
+            waiting: Arc::new(Semaphore::new(WAITING_OF_TENANT)),
+        });
+        self.tenants.insert(tenant.clone(), Arc::downgrade(&turns));
+        turns
+    }
+}
+
+/// Waits for the tenant's turn and then for one of all, so that a tenant with many requests delays none but its own.
+async fn in_turn(
+    tenant: &Turns,
+    all: &Semaphore,
+    message: Message,
+    roots: &Roots,
+) -> Result<OutboundResponse, String> {
+    let waiting = tenant.waiting.try_acquire();
+    let waiting = waiting.map_err(|_| format!("not sent: {WAITING_OF_TENANT} requests wait already"))?;
+    let closed = |_| "not sent: the server stops".to_owned();
+    let _of_tenant = tenant.under_way.acquire().await.map_err(closed)?;
+    let _of_all = all.acquire().await.map_err(closed)?;
+    drop(waiting);
+    let exchanged = timeout(PATIENCE, Box::pin(exchange::exchange(message, roots))).await;
+    exchanged.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
+}

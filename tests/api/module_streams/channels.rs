@@ -1,0 +1,111 @@
+//! Channels of modules (B-01, B-05, B-17, Q-19).
+
+use serde_json::{Value, json};
+
+use super::{MODULES, deploy};
+use crate::harness::{Caller, TestServer, event_of};
+
+/// Tells of events by their type.
+const DOORS: &str = "module doors;
+    @Name('opened') select event.text as text from EventCreated where event.type = 'opened';
+    @Name('all') select event.type as type from EventCreated;";
+
+async fn happens(caller: &Caller, device: &str, kind: &str) {
+    caller.create("/event/events", &event_of(device, kind)).await;
+}
+
+/// Channel and data of each.
+fn shown(told: &[Value]) -> Vec<(&str, &Value)> {
+    told.iter().map(|told| (told["channel"].as_str().unwrap(), &told["data"])).collect()
+}
+
+#[tokio::test]
+async fn statement_and_wildcard_are_told_of_rows_at_both_paths() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("door").await;
+    deploy(&admin, DOORS).await;
+    let opened = admin.listen("/doors/opened").await;
+    let all = admin.session().await;
+    assert_eq!(all.on("/cep/notifications").subscribe("/doors/*").await["successful"], true);
+
+    for kind in ["closed", "opened"] {
+        happens(&admin, &device, kind).await;
+    }
+
+    let told = opened.receive(1).await;
+    assert_eq!(shown(&told), [("/doors/opened", &json!({"text": "It happened"}))]);
+    let told = all.on("/cep/notifications").receive(3).await;
+    assert_eq!(
+        shown(&told),
+        [
+            ("/doors/all", &json!({"type": "closed"})),
+            ("/doors/opened", &json!({"text": "It happened"})),
+            ("/doors/all", &json!({"type": "opened"})),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn who_listens_before_the_module_is_there_hears_it_when_it_is() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("door").await;
+    let session = admin.listen("/doors/all").await;
+    happens(&admin, &device, "before").await;
+
+    deploy(&admin, DOORS).await;
+    happens(&admin, &device, "after").await;
+
+    assert_eq!(shown(&session.receive(1).await), [("/doors/all", &json!({"type": "after"}))]);
+}
+
+#[tokio::test]
+async fn module_that_is_renamed_tells_on_other_channels() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("door").await;
+    let module = deploy(&admin, DOORS).await;
+    let session = admin.listen("/doors/all").await;
+    session.subscribe("/gates/all").await;
+
+    happens(&admin, &device, "one").await;
+    let told = session.receive(1).await;
+    let path = format!("{MODULES}/{}", module["id"].as_str().unwrap());
+    assert_eq!(admin.put(&path, &json!({"name": "gates"})).await.status, 200);
+    happens(&admin, &device, "two").await;
+
+    assert_eq!(shown(&told), [("/doors/all", &json!({"type": "one"}))]);
+    assert_eq!(shown(&session.receive(1).await), [("/gates/all", &json!({"type": "two"}))]);
+}
+
+#[tokio::test]
+async fn channels_of_modules_need_the_role_for_notifications() {
+    let server = TestServer::start().await;
+    let with = server.user_with("with", &["ROLE_NOTIFICATION_READ"]).await;
+    let without = server.user_with("without", &["ROLE_EVENT_READ"]).await;
+
+    for channel in ["/doors/all", "/doors/*"] {
+        let granted = with.session().await.subscribe(channel).await;
+        let denied = without.session().await.subscribe(channel).await;
+        assert_eq!(granted["successful"], true, "{granted}");
+        assert_eq!(denied["error"], "403::subscribe_denied", "{denied}");
+    }
+}
+
+#[tokio::test]
+async fn module_sees_and_tells_its_own_tenant_only() {
+    let server = TestServer::start().await;
+    server.database().insert_tenant("acme", "acme.example.com").await;
+    let (admin, stranger) = (server.admin(), server.caller("acme/admin", crate::harness::ADMIN_PASSWORD));
+    let devices = (admin.create_device("door").await, stranger.create_device("door").await);
+    deploy(&admin, DOORS).await;
+    deploy(&stranger, DOORS).await;
+    let (session, other) = (admin.listen("/doors/all").await, stranger.listen("/doors/all").await);
+
+    happens(&stranger, &devices.1, "theirs").await;
+    happens(&admin, &devices.0, "ours").await;
+
+    assert_eq!(shown(&session.receive(1).await), [("/doors/all", &json!({"type": "ours"}))]);
+    assert_eq!(shown(&other.receive(1).await), [("/doors/all", &json!({"type": "theirs"}))]);
+}

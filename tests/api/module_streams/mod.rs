@@ -1,0 +1,21 @@
+//! How what happens in a tenant reaches its event-processing modules, and what these tell reaches sessions (Q-06, Q-19, M-04,
+//! B-05); and on what their writes depend.
+
+mod channels;
+mod fence;
+mod leases;
+mod modes;
+
+use serde_json::Value;
+
+use crate::harness::Caller;
+
+const MODULES: &str = "/cep/modules";
+
+/// Uploads a module; gives it.
+async fn deploy(caller: &Caller, text: &str) -> Value {
+    let request = caller.request("POST", MODULES).accepting_json().header("Content-Type", "text/plain");
+    let answer = request.body(text).send().await;
+    assert_eq!(answer.status, 201, "{text}: {}", answer.text);
+    answer.json()
+}

@@ -1,0 +1,194 @@
+//! One process at a time runs the modules of a tenant: by a lease that goes where the tenant's events are.
+
+use std::time::Duration;
+
+use platform::config::Settings;
+
+use super::{deploy, events, events_come, marking, measure};
+use crate::harness::{TestDatabase, TestServer, eventually};
+use crate::tenants::{create_tenant, management};
+use serde_json::json;
+
+/// Who holds the modules, and by which number.
+async fn holder(database: &TestDatabase) -> (i64, i64) {
+    let rows = database.query("SELECT process, fence FROM module_leases WHERE tenant = 'main'", &[]).await;
+    (rows[0].get(0), rows[0].get(1))
+}
+
+#[tokio::test]
+async fn of_two_servers_exactly_one_runs_a_module() {
+    let database = TestDatabase::create().await;
+    let one = TestServer::start_on(&database, |_| {}).await;
+    let other = TestServer::start_on(&database, |_| {}).await;
+    let admin = one.admin();
+    let device = admin.create_device("pump").await;
+    deploy(&admin, &marking("marks", "seen")).await;
+    // Deployed through another server: nothing is taken over.
+    deploy(&other.admin(), &marking("notes", "noted")).await;
+    eventually("the second module", async || {
+        measure(&admin, &device, 20).await;
+        events(&admin, "noted").await.pop()
+    })
+    .await;
+
+    let before = events(&admin, "seen").await.len();
+    for value in 0..20 {
+        measure(&admin, &device, value).await;
+    }
+
+    events_come(&admin, "seen", before + 20).await;
+    let (seen, sent) = (events(&admin, "seen").await.len(), database.count("measurements").await);
+    assert_eq!(seen as i64, sent);
+}
+
+#[tokio::test]
+async fn other_server_takes_over_at_once_when_one_stops_in_an_orderly_way() {
+    let database = TestDatabase::create().await;
+    let change = |settings: &mut Settings| {
+        settings.limits.module_lease = Duration::from_secs(60);
+        settings.limits.module_idle = Duration::from_secs(3);
+    };
+    let stopping = TestServer::start_on(&database, change).await;
+    let other = TestServer::start_on(&database, change).await;
+    let device = stopping.admin().create_device("pump").await;
+    deploy(&stopping.admin(), &marking("marks", "seen")).await;
+    let (process, fence) = holder(&database).await;
+
+    stopping.stop().await;
+
+    let admin = other.admin();
+    eventually("an event of the module", async || {
+        measure(&admin, &device, 20).await;
+        events(&admin, "seen").await.pop()
+    })
+    .await;
+    let (now, by) = holder(&database).await;
+    assert!(now != process && by > fence, "{now} by {by}");
+}
+
+#[tokio::test]
+async fn modules_whose_process_is_gone_are_taken_over() {
+    let database = TestDatabase::create().await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let device = server.admin().create_device("pump").await;
+    deploy(&server.admin(), &marking("marks", "seen")).await;
+    server.stop().await;
+    // As a process leaves it that was killed.
+    let left = "UPDATE module_leases SET process = 0, leased_until = now() + interval '1 second'";
+    database.execute(left, &[]).await;
+
+    let server = TestServer::start_on(&database, |settings| {
+        settings.limits.module_lease = Duration::from_secs(1);
+    })
+    .await;
+
+    let admin = server.admin();
+    eventually("an event of the module", async || {
+        measure(&admin, &device, 20).await;
+        events(&admin, "seen").await.pop()
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn modules_move_to_the_server_to_which_events_come() {
+    let database = TestDatabase::create().await;
+    let change = |settings: &mut Settings| settings.limits.module_idle = Duration::from_secs(1);
+    let idle = TestServer::start_on(&database, change).await;
+    let busy = TestServer::start_on(&database, change).await;
+    let device = idle.admin().create_device("pump").await;
+    deploy(&idle.admin(), &marking("marks", "seen")).await;
+    let (process, fence) = holder(&database).await;
+
+    let admin = busy.admin();
+    eventually("an event of the module", async || {
+        measure(&admin, &device, 20).await;
+        events(&admin, "seen").await.pop()
+    })
+    .await;
+
+    let (now, by) = holder(&database).await;
+    assert!(now != process && by > fence, "{now} by {by}");
+    drop(idle);
+}
+
+#[tokio::test]
+async fn modules_stay_where_events_come_though_some_come_elsewhere_too() {
+    let database = TestDatabase::create().await;
+    let change = |settings: &mut Settings| settings.limits.module_idle = Duration::from_secs(2);
+    let holding = TestServer::start_on(&database, change).await;
+    let other = TestServer::start_on(&database, change).await;
+    let device = holding.admin().create_device("pump").await;
+    deploy(&holding.admin(), &marking("marks", "seen")).await;
+    let before = holder(&database).await;
+
+    let (here, there) = (holding.admin(), other.admin());
+    for value in 0..30 {
+        measure(&here, &device, value).await;
+        measure(&there, &device, value).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
+    assert_eq!(holder(&database).await, before);
+}
+
+#[tokio::test]
+async fn what_a_module_asks_for_after_it_was_taken_over_is_not_written() {
+    let database = TestDatabase::create().await;
+    // It does not hear of the take-over before the test is over.
+    let server = TestServer::start_on(&database, |settings| {
+        settings.limits.module_lease = Duration::from_secs(600);
+        settings.limits.module_idle = Duration::from_secs(600);
+    })
+    .await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let telling = "module tells;\n\
+        insert into CreateEvent\n\
+        select 'told' as type, cast(getNumber(m, 'env.t.value'), string) as text,\n    \
+            m.measurement.time as time, m.measurement.source.value as source\n\
+        from MeasurementCreated m;\n";
+    deploy(&admin, telling).await;
+    let session = admin.listen("/tells/*").await;
+    measure(&admin, &device, 1).await;
+    events_come(&admin, "told", 1).await;
+
+    database.execute("UPDATE module_leases SET fence = fence + 1", &[]).await;
+    measure(&admin, &device, 2).await;
+    measure(&admin, &device, 3).await;
+    // Writes about one device keep their order: when the next one is asked for, the one before has had its turn.
+    session.receive(3).await;
+    measure(&admin, &device, 4).await;
+    session.receive(1).await;
+    database.execute("UPDATE module_leases SET fence = fence - 1", &[]).await;
+    measure(&admin, &device, 5).await;
+
+    let told = eventually("the last event", async || {
+        Some(events(&admin, "told").await).filter(|told| told.contains(&"5".to_owned()))
+    })
+    .await;
+    assert_eq!((&*told[0], told.contains(&"2".to_owned())), ("1", false), "{told:?}");
+}
+
+#[tokio::test]
+async fn modules_of_a_suspended_tenant_do_not_run() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.module_lease = Duration::from_secs(2)).await;
+    let boss = create_tenant(&server, "t7").await;
+    deploy(&boss, "module ticks;\nselect 1 as n from pattern [every timer:interval(1 seconds)];\n").await;
+    let held = async || {
+        let held = "SELECT leased_until > now() FROM module_leases WHERE tenant = 't7'";
+        server.database().query(held, &[]).await[0].get::<_, bool>(0)
+    };
+    assert!(held().await);
+
+    let status = async |status: &str| {
+        let answer = management(&server).put("/tenant/tenants/t7", &json!({"status": status})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+    status("SUSPENDED").await;
+    eventually("the end of the lease", async || (!held().await).then_some(())).await;
+
+    status("ACTIVE").await;
+    eventually("another lease", async || held().await.then_some(())).await;
+}
