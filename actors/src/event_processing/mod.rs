@@ -12,6 +12,8 @@ pub(crate) mod language;
 pub(crate) mod plan;
 pub(crate) mod requests;
 pub(crate) mod runtime;
+#[cfg(test)]
+pub(crate) mod samples;
 pub(crate) mod stream;
 pub(crate) mod value;
 
