@@ -209,6 +209,12 @@ impl<'a> Planner<'a> {
         Ok(ReadStream { place, type_, access })
     }
 
+    /// What a window can be made of.
+    pub(super) fn declared_type(&mut self, name: &Name) -> Option<StreamType> {
+        let is_open = self.own.contains(&name.text) && !self.declares.contains_key(&name.text);
+        if is_open { None } else { self.known_type(name).ok().flatten().map(|(type_, _)| type_) }
+    }
+
     /// What events of a stream or schema look like; named windows are none.
     pub(super) fn known_type(&mut self, name: &Name) -> Result<Option<(StreamType, Access)>, Mistake> {
         if let Some(input) = InputStream::of_name(&name.text) {
