@@ -1,22 +1,93 @@
-//! A module as a whole.
+//! A module as a whole: events and the time go in, statements act in their order, what they insert goes round before the next event.
+//!
+//! As in Esper: a row that is inserted is handled after the event that made it, before the next outside one, rows in the order they were
+//! made. What is due goes off before an event of the same time, each thing at its own time; what it makes is handled before the next
+//! thing is due. Rows that a timer sets off begin a chain, whatever they are made of.
 
+use std::cell::Cell;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Budget, LookUps, Outcome, Retained};
-use crate::event_processing::plan::ModulePlan;
-use crate::event_processing::stream::{Input, Row};
+use super::named_windows::{NamedWindow, WindowChange};
+use super::partitions::{Located, Partitions};
+use super::routes::Routes;
+use super::statement::{Select, Surroundings};
+use super::step::{Cause, Made, Step};
+use super::timers::{Owner, Timers};
+use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
+use crate::event_processing::plan::expression::{Expression, Finder};
+use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target, TriggerPlan, ViewPlan};
+use crate::event_processing::stream::{Depth, Input, Row, StreamEvent};
+use crate::event_processing::value::{Key, Value};
 
 /// A deployed module and all it remembers.
 pub(crate) struct Runtime {
     plan: Arc<ModulePlan>,
     budget: Budget,
+    now: i64,
+    variables: Vec<Value>,
+    windows: Vec<NamedWindow>,
+    contexts: Vec<Partitions>,
+    /// One for each statement; none for those that are no `select`.
+    selects: Vec<Option<Select>>,
+    routes: Routes,
+    timers: Timers,
+    /// What was inserted and not handled yet.
+    queue: VecDeque<Work>,
+    retained: Retained,
+    /// How many expressions this step may still evaluate.
+    evaluations: Cell<u64>,
+    made: Vec<Made>,
 }
+
+/// An event that waits for its statements.
+struct Work {
+    place: Place,
+    event: StreamEvent,
+    depth: Depth,
+    /// The statement that inserted it.
+    from: Option<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Stream(usize),
+    Window(usize),
+}
+
+/// What a step is given from outside.
+struct Turn<'a> {
+    look_ups: &'a dyn LookUps,
+    outcome: &'a mut Outcome,
+}
+
+/// Writes of modules, one causing the other, that are made; a deeper one means that modules set each other going.
+const WRITES: u8 = 8;
 
 impl Runtime {
     /// A module that has seen nothing yet. Its timers run from `now`.
     pub(crate) fn new(plan: Arc<ModulePlan>, budget: Budget, now: i64) -> Self {
-        let _ = now;
-        Self { plan, budget }
+        let select = |kind: &StatementKind| match kind {
+            StatementKind::Select(select) => Some(Select::new(select)),
+            _ => None,
+        };
+        let mut runtime = Self {
+            budget,
+            now,
+            variables: Vec::new(),
+            windows: plan.windows.iter().map(NamedWindow::new).collect(),
+            contexts: plan.contexts.iter().map(|_| Partitions::default()).collect(),
+            selects: plan.statements.iter().map(|statement| select(&statement.kind)).collect(),
+            routes: Routes::new(&plan),
+            timers: Timers::default(),
+            queue: VecDeque::new(),
+            retained: Retained::default(),
+            evaluations: Cell::new(budget.evaluations),
+            made: Vec::new(),
+            plan,
+        };
+        runtime.begin();
+        runtime
     }
 
     /// Something happened in the tenant. Timers that are due go off before.
@@ -27,7 +98,15 @@ impl Runtime {
         look_ups: &dyn LookUps,
         outcome: &mut Outcome,
     ) {
-        let _ = (input, now, look_ups, outcome);
+        self.advance(now, look_ups, outcome);
+        if let Some(stream) = self.routes.of_input(input.stream()) {
+            self.feed(
+                stream,
+                StreamEvent::Input(input.clone()),
+                input.depth,
+                &mut Turn { look_ups, outcome },
+            );
+        }
     }
 
     /// Another module inserted a row into a stream.
@@ -39,22 +118,433 @@ impl Runtime {
         look_ups: &dyn LookUps,
         outcome: &mut Outcome,
     ) {
-        let _ = (stream, row, now, look_ups, outcome);
+        self.advance(now, look_ups, outcome);
+        if let Some(stream) = self.routes.of_name(stream) {
+            self.feed(stream, StreamEvent::Row(row.clone()), row.depth, &mut Turn { look_ups, outcome });
+        }
     }
 
     /// Time goes on: what is due goes off, in the order of its time and as much of it as one step may; when there is more,
     /// [`next_deadline`](Self::next_deadline) is in the past.
     pub(crate) fn advance(&mut self, now: i64, look_ups: &dyn LookUps, outcome: &mut Outcome) {
-        let _ = (now, look_ups, outcome);
+        let mut turn = Turn { look_ups, outcome };
+        self.evaluations.set(self.budget.evaluations);
+        for _ in 0..self.budget.timers {
+            // What is left must be enough for a timer that is not greedy.
+            if self.evaluations.get() < self.budget.evaluations / 2 {
+                return;
+            }
+            let Some((deadline, owner)) = self.timers.take_due(now) else { break };
+            self.now = self.now.max(deadline);
+            self.go_off(owner, deadline, &mut turn);
+            self.handle_queue(&mut turn);
+        }
+        if self.timers.next().is_none_or(|next| next > now) {
+            self.now = self.now.max(now);
+        }
     }
 
     /// When it must be told of the time next.
     pub(crate) fn next_deadline(&self) -> Option<i64> {
-        None
+        self.timers.next()
     }
 
     /// What it keeps in memory.
     pub(crate) fn retained(&self) -> Retained {
-        Retained::default()
+        self.retained
+    }
+
+    /// Variables get their values, patterns begin to wait.
+    fn begin(&mut self) {
+        let plan = self.plan.clone();
+        let mut outcome = Outcome::default();
+        for variable in &plan.variables {
+            let world = World {
+                variables: &self.variables,
+                now: self.now,
+                look_ups: &NoLookUps,
+                evaluations: &self.evaluations,
+            };
+            let scope = super::Scope { sources: [None, None], aggregates: &[], keys: &[], world: &world };
+            let value = variable.initial.as_ref().and_then(|initial| initial.evaluate(&scope).ok());
+            self.variables.push(value.unwrap_or(Value::Null));
+        }
+        let mut turn = Turn { look_ups: &NoLookUps, outcome: &mut outcome };
+        for (number, statement) in plan.statements.iter().enumerate() {
+            if let StatementKind::Select(select) = &statement.kind
+                && select.context.is_none()
+            {
+                self.run(number, select, Cause::Timer, &mut turn, |state, around, step| {
+                    state.begin(select, 0, around, step);
+                });
+            }
+        }
+    }
+
+    fn feed(&mut self, stream: usize, event: StreamEvent, depth: Depth, turn: &mut Turn<'_>) {
+        self.evaluations.set(self.budget.evaluations);
+        self.queue.push_back(Work { place: Place::Stream(stream), event, depth, from: None });
+        self.handle_queue(turn);
+    }
+
+    /// Handles what was inserted, and what that inserts, until nothing waits. A step that takes too much leaves the rest.
+    fn handle_queue(&mut self, turn: &mut Turn<'_>) {
+        while let Some(work) = self.queue.pop_front() {
+            let from = work.from;
+            self.handle(work, turn);
+            if self.is_over_budget() {
+                let fault = Fault::new("the module retains more than a module may");
+                turn.outcome.faults.push((from.unwrap_or_default(), fault));
+                self.queue.clear();
+            } else if self.evaluations.get() == 0 {
+                self.queue.clear();
+            }
+        }
+    }
+
+    fn handle(&mut self, work: Work, turn: &mut Turn<'_>) {
+        let cause = Cause::Event(work.depth.max(work.event.depth()));
+        match work.place {
+            Place::Stream(stream) => self.dispatch(stream, &work.event, cause, turn),
+            Place::Window(window) => {
+                let Some(key) = self.window_key(window, &work, turn) else { return };
+                let change = self.windows[window].insert(work.event, key, self.now, &mut self.retained);
+                self.dispatch_change(window, &change, cause, turn);
+            }
+        }
+    }
+
+    fn go_off(&mut self, owner: Owner, deadline: i64, turn: &mut Turn<'_>) {
+        match owner {
+            Owner::Window(window) => {
+                if self.windows[window].armed.went_off(deadline) {
+                    let change = self.windows[window].expire(self.now, &mut self.retained);
+                    self.dispatch_change(window, &change, Cause::Timer, turn);
+                }
+            }
+            Owner::Statement { statement, partition } => {
+                let plan = self.plan.clone();
+                if let StatementKind::Select(select) = &plan.statements[statement].kind {
+                    self.run(statement, select, Cause::Timer, turn, |state, around, step| {
+                        state.advance(select, (partition, deadline), around, step);
+                    });
+                }
+            }
+        }
+    }
+
+    /// An event comes to the statements that read its stream.
+    fn dispatch(&mut self, stream: usize, event: &StreamEvent, cause: Cause, turn: &mut Turn<'_>) {
+        let plan = self.plan.clone();
+        let located = self.locate(stream, event, cause, turn);
+        for at in 0..self.routes.readers(stream).len() {
+            let number = self.routes.readers(stream)[at];
+            match &plan.statements[number].kind {
+                StatementKind::Select(select) => {
+                    let located = select.context.map(|context| of_context(&located, context));
+                    if located.is_some_and(|located| located.partitions.is_empty()) {
+                        continue;
+                    }
+                    self.run(number, select, cause, turn, |state, around, step| {
+                        state.take_event(select, (stream, event), located, around, step);
+                    });
+                }
+                kind => self.trigger(number, kind, event, cause, turn),
+            }
+        }
+    }
+
+    /// The contents of a named window changed: its readers see it, and its next deadline may be another.
+    fn dispatch_change(&mut self, window: usize, change: &WindowChange, cause: Cause, turn: &mut Turn<'_>) {
+        let state = &mut self.windows[window];
+        let deadline = state.next_deadline();
+        self.timers.arm(Owner::Window(window), &mut state.armed, deadline);
+        let Some(stream) = self.routes.of_window(window) else { return };
+        if change.is_empty() {
+            return;
+        }
+        let plan = self.plan.clone();
+        let located: Vec<_> =
+            change.entered.iter().map(|(_, event)| self.locate(stream, event, cause, turn)).collect();
+        for at in 0..self.routes.readers(stream).len() {
+            let number = self.routes.readers(stream)[at];
+            match &plan.statements[number].kind {
+                StatementKind::Select(select) => {
+                    let is_partitioned =
+                        select.context.is_some_and(|context| self.routes.contexts(stream).contains(&context));
+                    let located: Option<Vec<_>> = select.context.filter(|_| is_partitioned).map(|context| {
+                        located.iter().map(|located| of_context(located, context).clone()).collect()
+                    });
+                    self.run(number, select, cause, turn, |state, around, step| {
+                        state.take_change(select, (stream, change), located.as_deref(), around, step);
+                    });
+                }
+                kind => {
+                    for (_, event) in &change.entered {
+                        self.trigger(number, kind, event, cause, turn);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where an event belongs in the contexts of its stream. Patterns begin with a partition.
+    fn locate(
+        &mut self,
+        stream: usize,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) -> Vec<(usize, Located)> {
+        let plan = self.plan.clone();
+        let mut all = Vec::new();
+        for at in 0..self.routes.contexts(stream).len() {
+            let context = self.routes.contexts(stream)[at];
+            let mut contexts = std::mem::take(&mut self.contexts);
+            let first = self.routes.first_of_context(context);
+            let located = self.work(first, cause, turn, |step| {
+                contexts[context].locate(&plan.contexts[context], stream, event, step)
+            });
+            self.contexts = contexts;
+            let count = self.contexts[context].count();
+            for partition in count - located.begun..count {
+                for at in 0..self.routes.patterns(context).len() {
+                    let number = self.routes.patterns(context)[at];
+                    if let StatementKind::Select(select) = &plan.statements[number].kind {
+                        self.run(number, select, cause, turn, |state, around, step| {
+                            state.begin(select, partition, around, step);
+                        });
+                    }
+                }
+            }
+            all.push((context, located));
+        }
+        all
+    }
+
+    /// Statements that act on an event: `on … set`, `on … delete`.
+    fn trigger(
+        &mut self,
+        number: usize,
+        kind: &StatementKind,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
+        match kind {
+            StatementKind::Set { trigger, assignments } => {
+                if self.passes(number, trigger, event, cause, turn) {
+                    self.set(number, assignments, event, cause, turn);
+                }
+            }
+            StatementKind::Delete { trigger, window, condition } => {
+                if self.passes(number, trigger, event, cause, turn) {
+                    self.delete(number, *window, condition.as_ref(), event, cause, turn);
+                }
+            }
+            StatementKind::Select(_) | StatementKind::Declaration => {}
+        }
+    }
+
+    fn passes(
+        &mut self,
+        number: usize,
+        trigger: &TriggerPlan,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) -> bool {
+        let Some(filter) = &trigger.filter else { return true };
+        self.work(number, cause, turn, |step| {
+            let passes = filter.is_true(&step.scope([Some(event), None], &[]));
+            step.checked(passes).unwrap_or(false)
+        })
+    }
+
+    /// Assigns from left to right; each sees those before it. When one cannot be made, none is.
+    fn set(
+        &mut self,
+        number: usize,
+        assignments: &[(usize, Expression)],
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
+        let mut before = Vec::new();
+        for (variable, expression) in assignments {
+            let value = self.work(number, cause, turn, |step| {
+                let value = expression.evaluate(&step.scope([Some(event), None], &[]));
+                step.checked(value)
+            });
+            let Some(value) = value else {
+                for (variable, value) in before.into_iter().rev() {
+                    self.variables[variable] = value;
+                }
+                return;
+            };
+            before.push((*variable, std::mem::replace(&mut self.variables[*variable], value)));
+        }
+    }
+
+    /// Deletes the rows of a window that the condition chooses; when it fails for one, none is deleted.
+    fn delete(
+        &mut self,
+        number: usize,
+        window: usize,
+        condition: Option<&Expression>,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
+        let windows = std::mem::take(&mut self.windows);
+        let chosen = self.work(number, cause, turn, |step| {
+            let mut chosen = Vec::new();
+            for (row_number, row) in windows[window].contents() {
+                let is_chosen = match condition {
+                    None => true,
+                    Some(condition) => {
+                        let is_true = condition.is_true(&step.scope([Some(event), Some(row)], &[]));
+                        step.checked(is_true)?
+                    }
+                };
+                if is_chosen {
+                    chosen.push(row_number);
+                }
+            }
+            Some(chosen)
+        });
+        self.windows = windows;
+        let Some(mut chosen) = chosen.filter(|chosen| !chosen.is_empty()) else { return };
+        chosen.sort_unstable();
+        let change = self.windows[window].delete(&chosen, &mut self.retained);
+        self.dispatch_change(window, &change, cause, turn);
+    }
+
+    /// The key of a unique window; none inside for other views, none at all when it cannot be had.
+    fn window_key(&mut self, window: usize, work: &Work, turn: &mut Turn<'_>) -> Option<Option<Key>> {
+        let plan = self.plan.clone();
+        let ViewPlan::Unique(expressions) = &plan.windows[window].view else { return Some(None) };
+        let cause = Cause::Event(work.depth);
+        self.work(work.from.unwrap_or_default(), cause, turn, |step| {
+            let scope = step.scope([Some(&work.event), None], &[]);
+            let values: Result<Vec<_>, _> =
+                expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
+            step.checked(values).map(|values| Some(Key(values)))
+        })
+    }
+
+    /// Lets a `select` act, and sends on what it made.
+    fn run(
+        &mut self,
+        number: usize,
+        plan: &SelectPlan,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+        act: impl FnOnce(&mut Select, &mut Surroundings<'_>, &mut Step<'_>),
+    ) {
+        let Some(mut select) = self.selects[number].take() else { return };
+        let module = self.plan.clone();
+        let contexts = std::mem::take(&mut self.contexts);
+        let windows = std::mem::take(&mut self.windows);
+        let mut timers = std::mem::take(&mut self.timers);
+        self.work(number, cause, turn, |step| {
+            let mut around = Surroundings {
+                module: &module,
+                statement: number,
+                contexts: &contexts,
+                windows: &windows,
+                timers: &mut timers,
+            };
+            act(&mut select, &mut around, step);
+        });
+        self.selects[number] = Some(select);
+        self.contexts = contexts;
+        self.windows = windows;
+        self.timers = timers;
+        let mut made = std::mem::take(&mut self.made);
+        for made in made.drain(..) {
+            self.send(number, plan.into.as_ref(), made, turn.outcome);
+        }
+        self.made = made;
+    }
+
+    /// Lets something act that sees the module's variables and time.
+    fn work<T>(
+        &mut self,
+        number: usize,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+        act: impl FnOnce(&mut Step<'_>) -> T,
+    ) -> T {
+        let world = World {
+            variables: &self.variables,
+            now: self.now,
+            look_ups: turn.look_ups,
+            evaluations: &self.evaluations,
+        };
+        let mut faults = Vec::new();
+        let mut step = Step {
+            world: &world,
+            cause,
+            chain: self.budget.chain,
+            retained: &mut self.retained,
+            made: &mut self.made,
+            faults: &mut faults,
+        };
+        let result = act(&mut step);
+        turn.outcome.faults.extend(faults.into_iter().map(|fault| (number, fault)));
+        result
+    }
+
+    /// A row is told, and goes where it is inserted.
+    fn send(&mut self, number: usize, into: Option<&Target>, made: Made, outcome: &mut Outcome) {
+        let Made { row, event } = made;
+        let mut place = None;
+        match into {
+            None => {}
+            Some(Target::Window(window)) => place = Some(Place::Window(*window)),
+            Some(Target::Named(name)) => {
+                outcome.effects.push(Effect::Forward { stream: name.clone(), row: row.clone() });
+                place = self.routes.of_name(name).map(Place::Stream);
+            }
+            Some(Target::Output(stream)) => {
+                let depth = Depth { statements: 0, writes: row.depth.writes.saturating_add(1) };
+                if depth.writes > WRITES {
+                    outcome.faults.push((number, Fault::new("modules set each other going")));
+                    return;
+                }
+                outcome.effects.push(Effect::Perform {
+                    statement: number,
+                    stream: *stream,
+                    row: row.clone(),
+                    depth,
+                });
+                place = self.routes.of_output(*stream).map(Place::Stream);
+            }
+        }
+        if let Some(place) = place {
+            self.queue.push_back(Work { place, event, depth: row.depth, from: Some(number) });
+        }
+        outcome.effects.push(Effect::Tell { statement: number, row });
+    }
+
+    fn is_over_budget(&self) -> bool {
+        let most = self.budget.retained;
+        self.retained.events > most.events || self.retained.bytes > most.bytes
+    }
+}
+
+/// Where an event belongs in one context; nowhere when the context has none of its stream.
+fn of_context(located: &[(usize, Located)], context: usize) -> &Located {
+    static NOWHERE: Located = Located { partitions: Vec::new(), begun: 0 };
+    located.iter().find(|(known, _)| *known == context).map_or(&NOWHERE, |(_, located)| located)
+}
+
+/// Before a module runs there is nothing to look up.
+struct NoLookUps;
+
+impl LookUps for NoLookUps {
+    fn find(&self, _: &Finder, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::new("a variable cannot begin with what the store knows"))
     }
 }

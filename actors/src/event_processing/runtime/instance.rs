@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::aggregates::Span;
 use super::join::{Join, SideChange};
 use super::join_conditions::JoinKeys;
-use super::key::Key;
 use super::named_windows::WindowChange;
 use super::output_rate::Due;
 use super::pattern::PatternState;
@@ -17,6 +16,7 @@ use super::views::{Entered, Held, View};
 use super::{Retained, Scope};
 use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream, ViewPlan};
 use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
 /// About how many bytes a retained event takes, besides its own.
@@ -38,7 +38,10 @@ enum Reading {
     /// The contents of a named window, by the numbers of its rows.
     Contents(BTreeMap<u64, Held<Remembered>>),
     Join(Box<Join>),
-    Pattern { state: Box<PatternState>, view: Option<View<Remembered>> },
+    Pattern {
+        state: Box<PatternState>,
+        view: Option<View<Remembered>>,
+    },
 }
 
 impl Instance {
@@ -64,7 +67,14 @@ impl Instance {
     }
 
     /// An event of a stream, or one that was inserted into a window that is read as a stream.
-    pub(super) fn take_event(&mut self, plan: &SelectPlan, keys: &JoinKeys, stream: usize, event: &StreamEvent, step: &mut Step<'_>) {
+    pub(super) fn take_event(
+        &mut self,
+        plan: &SelectPlan,
+        keys: &JoinKeys,
+        stream: usize,
+        event: &StreamEvent,
+        step: &mut Step<'_>,
+    ) {
         match &plan.from {
             From::One(source) => {
                 if self.passes(source, event, step) {
@@ -87,7 +97,15 @@ impl Instance {
                 let Reading::Pattern { state, .. } = &mut self.reading else { return };
                 let (mut matches, mut faults) = (Vec::new(), Vec::new());
                 let before = state.retained();
-                state.feed(pattern, stream, event, self.results.keys(), step.world, &mut matches, &mut faults);
+                state.feed(
+                    pattern,
+                    stream,
+                    event,
+                    self.results.keys(),
+                    step.world,
+                    &mut matches,
+                    &mut faults,
+                );
                 replace(step.retained, before, state.retained());
                 faults.into_iter().for_each(|fault| step.fault(fault));
                 for found in matches {
@@ -150,7 +168,9 @@ impl Instance {
             }
             _ => {}
         }
-        if let (Reading::Pattern { state, .. }, From::Pattern { pattern, .. }) = (&mut self.reading, &plan.from) {
+        if let (Reading::Pattern { state, .. }, From::Pattern { pattern, .. }) =
+            (&mut self.reading, &plan.from)
+        {
             let (mut matches, mut faults) = (Vec::new(), Vec::new());
             let before = state.retained();
             state.advance(pattern, self.results.keys(), step.world, &mut matches, &mut faults);
@@ -192,7 +212,8 @@ impl Instance {
 
     /// What of a change the filter of the source lets through; what leaves is known by its number.
     fn admitted(&self, source: &SourcePlan, change: &WindowChange, step: &mut Step<'_>) -> WindowChange {
-        let entered = change.entered.iter().filter(|(_, event)| self.passes(source, event, step)).cloned().collect();
+        let entered =
+            change.entered.iter().filter(|(_, event)| self.passes(source, event, step)).cloned().collect();
         WindowChange { entered, left: change.left.clone() }
     }
 
@@ -226,8 +247,16 @@ impl Instance {
     }
 
     /// What came into the view, and what left it.
-    fn change(&mut self, plan: &SelectPlan, entered: Entered, left: Vec<Held<Remembered>>, step: &mut Step<'_>) {
-        let (Reading::View(view) | Reading::Pattern { view: Some(view), .. }) = &mut self.reading else { return };
+    fn change(
+        &mut self,
+        plan: &SelectPlan,
+        entered: Entered,
+        left: Vec<Held<Remembered>>,
+        step: &mut Step<'_>,
+    ) {
+        let (Reading::View(view) | Reading::Pattern { view: Some(view), .. }) = &mut self.reading else {
+            return;
+        };
         let entered = view.entered_mut(entered);
         for held in entered.iter_mut() {
             held.memory = self.results.enter(plan, step, [Some(&held.event), None]);
@@ -240,7 +269,13 @@ impl Instance {
         self.put_out_if(due, plan, step);
     }
 
-    fn take_contents(&mut self, plan: &SelectPlan, source: &SourcePlan, change: &WindowChange, step: &mut Step<'_>) {
+    fn take_contents(
+        &mut self,
+        plan: &SelectPlan,
+        source: &SourcePlan,
+        change: &WindowChange,
+        step: &mut Step<'_>,
+    ) {
         let change = self.admitted(source, change, step);
         let Reading::Contents(contents) = &mut self.reading else {
             for (_, event) in &change.entered {
@@ -291,7 +326,9 @@ impl Instance {
                 let pairs = join.contents(plan, results, step);
                 results.put_out(plan, step, pairs.iter().map(as_pair));
             }
-            Reading::Passing | Reading::Pattern { view: None, .. } => results.put_out(plan, step, std::iter::empty()),
+            Reading::Passing | Reading::Pattern { view: None, .. } => {
+                results.put_out(plan, step, std::iter::empty())
+            }
         }
     }
 }

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, HashMap};
 use super::Scope;
 use super::aggregates::Span;
 use super::join_conditions::JoinKeys;
-use super::key::Key;
 use super::named_windows::WindowChange;
 use super::results::{Remembered, Results};
 use super::step::Step;
 use super::views::{Entered, Held, View};
 use crate::event_processing::plan::{SelectPlan, SourcePlan, Stream, ViewPlan};
 use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
 /// About how many bytes an event takes on a side, and a pair, besides their own.
@@ -87,10 +87,12 @@ impl Join {
         step: &mut Step<'_>,
     ) -> SideChange {
         let unique = match &sources[side].view {
-            Some(ViewPlan::Unique(expressions)) => match key_of(expressions, [Some(event), None], results, step) {
-                Some(key) => Some(key),
-                None => return SideChange::default(),
-            },
+            Some(ViewPlan::Unique(expressions)) => {
+                match key_of(expressions, [Some(event), None], results, step) {
+                    Some(key) => Some(key),
+                    None => return SideChange::default(),
+                }
+            }
             _ => None,
         };
         let mut left = Vec::new();
@@ -134,7 +136,13 @@ impl Join {
     }
 
     /// Time has come to `now`: what leaves a side, and what it releases.
-    pub(super) fn expire(&mut self, side: usize, keys: &JoinKeys, results: &Results, step: &mut Step<'_>) -> SideChange {
+    pub(super) fn expire(
+        &mut self,
+        side: usize,
+        keys: &JoinKeys,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> SideChange {
         let this = &mut self.sides[side];
         let Kept::View(view) = &mut this.kept else { return SideChange::default() };
         let mut left = Vec::new();
@@ -207,11 +215,18 @@ impl Join {
     }
 
     /// All pairs there are, for a snapshot.
-    pub(super) fn contents(&self, plan: &SelectPlan, results: &Results, step: &mut Step<'_>) -> Vec<([StreamEvent; 2], Remembered)> {
+    pub(super) fn contents(
+        &self,
+        plan: &SelectPlan,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> Vec<([StreamEvent; 2], Remembered)> {
         let mut pairs = Vec::new();
-        let mut first: Vec<_> = self.sides[0].index.iter().flat_map(|(key, events)| {
-            events.iter().map(move |(number, event)| (*number, key, event))
-        }).collect();
+        let mut first: Vec<_> = self.sides[0]
+            .index
+            .iter()
+            .flat_map(|(key, events)| events.iter().map(move |(number, event)| (*number, key, event)))
+            .collect();
         first.sort_unstable_by_key(|(number, ..)| *number);
         for (number, key, event) in first {
             for (other, partner) in self.sides[1].partners(Some(key)) {
@@ -271,7 +286,14 @@ impl Side {
     }
 
     /// An event that is not retained.
-    fn pass(&mut self, side: usize, event: &StreamEvent, keys: &JoinKeys, results: &Results, step: &mut Step<'_>) -> SideChange {
+    fn pass(
+        &mut self,
+        side: usize,
+        event: &StreamEvent,
+        keys: &JoinKeys,
+        results: &Results,
+        step: &mut Step<'_>,
+    ) -> SideChange {
         let key = link_key(side, event, keys, results, step);
         let number = self.number();
         SideChange { entered: vec![(number, key, event.clone())], left: Vec::new() }
@@ -346,7 +368,13 @@ impl SideChange {
 }
 
 /// The key by which the other side finds the event; none when a part of it is null, or cannot be had.
-fn link_key(side: usize, event: &StreamEvent, keys: &JoinKeys, results: &Results, step: &mut Step<'_>) -> Option<Key> {
+fn link_key(
+    side: usize,
+    event: &StreamEvent,
+    keys: &JoinKeys,
+    results: &Results,
+    step: &mut Step<'_>,
+) -> Option<Key> {
     let sources = if side == 0 { [Some(event), None] } else { [None, Some(event)] };
     let key = key_of(&keys.0[side], sources, results, step)?;
     (!key.0.iter().any(|value| matches!(value, Value::Null))).then_some(key)
@@ -359,6 +387,7 @@ fn key_of(
     step: &mut Step<'_>,
 ) -> Option<Key> {
     let scope = Scope { sources, aggregates: &[], keys: results.keys(), world: step.world };
-    let values: Result<Vec<_>, _> = expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
+    let values: Result<Vec<_>, _> =
+        expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
     step.checked(values).map(Key)
 }

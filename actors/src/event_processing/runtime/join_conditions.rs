@@ -14,7 +14,9 @@ impl JoinKeys {
         let mut open: Vec<&Expression> = condition.into_iter().collect();
         while let Some(expression) = open.pop() {
             match expression {
-                Expression::Binary(Operator::And, left, right) => open.extend([right.as_ref(), left.as_ref()]),
+                Expression::Binary(Operator::And, left, right) => {
+                    open.extend([right.as_ref(), left.as_ref()])
+                }
                 Expression::Binary(Operator::Equal, left, right) => match (side_of(left), side_of(right)) {
                     (Some(0), Some(1)) => keys.push(left, right),
                     (Some(1), Some(0)) => keys.push(right, left),

@@ -3,16 +3,35 @@
 //! It is fed with what happens and with the time, in milliseconds since 1970, which never goes back; what it wants done comes out as
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
+mod aggregates;
 mod engine;
 mod evaluate;
 mod functions;
+mod groups;
+mod instance;
+mod join;
+mod join_conditions;
+mod named_windows;
+mod output_rate;
+mod partitions;
+mod pattern;
 mod properties;
+mod results;
+mod routes;
+mod schedule;
 mod scope;
+mod statement;
+mod step;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod views;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
+pub(crate) use pattern::PatternState;
 pub(crate) use scope::{Scope, World};
 
 use super::plan::expression::Finder;

@@ -4,11 +4,11 @@
 //! what is inserted as a stream.
 
 use super::Retained;
-use super::key::Key;
 use super::timers::Armed;
 use super::views::{Entered, Held, View};
 use crate::event_processing::plan::WindowPlan;
 use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
 
 /// About how many bytes an event takes in a window, besides its own.
 const HELD: usize = 64;

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Scope;
-use super::key::Key;
 use super::step::Step;
 use crate::event_processing::plan::{ContextPlan, PartitionPlan};
 use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
 /// About how many bytes a partition takes, besides what statements keep in it.
@@ -33,7 +33,13 @@ pub(super) struct Located {
 
 impl Partitions {
     /// The partitions an event belongs to; they begin where there are none.
-    pub(super) fn locate(&mut self, plan: &ContextPlan, stream: usize, event: &StreamEvent, step: &mut Step<'_>) -> Located {
+    pub(super) fn locate(
+        &mut self,
+        plan: &ContextPlan,
+        stream: usize,
+        event: &StreamEvent,
+        step: &mut Step<'_>,
+    ) -> Located {
         let mut located = Located::default();
         for part in plan.partitions.iter().filter(|part| part.stream == stream) {
             let Some(key) = key_of(part, event, step) else { continue };
@@ -63,7 +69,8 @@ impl Partitions {
         let number = self.keys.len();
         self.keys.push(key.0.clone().into());
         self.numbers.insert(key, number);
-        step.retained.add(PARTITION);
+        let bytes: usize = self.keys[number].iter().map(|value| value.size().bytes).sum();
+        step.retained.add(PARTITION + bytes);
         number
     }
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use super::aggregates::{Memory, Span};
 use super::groups::{GroupId, Groups};
-use super::key::Key;
 use super::output_rate::{Due, OutputRate};
 use super::step::{Made, Step};
 use super::{Fault, Scope};
 use crate::event_processing::language::syntax::OutputKind;
 use crate::event_processing::plan::{Rows, SelectPlan};
 use crate::event_processing::stream::{Row, StreamEvent};
+use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
 /// The events that a row is about: one, or two of a join.
@@ -46,7 +46,8 @@ pub(super) struct Results {
 
 impl Results {
     pub(super) fn new(plan: &SelectPlan, keys: Arc<[Value]>, span: Span) -> Self {
-        let has_groups = !plan.group_by.is_empty() && (plan.rows == Rows::PerGroup || !plan.aggregates.is_empty());
+        let has_groups =
+            !plan.group_by.is_empty() && (plan.rows == Rows::PerGroup || !plan.aggregates.is_empty());
         Self {
             keys,
             groups: Groups::new(has_groups, &plan.aggregates, span),
@@ -65,7 +66,12 @@ impl Results {
     }
 
     /// Something came: a single event, or a pair of a join.
-    pub(super) fn enter(&mut self, plan: &SelectPlan, step: &mut Step<'_>, sources: Sources<'_>) -> Remembered {
+    pub(super) fn enter(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        sources: Sources<'_>,
+    ) -> Remembered {
         let admitted = self.admit(plan, step, sources);
         let Some(Some(number)) = step.checked(admitted) else { return Remembered::default() };
         self.came += 1;
@@ -176,7 +182,8 @@ impl Results {
             (OutputKind::Default, Rows::PerEvent | Rows::PerEventWithAggregates | Rows::PerGroup) => {}
             (OutputKind::Last, Rows::PerEvent | Rows::PerEventWithAggregates) => {
                 for number in &output.touched {
-                    let made = self.groups.get_mut(*number).and_then(|group| group.output.release(step.retained));
+                    let made =
+                        self.groups.get_mut(*number).and_then(|group| group.output.release(step.retained));
                     step.made.extend(made);
                 }
             }
@@ -185,7 +192,9 @@ impl Results {
             (OutputKind::All | OutputKind::Snapshot, Rows::PerGroup) => {
                 self.put_groups(plan, step, self.groups.numbers());
             }
-            (OutputKind::All, Rows::PerEvent | Rows::PerEventWithAggregates) => self.put_silent_groups(plan, step),
+            (OutputKind::All, Rows::PerEvent | Rows::PerEventWithAggregates) => {
+                self.put_silent_groups(plan, step)
+            }
         }
         self.touched.append(&mut output.touched);
         self.forget(step);
@@ -194,7 +203,12 @@ impl Results {
     }
 
     /// Whether an event passes, and into which group it goes; what its aggregates take is in `arguments`.
-    fn admit(&mut self, plan: &SelectPlan, step: &mut Step<'_>, sources: Sources<'_>) -> Result<Option<GroupId>, Fault> {
+    fn admit(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        sources: Sources<'_>,
+    ) -> Result<Option<GroupId>, Fault> {
         let scope = Scope { sources, aggregates: &[], keys: &self.keys, world: step.world };
         if let Some(condition) = &plan.condition
             && !condition.is_true(&scope)?
@@ -203,7 +217,8 @@ impl Results {
         }
         self.arguments.clear();
         for aggregate in &plan.aggregates {
-            let argument = aggregate.argument.as_ref().map(|argument| argument.evaluate(&scope)).transpose()?;
+            let argument =
+                aggregate.argument.as_ref().map(|argument| argument.evaluate(&scope)).transpose()?;
             self.arguments.push(argument);
         }
         if !self.groups.is_grouped() {
@@ -398,7 +413,13 @@ impl Results {
         self.row(plan, step, [sample[0].as_ref(), sample[1].as_ref()], number)
     }
 
-    fn row(&mut self, plan: &SelectPlan, step: &mut Step<'_>, sources: Sources<'_>, number: GroupId) -> Option<Made> {
+    fn row(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        sources: Sources<'_>,
+        number: GroupId,
+    ) -> Option<Made> {
         self.values.clear();
         if let Some(group) = self.groups.get(number) {
             self.values.extend(group.aggregates.iter().map(super::aggregates::AggregateState::value));

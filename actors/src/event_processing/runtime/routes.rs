@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::event_processing::plan::pattern::PatternPlan;
-use crate::event_processing::plan::{From, ModulePlan, StatementKind, Stream};
-use crate::event_processing::stream::InputStream;
+use crate::event_processing::plan::{From, ModulePlan, StatementKind, Stream, Target};
+use crate::event_processing::stream::{InputStream, OutputStream};
 
 /// The ways from streams to statements. Streams go by their place in the plan.
 #[derive(Debug)]
 pub(super) struct Routes {
     inputs: [Option<usize>; InputStream::ALL.len()],
     names: HashMap<Arc<str>, usize>,
+    /// Output streams that the module inserts into and reads itself.
+    outputs: HashMap<OutputStream, usize>,
     windows: Vec<Option<usize>>,
     /// For each stream the statements that read it, in their order.
     readers: Vec<Vec<usize>>,
@@ -27,6 +28,7 @@ impl Routes {
         let mut routes = Self {
             inputs: [None; InputStream::ALL.len()],
             names: HashMap::new(),
+            outputs: HashMap::new(),
             windows: vec![None; plan.windows.len()],
             readers: vec![Vec::new(); plan.streams.len()],
             contexts: vec![Vec::new(); plan.streams.len()],
@@ -61,6 +63,10 @@ impl Routes {
         self.names.get(name).copied()
     }
 
+    pub(super) fn of_output(&self, stream: OutputStream) -> Option<usize> {
+        self.outputs.get(&stream).copied()
+    }
+
     pub(super) fn of_window(&self, window: usize) -> Option<usize> {
         self.windows[window]
     }
@@ -92,6 +98,11 @@ impl Routes {
                 push_once(&mut self.readers[trigger.stream], number);
             }
             StatementKind::Select(select) => {
+                if let Some(Target::Output(stream)) = select.into
+                    && let Some(place) = self.of_name(&format!("{stream:?}"))
+                {
+                    self.outputs.insert(stream, place);
+                }
                 if let Some(context) = select.context {
                     let first = &mut self.first_of_context[context];
                     *first = number.min(*first);
@@ -104,7 +115,7 @@ impl Routes {
                         }
                     }
                     From::Pattern { pattern, .. } => {
-                        for stream in streams_of(pattern) {
+                        for stream in pattern.streams() {
                             push_once(&mut self.readers[stream], number);
                         }
                         if let Some(context) = select.context {

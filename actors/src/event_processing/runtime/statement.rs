@@ -46,7 +46,13 @@ impl Select {
     }
 
     /// Begins with its partition: timers of a pattern run from then on.
-    pub(super) fn begin(&mut self, plan: &SelectPlan, partition: usize, around: &mut Surroundings<'_>, step: &mut Step<'_>) {
+    pub(super) fn begin(
+        &mut self,
+        plan: &SelectPlan,
+        partition: usize,
+        around: &mut Surroundings<'_>,
+        step: &mut Step<'_>,
+    ) {
         self.with(plan, partition, around, step, |_, _, _| {});
     }
 
@@ -125,7 +131,9 @@ impl Select {
     ) {
         let Some(Some(instance)) = self.instances.get_mut(partition) else { return };
         if instance.armed.went_off(deadline) {
-            self.with(plan, partition, around, step, |instance, keys, step| instance.advance(plan, keys, step));
+            self.with(plan, partition, around, step, |instance, keys, step| {
+                instance.advance(plan, keys, step)
+            });
         }
     }
 
@@ -153,8 +161,15 @@ impl Select {
     }
 
     /// The state of a partition at its beginning: where it reads a window that belongs to all partitions, it starts with its contents.
-    fn started(&self, plan: &SelectPlan, partition: usize, around: &Surroundings<'_>, step: &mut Step<'_>) -> Instance {
-        let keys = plan.context.map_or_else(|| Arc::from([]), |context| around.contexts[context].keys(partition));
+    fn started(
+        &self,
+        plan: &SelectPlan,
+        partition: usize,
+        around: &Surroundings<'_>,
+        step: &mut Step<'_>,
+    ) -> Instance {
+        let keys =
+            plan.context.map_or_else(|| Arc::from([]), |context| around.contexts[context].keys(partition));
         let streams = &around.module.streams;
         let mut instance = Instance::new(plan, streams, keys, step.world.now);
         step.retained.bytes += INSTANCE;

@@ -71,7 +71,10 @@ impl<'a> Step<'a> {
         };
         depth.statements = depth.statements.saturating_add(1);
         if depth.statements > self.chain {
-            return Err(Fault::new(format!("statements feed each other more than {} times in a row", self.chain)));
+            return Err(Fault::new(format!(
+                "statements feed each other more than {} times in a row",
+                self.chain
+            )));
         }
         Ok(depth)
     }

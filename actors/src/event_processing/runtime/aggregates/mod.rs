@@ -13,8 +13,8 @@ mod ordered;
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::key::Key;
 use crate::event_processing::plan::expression::{Aggregate, AggregateKind};
+use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 use number::{Deviation, Number, Sum};
 use ordered::{Median, Multiset, Ordered};
@@ -271,9 +271,7 @@ fn keep_if(
     value: &Value,
     is_better: impl FnOnce(&Ordered, &Ordered) -> bool,
 ) -> (Memory, usize) {
-    let better = kept
-        .as_ref()
-        .is_none_or(|old| is_better(&Ordered(value.clone()), &Ordered(old.clone())));
+    let better = kept.as_ref().is_none_or(|old| is_better(&Ordered(value.clone()), &Ordered(old.clone())));
     if better {
         *kept = Some(value.clone());
     }

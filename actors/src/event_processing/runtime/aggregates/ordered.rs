@@ -121,8 +121,13 @@ pub(super) struct Median {
 impl Median {
     pub(super) fn enter(&mut self, number: Number) {
         let value = Value::Double(number.as_double());
-        let is_low = self.lower.greatest().is_none_or(|middle| Ordered(value.clone()) <= Ordered(middle.clone()));
-        if is_low { self.lower.insert(value) } else { self.upper.insert(value) };
+        let is_low =
+            self.lower.greatest().is_none_or(|middle| Ordered(value.clone()) <= Ordered(middle.clone()));
+        if is_low {
+            self.lower.insert(value)
+        } else {
+            self.upper.insert(value)
+        };
         self.balance();
     }
 

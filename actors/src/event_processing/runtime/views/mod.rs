@@ -9,9 +9,9 @@ mod batch;
 mod ring;
 mod unique;
 
-use super::key::Key;
 use crate::event_processing::plan::ViewPlan;
 use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Key;
 use batch::Batch;
 use ring::Ring;
 use unique::Unique;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Entered, Held};
-use crate::event_processing::runtime::key::Key;
+use crate::event_processing::value::Key;
 
 #[derive(Debug)]
 pub(crate) struct Unique<T> {
@@ -32,9 +32,7 @@ impl<T> Unique<T> {
     }
 
     pub(super) fn newest_mut(&mut self) -> &mut [Held<T>] {
-        self.held
-            .last_entry()
-            .map_or(&mut [], |entry| std::slice::from_mut(entry.into_mut()))
+        self.held.last_entry().map_or(&mut [], |entry| std::slice::from_mut(entry.into_mut()))
     }
 
     pub(super) fn contents(&self) -> impl Iterator<Item = &Held<T>> {

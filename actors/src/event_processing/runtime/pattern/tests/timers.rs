@@ -1,0 +1,59 @@
+//! Timers under a driven clock.
+
+use super::harness::{Bench, MIDNIGHT, check};
+
+#[test]
+fn an_interval_runs_from_where_it_began() {
+    check(&[
+        ("timer:interval(10 sec)", "+9s +1s{} +1h"),
+        ("a=A -> timer:interval(10 sec)", "+1h A1 +9999ms +1ms{A1}"),
+        ("every a=A -> timer:interval(10 sec)", "A1 +5s A2 +5s{A1} +5s{A2}"),
+        ("every (timer:interval(10 sec) -> a=A)", "A1 +10s A2{A2} A3 +9s A4 +1s A5{A5}"),
+        ("timer:interval(0 sec) -> a=A", "A1{A1}"),
+        ("every timer:interval(10 sec) and not A", "+10s{} +10s{} A1 +10s"),
+    ]);
+}
+
+#[test]
+fn a_timer_of_the_calendar_goes_off_at_each_of_its_times() {
+    check(&[
+        ("every timer:at(*/10, *, *, *, *)", "+9m +1m{} +10m{} +1h{}{}{}{}{}{}"),
+        ("timer:at(30, 8, *, *, *)", "+8h +30m{} +1d"),
+        ("every timer:at(0, 12, *, *, *, 15)", "+12h +14s +1s{} +1d{}"),
+        // It does not go off at the time at which it begins.
+        ("every timer:at(0, 0, *, *, *)", "+0ms +1d{}"),
+        ("every timer:at(0, 0, 30, 2, *)", "+3650d"),
+    ]);
+}
+
+#[test]
+fn after_a_rest_a_step_goes_off_so_often_and_leaves_the_others_for_later() {
+    let mut bench = Bench::new("every timer:interval(1 sec)");
+    bench.now += 2_500_000;
+    for (expected, next) in [(1000, 1001), (2000, 2001), (2500, 2501), (2500, 2501)] {
+        bench.advance();
+        assert_eq!(bench.matches.len(), expected);
+        assert_eq!(bench.state.next_deadline(), Some(MIDNIGHT + next * 1000));
+    }
+}
+
+#[test]
+fn deadlines_of_what_was_given_up_are_forgotten() {
+    let mut bench = Bench::new("every a=A -> (timer:interval(10 min) and not B(id = a.id))");
+    bench.feed("A1:1");
+    assert_eq!(bench.state.next_deadline(), Some(MIDNIGHT + 600_000));
+    bench.go_on(60_000);
+    bench.feed("A2:2");
+    bench.feed("B1:1");
+    assert_eq!(bench.state.next_deadline(), Some(MIDNIGHT + 660_000));
+    bench.feed("B1:2");
+    assert_eq!(bench.state.next_deadline(), None);
+}
+
+#[test]
+fn what_is_true_from_the_start_is_due_at_once() {
+    let mut bench = Bench::new("not A");
+    assert_eq!(bench.state.next_deadline(), Some(MIDNIGHT));
+    bench.advance();
+    assert_eq!((bench.take_matches().as_str(), bench.state.next_deadline()), ("{}", None));
+}
