@@ -10,6 +10,7 @@
 pub(crate) mod deployment;
 pub(crate) mod feed;
 pub(crate) mod language;
+pub(crate) mod look_ups;
 pub(crate) mod module_actor;
 pub(crate) mod plan;
 pub(crate) mod requests;
@@ -18,5 +19,6 @@ pub(crate) mod runtime;
 pub(crate) mod samples;
 pub(crate) mod stream;
 pub(crate) mod value;
+pub(crate) mod writes;
 
 pub use requests::{OutboundRequest, OutboundResponse};
