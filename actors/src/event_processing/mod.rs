@@ -15,6 +15,8 @@ pub(crate) mod module_actor;
 pub(crate) mod plan;
 pub(crate) mod requests;
 pub(crate) mod runtime;
+#[cfg(test)]
+pub(crate) mod samples;
 pub(crate) mod stream;
 pub(crate) mod value;
 pub(crate) mod writes;
