@@ -31,7 +31,7 @@ const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_i
 /// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
 /// along. Table, and the rest of its key. What is not named here goes with the tenant itself; applications go first of all,
 /// for they reach into other tenants.
-const CONTENTS: [(&str, &str); 22] = [
+const CONTENTS: [(&str, &str); 23] = [
     ("subscriptions", "application"),
     ("access_tokens", "hash"),
     ("token_clients", "id"),
@@ -54,6 +54,7 @@ const CONTENTS: [(&str, &str); 22] = [
     ("audit_records", "id"),
     ("new_device_requests", "id"),
     ("users", "name"),
+    ("modules", "id"),
 ];
 /// Rows that one transaction of a deletion takes.
 const CHUNK: i64 = 2000;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 /// Tables that grow with a fleet.
-const LARGE: [&str; 14] = [
+const LARGE: [&str; 15] = [
     "managed_objects",
     "alarms",
     "events",
@@ -26,6 +26,7 @@ const LARGE: [&str; 14] = [
     "token_clients",
     "applications",
     "subscriptions",
+    "modules",
 ];
 /// Most rows one step of a plan may look at: the largest window. Counting is exempt, it looks at what it counts.
 const ROWS: f64 = 20_001.0;
@@ -40,7 +41,7 @@ const MARKER: &str = "SELECT 'the last of the plans'";
 const FILL: &str = include_str!("plans/fill.sql");
 
 /// Every list.
-const LISTS: [&str; 127] = [
+const LISTS: [&str; 130] = [
     "/inventory/managedObjects",
     "/inventory/managedObjects?pageSize=2000",
     "/inventory/managedObjects?currentPage=1000",
@@ -152,6 +153,9 @@ const LISTS: [&str; 127] = [
     "/devicecontrol/bulkoperations",
     "/devicecontrol/bulkoperations?withDeleted=true&pageSize=100",
     "/devicecontrol/bulkoperations?currentPage=20&withTotalPages=true",
+    "/cep/modules",
+    "/cep/modules?pageSize=2000&withTotalPages=true",
+    "/cep/modules?currentPage=1000",
     "/application/tokenClients",
     "/application/tokenClients?currentPage=20&pageSize=100",
     "/application/applications",

@@ -246,6 +246,11 @@ impl Fixture {
                 assert_eq!(upload(admin, &application, &page).await.status, 204);
                 name
             }
+            "module" => {
+                let text = format!("module {SECRET}{number};");
+                let request = admin.request("POST", "/cep/modules").accepting_json();
+                id(request.header("Content-Type", "text/plain").body(text).send().await.json())
+            }
             "option" => {
                 let key = format!("key {number}");
                 let option = json!({"category": "settings", "key": key, "value": SECRET});

@@ -2,7 +2,9 @@
 
 mod deployment;
 mod lease;
+mod reading;
 mod switched_off;
+mod writing;
 
 use serde_json::{Value, json};
 

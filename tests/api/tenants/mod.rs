@@ -15,7 +15,7 @@ use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 const TENANTS: &str = "/tenant/tenants";
 
 /// The administrator of the installation.
-fn management(server: &TestServer) -> Caller {
+pub(crate) fn management(server: &TestServer) -> Caller {
     server.caller("management/admin", ADMIN_PASSWORD)
 }
 
@@ -32,7 +32,7 @@ fn tenant_of(id: &str) -> Value {
 }
 
 /// A tenant below `management`; gives its administrator.
-async fn create_tenant(server: &TestServer, id: &str) -> Caller {
+pub(crate) async fn create_tenant(server: &TestServer, id: &str) -> Caller {
     management(server).create(TENANTS, &tenant_of(id)).await;
     server.caller(&format!("{id}/boss"), ADMIN_PASSWORD)
 }

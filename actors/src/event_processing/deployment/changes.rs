@@ -3,15 +3,18 @@
 
 use std::sync::Arc;
 
-use super::planning::{Planned, Text, plan_together};
 use crate::error::{Error, Noun, Result};
 use crate::event_processing::language::parse;
+use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::stream::InputStreams;
 use crate::limits::MODULES_PER_TENANT;
 use crate::model::id::ModuleId;
 use crate::model::module::{Module, ModulePatch, ModuleStatus, check_name};
 use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ModuleChange, StoredModule};
+
+/// A module as far as it is planned: its id, the name in force, its text.
+pub(crate) type Text = (ModuleId, Arc<str>, Arc<str>);
 
 /// The rows that change, and the module that was asked about as it is afterwards.
 pub(crate) type Decided = Result<(Vec<ModuleChange>, Module)>;
@@ -144,7 +147,7 @@ fn check_free(others: &[StoredModule], name: &str) -> Result<()> {
 fn planned(others: &[StoredModule], candidate: Option<Text>) -> Planned {
     let deployed = others.iter().filter(|other| other.module.status == ModuleStatus::Deployed);
     let texts = deployed.map(StoredModule::to_plan).chain(candidate);
-    plan_together(&texts.collect::<Vec<_>>())
+    plan_all(&texts.collect::<Vec<_>>())
 }
 
 /// What a module reads that can be planned.
@@ -174,3 +177,6 @@ impl StoredModule {
         (self.module.id, self.module.name.as_str().into(), self.text.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,6 @@
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod hold;
-pub(crate) mod planning;
 pub(crate) mod runner;
 mod sweep;
 

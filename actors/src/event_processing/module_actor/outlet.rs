@@ -6,7 +6,6 @@ use crate::device;
 use crate::event_processing::deployment::hold::Hold;
 use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::runtime::Effect;
-use crate::event_processing::stream::Row;
 use crate::model::id::{ModuleId, TenantId};
 
 /// The ways out of one module.
@@ -33,15 +32,11 @@ impl Outlet {
             match effect {
                 Effect::Tell { statement, row } => {
                     let Some(statement) = plan.statements.get(statement) else { continue };
-                    self.context.publish_row(&self.name, &statement.name, || shown(&row));
+                    self.context.publish_row(&self.name, &statement.name, || row.to_json());
                 }
                 Effect::Perform { .. } => {}
                 Effect::Forward { stream, row } => self.context.feeds.forward(self.module, &stream, &row),
             }
         }
     }
-}
-
-fn shown(_: &Row) -> String {
-    "{}".into()
 }

@@ -72,6 +72,9 @@ BEGIN
     SELECT 'main', 'user' || n, NULL, true, '{}', now(), 'user' || n / 100 FROM generate_series(1, 20000) n;
     INSERT INTO token_clients (tenant, id, name, user_name, scope, secret_hash, created_at)
     SELECT 'main', 'key' || n, 'x', 'user' || n, '{READ}', 'x', now() FROM generate_series(1, 20000) n;
+    INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text)
+    SELECT CASE WHEN n > 40000 THEN 'main' ELSE 'owner' || n % 1000 END, n, 'm' || n, false, 0, 0, now(), 'x'
+    FROM generate_series(1, 50000) n;
     INSERT INTO new_device_requests (tenant, id, status, owner, created_at)
     SELECT 'main', 'sn-' || n, 'WAITING_FOR_CONNECTION', 'admin', now() FROM generate_series(1, 20000) n;
     INSERT INTO bulk_operations (tenant, id, group_id, start_at, ramp, prototype, status, creator, base, created_at,
