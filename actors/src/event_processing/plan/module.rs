@@ -61,12 +61,7 @@ pub(super) struct ReadStream {
 pub(super) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
     let mut planner = Planner::new(module, catalog);
     let mut statements = Vec::with_capacity(module.statements.len());
-    let mut names = HashSet::new();
     for statement in &module.statements {
-        if !names.insert(&*statement.name.text) {
-            let message = format!("another statement is called '{}' too", statement.name.text);
-            return Err(Mistake::new(statement.name.span, message));
-        }
         let kind = planner.statement(statement)?;
         statements.push(StatementPlan { name: statement.name.text.clone(), kind });
     }

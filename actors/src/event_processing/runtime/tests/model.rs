@@ -128,12 +128,12 @@ proptest! {
     fn windows_and_aggregates_are_what_a_model_says(
         window in prop_oneof![
             (1_usize..6).prop_map(Window::Length),
-            (1_i64..60).prop_map(Window::Time),
+            (100_i64..600).prop_map(Window::Time),
             Just(Window::Unique),
             Just(Window::Forever),
         ],
         by_key: bool,
-        events in prop::collection::vec((0_i64..20, 0_u8..4, prop::option::weighted(0.9, -20_i16..20)), 1..60),
+        events in prop::collection::vec((0_i64..200, 0_u8..4, prop::option::weighted(0.9, -20_i16..20)), 1..60),
     ) {
         check(window, by_key, &events);
     }
