@@ -159,18 +159,11 @@ async fn modules_see_managed_objects_and_their_links() {
 async fn modules_see_alarms_and_operations_but_not_their_deletion() {
     let server = TestServer::start().await;
     let admin = server.admin();
-    let (device, session) = start(&admin).await;
-    let (alarms, operations) = ("/alarm/alarms", "/devicecontrol/operations");
-    admin
-        .put(
-            &format!("/inventory/managedObjects/{device}"),
-            &json!({"com_example_Agent": {}, "plat_IsAgent": {}}),
-        )
-        .await;
     let agent = json!({"name": "agent", "plat_IsDevice": {}, "com_platform_model_Agent": {}});
     let agent = admin.create("/inventory/managedObjects", &agent).await;
     let agent = agent["id"].as_str().unwrap();
-    session.receive(2).await;
+    let (device, session) = start(&admin).await;
+    let (alarms, operations) = ("/alarm/alarms", "/devicecontrol/operations");
 
     send(&admin, "TRANSIENT", "POST", alarms, Some(&alarm_of(&device, "hot"))).await;
     let alarm = send(&admin, "QUIESCENT", "POST", alarms, Some(&alarm_of(&device, "hot"))).await;

@@ -137,7 +137,7 @@ impl<'a> Planner<'a> {
                 return Err(Mistake::new(name.span, format!("there is a window '{}' already", name.text)));
             }
         }
-        let (name, (type_, access)) = match (self.known_type(first)?, self.known_type(second)?) {
+        let (name, type_) = match (self.declared_type(first), self.declared_type(second)) {
             (Some(known), None) => (second, known),
             (None, Some(known)) => (first, known),
             (Some(_), Some(_)) => {
@@ -155,7 +155,6 @@ impl<'a> Planner<'a> {
                 return Err(Mistake::new(first.span, message));
             }
         };
-        let _ = access;
         let view = self.view(view, &type_, &name.text, 0)?;
         self.add_window(WindowPlan { name: name.text.clone(), type_, view });
         Ok(())

@@ -140,6 +140,7 @@ impl Resolver<'_, '_> {
             Some(Ok(finder)) => {
                 let found =
                     self.arguments(name, arguments, &finder.parameters(), finder.parameters().len())?;
+                let found = found.into_iter().map(|argument| argument.expression).collect();
                 finder.check(arguments)?;
                 self.planner.looks_up.set(true);
                 Ok(Typed::new(Expression::LookUp(finder.finder, found), finder.result))

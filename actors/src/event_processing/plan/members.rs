@@ -141,7 +141,10 @@ impl Resolver<'_, '_> {
             }
             ("doubleValue", number) if is_number(number) => call(Function::ToDouble, Type::Double),
             (method, _) => {
-                return Err(Mistake::new(name.span, format!("{} has no method '{method}'", describe(&type_))));
+                return Err(Mistake::new(
+                    name.span,
+                    format!("{} has no method '{method}'", describe(&type_)),
+                ));
             }
         };
         Ok(result)

@@ -61,12 +61,7 @@ pub(super) struct ReadStream {
 pub(super) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
     let mut planner = Planner::new(module, catalog);
     let mut statements = Vec::with_capacity(module.statements.len());
-    let mut names = HashSet::new();
     for statement in &module.statements {
-        if !names.insert(&*statement.name.text) {
-            let message = format!("another statement is called '{}' too", statement.name.text);
-            return Err(Mistake::new(statement.name.span, message));
-        }
         let kind = planner.statement(statement)?;
         statements.push(StatementPlan { name: statement.name.text.clone(), kind });
     }
@@ -207,6 +202,12 @@ impl<'a> Planner<'a> {
             self.streams.push(stream);
         }
         Ok(ReadStream { place, type_, access })
+    }
+
+    /// What a window can be made of.
+    pub(super) fn declared_type(&mut self, name: &Name) -> Option<StreamType> {
+        let is_open = self.own.contains(&name.text) && !self.declares.contains_key(&name.text);
+        if is_open { None } else { self.known_type(name).ok().flatten().map(|(type_, _)| type_) }
     }
 
     /// What events of a stream or schema look like; named windows are none.

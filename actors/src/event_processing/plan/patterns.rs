@@ -36,7 +36,7 @@ impl Planner<'_> {
     ) -> Result<(PatternPlan, Vec<Visible>, Vec<(usize, Name)>), Mistake> {
         let mut walk = Walk { tags: Vec::new(), streams: Vec::new(), keys };
         let root = self.node(pattern, Times::Once, &mut walk)?;
-        let plan = PatternPlan { root, tags: walk.tags.len() };
+        let plan = PatternPlan::new(root, walk.tags.len());
         Ok((plan, walk.tags, walk.streams))
     }
 

@@ -13,7 +13,7 @@ use crate::event_processing::stream::StreamType;
 use crate::event_processing::value::{Type, Value};
 
 /// How deep an expression may be nested once declared expressions are put in: the evaluator walks it by recursion.
-const MAX_DEPTH: usize = 128;
+const MAX_DEPTH: usize = 256;
 
 /// An expression, and what is known of its values.
 #[derive(Debug, Clone)]

@@ -117,11 +117,14 @@ impl Resolver<'_, '_> {
                             "there is nothing to select: no event of the pattern has a tag",
                         ));
                     }
-                    (_, events) => selected.extend(events.iter().map(|event| Selected {
-                        name: event.name.clone(),
-                        span: *span,
-                        typed: whole(event),
-                    })),
+                    (_, events) => {
+                        let (span, one) = (*span, |event: &Visible| (event.name.clone(), whole(event)));
+                        selected.extend(events.iter().map(one).map(|(name, typed)| Selected {
+                            name,
+                            span,
+                            typed,
+                        }));
+                    }
                 },
                 Column::EverythingOf(name) => {
                     let event =
@@ -168,7 +171,7 @@ impl Resolver<'_, '_> {
     ) -> Result<Selected, Mistake> {
         let called = match name {
             Some(name) => name.text.clone(),
-            None => written(tree, MAX_NAME).ok_or_else(|| {
+            None => written(tree, MAX_NAME).map(Arc::from).ok_or_else(|| {
                 Mistake::new(tree.span, format!("longer than {MAX_NAME} characters: name the column by 'as'"))
             })?,
         };

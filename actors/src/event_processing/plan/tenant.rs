@@ -4,13 +4,16 @@
 //! declare otherwise: then the one that stands first wins. Schemas are known before anything is planned, so that two modules that
 //! read from each other can be planned as long as schemas say what they read.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::catalog::Catalog;
 use super::module::{Planner, declared_by};
-use super::{ModulePlan, plan};
-use crate::event_processing::language::syntax::{Module, Name, Pattern, SourceKind, StatementKind};
+use super::{ModulePlan, plan, types};
+use crate::event_processing::language::syntax::{
+    Module, Name, Pattern, SourceKind, Statement, StatementKind, TypeName,
+};
 use crate::event_processing::language::{Mistake, parse};
 use crate::event_processing::stream::{InputStream, OutputStream};
 use crate::model::id::ModuleId;
@@ -28,10 +31,38 @@ struct Candidate<'a> {
     id: ModuleId,
     text: &'a str,
     module: Module,
-    /// Streams that others must declare before it can be planned.
-    needs: HashSet<Arc<str>>,
+    /// Streams that must be declared before it can be planned; of each group one is enough.
+    needs: Vec<Vec<Arc<str>>>,
+    /// All streams it names: what becomes of it depends on these alone.
+    mentions: HashSet<Arc<str>>,
     /// Those after which it is planned, because they stand before it and want another type of one of its streams.
     after: HashSet<usize>,
+    /// What came of it last, and what was declared then of what it mentions.
+    last: RefCell<Option<(Catalog, Outcome)>>,
+}
+
+type Outcome = Result<Arc<ModulePlan>, Mistake>;
+
+impl<'a> Candidate<'a> {
+    fn new(id: ModuleId, text: &'a str, module: Module) -> Self {
+        let (mentions, needs) = (mentions(&module), needs(&module));
+        Self { id, text, module, needs, mentions, after: HashSet::new(), last: RefCell::new(None) }
+    }
+
+    /// Plans it, unless nothing changed since.
+    fn plan(&self, catalog: &Catalog) -> Outcome {
+        let mentioned = |name: &Arc<str>| Some((name.clone(), catalog.get(name)?.clone()));
+        let seen: Catalog = self.mentions.iter().filter_map(mentioned).collect();
+        let mut last = self.last.borrow_mut();
+        if let Some((before, outcome)) = last.as_ref()
+            && *before == seen
+        {
+            return outcome.clone();
+        }
+        let outcome = plan(&self.module, catalog).map(Arc::new);
+        *last = Some((seen, outcome.clone()));
+        outcome
+    }
 }
 
 /// How often the work may begin anew because of two that contradict each other; then whoever is planned first is right.
@@ -46,8 +77,7 @@ pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
         match parse(text) {
             Ok(mut module) => {
                 module.name.text = name.clone();
-                let (needs, after) = (needs(&module), HashSet::new());
-                candidates.push(Candidate { id: *id, text, module, needs, after });
+                candidates.push(Candidate::new(*id, text, module));
             }
             Err(mistake) => drop(planned.refused.insert(*id, mistake.shown(text).to_string())),
         }
@@ -60,7 +90,7 @@ pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
             Attempt::Planned(plans) => break plans,
             Attempt::LeftOut(wrong) => left_out.extend(wrong),
             Attempt::Contradicted { first, later } if rounds < MAX_ROUNDS => {
-                drop(candidates[later].after.insert(first))
+                candidates[later].after.insert(first);
             }
             Attempt::Contradicted { first, .. } => {
                 // Their contradictions have no end: the one that was not planned is told so.
@@ -73,17 +103,17 @@ pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
     for (at, mistake) in left_out {
         planned.refused.insert(candidates[at].id, mistake.shown(candidates[at].text).to_string());
     }
-    planned.plans = plans.into_iter().map(|(at, plan)| (candidates[at].id, Arc::new(plan))).collect();
+    planned.plans = plans.into_iter().map(|(at, plan)| (candidates[at].id, plan)).collect();
     planned
 }
 
 /// What came of planning all that are left.
 enum Attempt {
     /// All of them.
-    Planned(BTreeMap<usize, ModulePlan>),
+    Planned(BTreeMap<usize, Arc<ModulePlan>>),
     /// These cannot be planned; what they declared must be forgotten by all others.
     LeftOut(HashMap<usize, Mistake>),
-    /// `later` was planned before `first`, which does not go together with it.
+    /// `later` declared its streams before `first`, which does not go together with them.
     Contradicted { first: usize, later: usize },
 }
 
@@ -92,45 +122,52 @@ fn attempt(candidates: &[Candidate<'_>], left_out: &HashMap<usize, Mistake>) -> 
     let (mut catalog, mut owners) = schemas(candidates, &waiting);
     let (mut plans, mut wrong) = (BTreeMap::new(), HashMap::new());
     loop {
-        let is_ready = |at: &usize| candidates[*at].needs.iter().all(|need| catalog.contains_key(need));
+        let is_ready = |at: &usize| {
+            candidates[*at].needs.iter().all(|need| need.iter().any(|name| catalog.contains_key(name)))
+        };
         let is_its_turn = |at: &usize| candidates[*at].after.iter().all(|first| !waiting.contains(first));
         let ready = waiting.iter().copied().filter(is_ready);
         // If all that is ready waits for what is not, turns are no more kept.
         let next = ready.clone().find(is_its_turn).or_else(|| ready.clone().next());
-        // What is never ready is planned too: so its mistake is found.
-        let Some(at) = next.or_else(|| waiting.first().copied()) else { break };
-        waiting.retain(|other| *other != at);
-        let candidate = &candidates[at];
-        match plan(&candidate.module, &catalog) {
-            Ok(plan) => {
-                for (name, declared) in &plan.declares {
-                    owners.entry(name.clone()).or_insert(at);
-                    catalog.entry(name.clone()).or_insert_with(|| declared.clone());
-                }
-                plans.insert(at, plan);
+        // What is never ready is tried too: so its mistake is found.
+        let tried: Vec<usize> = next.map_or_else(|| waiting.clone(), |next| vec![next]);
+        if tried.is_empty() {
+            break;
+        }
+        let outcomes = tried.into_iter().map(|at| (at, candidates[at].plan(&catalog)));
+        let outcomes: Vec<_> = outcomes.collect();
+        let good = outcomes.iter().find_map(|(at, outcome)| Some((*at, outcome.as_ref().ok()?.clone())));
+        if let Some((at, plan)) = good {
+            waiting.retain(|other| *other != at);
+            for (name, declared) in &plan.declares {
+                owners.entry(name.clone()).or_insert(at);
+                catalog.entry(name.clone()).or_insert_with(|| declared.clone());
             }
-            Err(mistake) => match contradicted(candidate, at, &catalog, &owners, &plans) {
+            plans.insert(at, plan);
+            continue;
+        }
+        for (at, mistake) in outcomes.into_iter().filter_map(|(at, outcome)| Some((at, outcome.err()?))) {
+            waiting.retain(|other| *other != at);
+            match contradicted(&candidates[at], at, &catalog, &owners) {
                 Some(later) if !candidates[later].after.contains(&at) => {
                     return Attempt::Contradicted { first: at, later };
                 }
                 _ => drop(wrong.insert(at, mistake)),
-            },
+            }
         }
     }
     if wrong.is_empty() { Attempt::Planned(plans) } else { Attempt::LeftOut(wrong) }
 }
 
-/// A module that stands later and was planned already, without whose streams this one could be.
+/// A module that stands later and declared its streams already, without which this one could be.
 fn contradicted(
     candidate: &Candidate<'_>,
     at: usize,
     catalog: &Catalog,
     owners: &HashMap<Arc<str>, usize>,
-    plans: &BTreeMap<usize, ModulePlan>,
 ) -> Option<usize> {
     let own = declared_by(&candidate.module);
-    let is_of_later =
-        |name: &Arc<str>| owners.get(name).is_some_and(|owner| *owner > at && plans.contains_key(owner));
+    let is_of_later = |name: &Arc<str>| owners.get(name).is_some_and(|owner| *owner > at);
     let mut reduced = catalog.clone();
     reduced.retain(|name, _| !(own.contains(name) && is_of_later(name)));
     plan(&candidate.module, &reduced).ok()?;
@@ -142,7 +179,8 @@ fn schemas(candidates: &[Candidate<'_>], among: &[usize]) -> (Catalog, HashMap<A
     let (mut catalog, mut owners) = (Catalog::new(), HashMap::new());
     loop {
         let before = catalog.len();
-        for at in among {
+        // Whoever waits for its turn declares nothing before.
+        for at in among.iter().filter(|at| candidates[**at].after.is_empty()) {
             for (name, declared) in schemas_of(&candidates[*at].module, &catalog) {
                 if !catalog.contains_key(&name) {
                     owners.insert(name.clone(), *at);
@@ -168,35 +206,71 @@ fn schemas_of(module: &Module, catalog: &Catalog) -> Catalog {
     planner.declares
 }
 
-/// The streams that a module reads and neither declares itself nor finds in the platform. What it could do without is none.
-fn needs(module: &Module) -> HashSet<Arc<str>> {
-    let (mut read, mut own) = (Vec::<&Name>::new(), declared_by(module));
+/// What a module names and neither declares itself nor finds in the platform. What it could do without is none.
+fn needs(module: &Module) -> Vec<Vec<Arc<str>>> {
+    let own = declared_by(module);
+    let is_fixed = |name: &str| InputStream::of_name(name).is_some() || OutputStream::of_name(name).is_some();
+    let is_schema = |name: &Arc<str>| {
+        module.statements.iter().any(|one| matches!(&one.kind, StatementKind::CreateSchema { name: schema, .. } if schema.text == *name))
+    };
+    let windows = windows(module);
+    let is_of_window = |name: &Arc<str>| windows.iter().any(|window| window.contains(name));
+    let alone = names(module).filter(|name| !own.contains(name) && !is_fixed(name) && !is_of_window(name));
+    let alone: HashSet<_> = alone.collect();
+    // One of the two names is the window's own, into which something is inserted as into a stream.
+    let is_known = |window: &&Vec<Arc<str>>| {
+        window.iter().any(|name| is_fixed(name) || is_schema(name))
+            || window.iter().all(|name| own.contains(name))
+    };
+    let open = windows.iter().filter(|window| !is_known(window)).cloned();
+    alone.into_iter().map(|name| vec![name]).chain(open).collect()
+}
+
+/// All streams that a module names.
+fn mentions(module: &Module) -> HashSet<Arc<str>> {
+    names(module).chain(declared_by(module)).chain(windows(module).into_iter().flatten()).collect()
+}
+
+/// Both names of each named window.
+fn windows(module: &Module) -> Vec<Vec<Arc<str>>> {
+    let names = |statement: &Statement| match &statement.kind {
+        StatementKind::CreateWindow { first, second, .. } => {
+            Some(vec![first.text.clone(), second.text.clone()])
+        }
+        _ => None,
+    };
+    module.statements.iter().filter_map(names).collect()
+}
+
+/// What a module reads, and what its types are called.
+fn names(module: &Module) -> impl Iterator<Item = Arc<str>> {
+    let mut read = Vec::<&Name>::new();
     for statement in &module.statements {
         match &statement.kind {
-            StatementKind::Select(select) => {
-                for source in &select.sources {
-                    match &source.kind {
-                        SourceKind::Stream { name, .. } => read.push(name),
-                        SourceKind::Pattern(pattern) => read_by(pattern, &mut read),
-                    }
-                }
-            }
+            StatementKind::Select(select) => select.sources.iter().for_each(|source| match &source.kind {
+                SourceKind::Stream { name, .. } => read.push(name),
+                SourceKind::Pattern(pattern) => read_by(pattern, &mut read),
+            }),
             StatementKind::CreateContext { partitions, .. } => {
-                read.extend(partitions.iter().map(|one| &one.stream.name))
+                read.extend(partitions.iter().map(|one| &one.stream.name));
             }
             StatementKind::OnSet { trigger, .. } | StatementKind::OnDelete { trigger, .. } => {
                 read.push(&trigger.name)
             }
-            // One of the two is the window's own name.
-            StatementKind::CreateWindow { first, second, .. } => {
-                own.extend([first.text.clone(), second.text.clone()])
+            StatementKind::CreateSchema { columns, .. } => {
+                read.extend(columns.iter().filter_map(|(_, type_)| stream_of(type_)));
             }
-            _ => {}
+            StatementKind::CreateVariable { type_, .. } => read.extend(stream_of(type_)),
+            StatementKind::CreateExpression { type_, .. } => read.extend(type_.as_ref().and_then(stream_of)),
+            StatementKind::CreateWindow { .. } => {}
         }
     }
-    let is_fixed = |name: &str| InputStream::of_name(name).is_some() || OutputStream::of_name(name).is_some();
-    let read = read.into_iter().map(|name| &name.text);
-    read.filter(|name| !own.contains(*name) && !is_fixed(name)).cloned().collect()
+    read.into_iter().map(|name| name.text.clone())
+}
+
+/// The stream that a type means: what is no word of EPL.
+fn stream_of(type_: &TypeName) -> Option<&Name> {
+    (!type_.is_list && types::of_word(type_).is_none()).then_some(&type_.name)
 }
 
 fn read_by<'m>(pattern: &'m Pattern, read: &mut Vec<&'m Name>) {

@@ -196,7 +196,9 @@ impl Runtime {
                 let fault = Fault::new("the module retains more than a module may");
                 turn.outcome.faults.push((from.unwrap_or_default(), fault));
                 self.queue.clear();
-            } else if self.evaluations.get() == 0 {
+            } else if self.evaluations.get() == 0 && !self.queue.is_empty() {
+                let fault = Fault::new("one event sets more going than a module may do at a time");
+                turn.outcome.faults.push((from.unwrap_or_default(), fault));
                 self.queue.clear();
             }
         }

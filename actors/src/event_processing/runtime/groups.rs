@@ -62,7 +62,8 @@ impl Groups {
         }
         let number = self.next;
         self.next += 1;
-        let group = Group::new(Some(key.clone()), aggregates, self.span);
+        let mut group = Group::new(Some(key.clone()), aggregates, self.span);
+        group.bytes += group.key_bytes();
         retained.add(group.bytes);
         self.groups.insert(number, group);
         self.numbers.insert(key, number);
@@ -133,7 +134,11 @@ impl Group {
 
     /// What its aggregates keep beyond what every group takes.
     fn grown(&self) -> usize {
-        self.bytes - Self::least(self.aggregates.len())
+        self.bytes - Self::least(self.aggregates.len()) - self.key_bytes()
+    }
+
+    fn key_bytes(&self) -> usize {
+        self.key.iter().flat_map(|key| &key.0).map(|value| value.size().bytes).sum()
     }
 
     /// Its aggregates took so many bytes more.

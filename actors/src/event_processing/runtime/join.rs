@@ -168,7 +168,7 @@ impl Join {
         results: &mut Results,
         step: &mut Step<'_>,
     ) -> Vec<([StreamEvent; 2], Remembered)> {
-        self.unpair(&changes, results, step);
+        let gone = self.unpair(&changes, step);
         for (side, change) in self.sides.iter_mut().zip(&changes) {
             side.link(change);
         }
@@ -203,6 +203,9 @@ impl Join {
         }
         for (side, change) in self.sides.iter_mut().zip(&changes) {
             side.unlink_passing(change);
+        }
+        for remembered in gone {
+            results.leave(step, &remembered);
         }
         made.retain(|(.., remembered)| remembered.passed());
         if self.span == Span::Window && !(plan.aggregates.is_empty() && plan.group_by.is_empty()) {
@@ -246,27 +249,22 @@ impl Join {
         pairs
     }
 
-    /// What leaves takes its pairs along.
-    fn unpair(&mut self, changes: &[SideChange; 2], results: &mut Results, step: &mut Step<'_>) {
+    /// What leaves takes its pairs along: what is remembered of them.
+    fn unpair(&mut self, changes: &[SideChange; 2], step: &mut Step<'_>) -> Vec<Remembered> {
+        let mut gone = Vec::new();
         if self.pairs.is_empty() {
-            return;
+            return gone;
         }
         for (number, key) in &changes[0].left {
-            for (other, _) in self.sides[1].partners(key.as_ref()) {
-                if let Some(remembered) = self.pairs.remove(&(*number, other)) {
-                    step.retained.bytes = step.retained.bytes.saturating_sub(PAIR);
-                    results.leave(step, &remembered);
-                }
-            }
+            let partners = self.sides[1].partners(key.as_ref());
+            gone.extend(partners.filter_map(|(other, _)| self.pairs.remove(&(*number, other))));
         }
         for (number, key) in &changes[1].left {
-            for (other, _) in self.sides[0].partners(key.as_ref()) {
-                if let Some(remembered) = self.pairs.remove(&(other, *number)) {
-                    step.retained.bytes = step.retained.bytes.saturating_sub(PAIR);
-                    results.leave(step, &remembered);
-                }
-            }
+            let partners = self.sides[0].partners(key.as_ref());
+            gone.extend(partners.filter_map(|(other, _)| self.pairs.remove(&(other, *number))));
         }
+        step.retained.bytes = step.retained.bytes.saturating_sub(PAIR * gone.len());
+        gone
     }
 }
 

@@ -22,6 +22,8 @@ mod schedule;
 mod scope;
 mod statement;
 mod step;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod views;
 

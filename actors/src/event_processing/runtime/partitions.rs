@@ -69,7 +69,8 @@ impl Partitions {
         let number = self.keys.len();
         self.keys.push(key.0.clone().into());
         self.numbers.insert(key, number);
-        step.retained.add(PARTITION);
+        let bytes: usize = self.keys[number].iter().map(|value| value.size().bytes).sum();
+        step.retained.add(PARTITION + bytes);
         number
     }
 }

@@ -99,7 +99,7 @@ impl Routes {
             }
             StatementKind::Select(select) => {
                 if let Some(Target::Output(stream)) = select.into
-                    && let Some(place) = self.of_name(&format!("{stream:?}"))
+                    && let Some(place) = self.of_name(stream.name())
                 {
                     self.outputs.insert(stream, place);
                 }

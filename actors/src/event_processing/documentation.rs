@@ -1,0 +1,175 @@
+//! Runs the examples of `docs/modules.md`: each block of `epl` is a module, the block of `transcript` behind it what happens and what
+//! comes out, exactly. The appendix of the document says how transcripts are written.
+
+mod store;
+mod transcript;
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use store::Store;
+use transcript::{Line, START, Transcript, spaced};
+
+use super::language;
+use super::plan::{self, ModulePlan, StatementKind, Target};
+use super::runtime::{Budget, Effect, Outcome, Retained, Runtime};
+use super::stream::Row;
+
+const DOCUMENT: &str = include_str!("../../../docs/modules.md");
+
+/// Fewer would mean that examples are not found, or were lost.
+const EXAMPLES: usize = 20;
+
+struct Example<'a> {
+    /// In the document, from 1.
+    line: usize,
+    module: &'a str,
+    transcript: &'a str,
+}
+
+#[test]
+fn examples_of_the_document_give_what_it_says() {
+    let examples = examples();
+    assert!(examples.len() >= EXAMPLES, "only {} examples", examples.len());
+    let mut wrong = String::new();
+    for Example { line, module, transcript } in examples {
+        let expected = Transcript::parse(transcript);
+        let came = run(module, &expected);
+        if came != expected.written() {
+            writeln!(wrong, "line {line}:\n{}\ncame out as:\n{came}", expected.written()).unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What the document calls a mistake is one, with this message.
+#[test]
+fn mistakes_of_the_document_are_shown_as_it_says() {
+    let blocks = blocks();
+    let mistakes = blocks.windows(2).filter(|pair| (pair[0].0, pair[1].0) == ("epl-mistake", "text"));
+    let mut count = 0;
+    for pair in mistakes {
+        let [(_, line, module), (_, _, shown)] = pair else { unreachable!("windows of two") };
+        let mistake = plan(module).expect_err(&format!("line {line} has no mistake"));
+        assert_eq!(mistake, shown.trim_end(), "line {line}");
+        count += 1;
+    }
+    assert!(count > 0);
+}
+
+fn plan(module: &str) -> Result<ModulePlan, String> {
+    language::parse(module)
+        .and_then(|tree| plan::plan(&tree, &plan::Catalog::new()))
+        .map_err(|mistake| mistake.shown(module).to_string())
+}
+
+fn examples() -> Vec<Example<'static>> {
+    let blocks = blocks();
+    let mut examples = Vec::new();
+    for (place, (kind, line, module)) in blocks.iter().enumerate() {
+        if *kind != "epl" {
+            continue;
+        }
+        match blocks.get(place + 1) {
+            Some(("transcript", _, transcript)) => {
+                examples.push(Example { line: *line, module, transcript });
+            }
+            _ => panic!("the example of line {line} has no transcript"),
+        }
+    }
+    examples
+}
+
+/// The fenced blocks of the document: what they hold, the line they begin in, and their text.
+fn blocks() -> Vec<(&'static str, usize, &'static str)> {
+    let mut blocks = Vec::new();
+    let (mut open, mut at) = (None, 0);
+    for (number, line) in (1..).zip(DOCUMENT.split_inclusive('\n')) {
+        let after = at + line.len();
+        if let Some(kind) = line.strip_prefix("```") {
+            open = match open {
+                None => Some((kind.trim_end(), number, after)),
+                Some((kind, number, from)) => {
+                    blocks.push((kind, number, &DOCUMENT[from..at]));
+                    None
+                }
+            };
+        }
+        at = after;
+    }
+    assert!(open.is_none(), "a block has no end");
+    blocks
+}
+
+/// Runs a module over a transcript, and writes the transcript as it came out.
+fn run(module: &str, transcript: &Transcript) -> String {
+    let plan = Arc::new(plan(module).unwrap_or_else(|mistake| panic!("{mistake}\nin\n{module}")));
+    let budget = Budget {
+        retained: Retained { events: 100_000, bytes: 64 << 20 },
+        evaluations: 1_000_000,
+        chain: 64,
+        timers: 1000,
+    };
+    let store = Store::default();
+    let mut runtime = Runtime::new(Arc::clone(&plan), budget, START);
+    let mut written = String::new();
+    for line in &transcript.lines {
+        let mut outcome = Outcome::default();
+        match line {
+            Line::Out(_) => continue,
+            Line::Store(kind, content) => store.put(kind, content),
+            Line::Time(now, _) => advance(&mut runtime, *now, &store, &mut outcome),
+            Line::Input { now, stream, content, input, .. } => {
+                advance(&mut runtime, *now, &store, &mut outcome);
+                if let Some(kind) = stream.words().0.strip_suffix("Created") {
+                    store.put(kind, content);
+                }
+                runtime.feed_input(input, *now, &store, &mut outcome);
+            }
+        }
+        writeln!(written, "{}", line.written()).unwrap();
+        written.push_str(&shown(&plan, &outcome));
+    }
+    written
+}
+
+/// Lets everything go off that is due.
+fn advance(runtime: &mut Runtime, now: i64, store: &Store, outcome: &mut Outcome) {
+    runtime.advance(now, store, outcome);
+    while runtime.next_deadline().is_some_and(|deadline| deadline <= now) {
+        runtime.advance(now, store, outcome);
+    }
+}
+
+/// What came out, a line each. A row that is written to the platform is told too; that is checked and not shown.
+fn shown(plan: &ModulePlan, outcome: &Outcome) -> String {
+    let mut written = String::new();
+    let mut told: Vec<&Arc<Row>> = Vec::new();
+    for effect in &outcome.effects {
+        match effect {
+            Effect::Tell { statement, row } if writes(plan, *statement) => told.push(row),
+            Effect::Tell { statement, row } => {
+                let (module, statement) = (&plan.name, &plan.statements[*statement].name);
+                writeln!(written, "> /{module}/{statement} {}", spaced(&row.to_json())).unwrap();
+            }
+            Effect::Perform { stream, row, .. } => {
+                writeln!(written, "> {} {}", stream.name(), spaced(&row.to_json())).unwrap();
+                let place = told.iter().position(|told| Arc::ptr_eq(told, row));
+                told.remove(place.expect("what is written is told before"));
+            }
+            Effect::Forward { .. } => {}
+        }
+    }
+    assert!(told.is_empty(), "told and not written: {told:?}");
+    for (statement, fault) in &outcome.faults {
+        writeln!(written, "! /{}/{} {fault}", plan.name, plan.statements[*statement].name).unwrap();
+    }
+    written
+}
+
+fn writes(plan: &ModulePlan, statement: usize) -> bool {
+    match &plan.statements[statement].kind {
+        StatementKind::Select(select) => matches!(select.into, Some(Target::Output(_))),
+        _ => false,
+    }
+}

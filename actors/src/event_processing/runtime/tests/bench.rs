@@ -1,0 +1,111 @@
+//! A module under test and its clock.
+//!
+//! A script is a table: the time in milliseconds, what happens, and what comes out of it. `S a 2.5` inserts a row into `S`; nothing lets
+//! time go on. What comes out is written as `name a,2.5`, one after the other: rows that are told, and with `!` faults.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crate::event_processing::language::parse;
+use crate::event_processing::plan::expression::Finder;
+use crate::event_processing::plan::{self, Catalog, ModulePlan};
+use crate::event_processing::runtime::{Budget, Effect, Fault, LookUps, Outcome, Retained, Runtime};
+use crate::event_processing::stream::{Columns, Depth, Row};
+use crate::event_processing::value::Value;
+
+pub(super) const BUDGET: Budget = Budget {
+    retained: Retained { events: 100_000, bytes: 64 << 20 },
+    evaluations: 1_000_000,
+    chain: 64,
+    timers: 1000,
+};
+
+/// One line of a script: when, what, and what comes out.
+pub(super) type Line<'a> = (i64, &'a str, &'a str);
+
+pub(super) struct Bench {
+    pub(super) runtime: Runtime,
+    plan: Arc<ModulePlan>,
+}
+
+impl Bench {
+    pub(super) fn new(statements: &str) -> Self {
+        Self::with(statements, BUDGET)
+    }
+
+    pub(super) fn with(statements: &str, budget: Budget) -> Self {
+        let text = format!("module m; {statements}");
+        let module = parse(&text).unwrap_or_else(|mistake| panic!("{}", mistake.shown(&text)));
+        let plan = plan::plan(&module, &Catalog::default());
+        let plan = Arc::new(plan.unwrap_or_else(|mistake| panic!("{}", mistake.shown(&text))));
+        Self { runtime: Runtime::new(plan.clone(), budget, 0), plan }
+    }
+
+    /// Something happens; an empty text lets time go on.
+    pub(super) fn step(&mut self, at: i64, what: &str) -> Outcome {
+        let mut outcome = Outcome::default();
+        match what.split_once(' ').or((!what.is_empty()).then_some((what, ""))) {
+            None => self.runtime.advance(at, &Nothing, &mut outcome),
+            Some((stream, values)) => {
+                let row = Arc::new(row(values));
+                self.runtime.feed_row(stream, &row, at, &Nothing, &mut outcome);
+            }
+        }
+        outcome
+    }
+
+    /// What came out, as scripts write it.
+    pub(super) fn written(&self, outcome: &Outcome) -> String {
+        let mut text = String::new();
+        for effect in &outcome.effects {
+            if let Effect::Tell { statement, row } = effect {
+                let values: Vec<_> = row.values.iter().map(written).collect();
+                write!(text, "{} {} ", self.plan.statements[*statement].name, values.join(",")).unwrap();
+            }
+        }
+        for (statement, _) in &outcome.faults {
+            write!(text, "!{} ", self.plan.statements[*statement].name).unwrap();
+        }
+        text.trim_end().to_owned()
+    }
+
+    pub(super) fn run(&mut self, script: &[Line<'_>]) {
+        for (at, what, expected) in script {
+            let outcome = self.step(*at, what);
+            assert_eq!(self.written(&outcome), *expected, "at {at}: {what}; faults: {:?}", outcome.faults);
+        }
+    }
+}
+
+/// Runs a script of a module.
+pub(super) fn run(statements: &str, script: &[Line<'_>]) {
+    Bench::new(statements).run(script);
+}
+
+fn row(values: &str) -> Row {
+    let values = values.split_whitespace().map(|word| match word {
+        "null" => Value::Null,
+        word => word
+            .parse()
+            .map(Value::Integer)
+            .or_else(|_| word.parse().map(Value::Double))
+            .unwrap_or_else(|_| Value::Text(word.into())),
+    });
+    Row::new(Arc::new(Columns::default()), values.collect(), Depth::default())
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.to_string(),
+        other => other.to_json(),
+    }
+}
+
+/// A store without anything.
+pub(super) struct Nothing;
+
+impl LookUps for Nothing {
+    fn find(&self, _: &Finder, _: &[Value]) -> Result<Value, Fault> {
+        Err(Fault::new("nothing is here"))
+    }
+}

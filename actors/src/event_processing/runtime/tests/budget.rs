@@ -1,0 +1,79 @@
+//! What a module may use up, and that it recovers.
+
+use super::bench::{BUDGET, Bench};
+use crate::event_processing::runtime::{Budget, Retained};
+
+const STREAM: &str = "create schema S(k string, v double);";
+
+#[test]
+fn what_left_and_what_was_put_out_is_no_longer_retained() {
+    let text = format!(
+        "{STREAM} @Name('a') select k, sum(v) as s, max(v) as m, median(v) as d, first(v) as f, count(distinct v) as c
+            from S.win:time(1 seconds) group by k output all every 1 seconds;
+        @Name('b') select k, v from S.win:time_batch(1 seconds) output every 3 events;
+        @Name('c') select k, v from S.std:unique(k) output last every 500 milliseconds"
+    );
+    let mut bench = Bench::new(&text);
+    let empty = bench.runtime.retained();
+    for at in 0..300 {
+        bench.step(at, &format!("S k{} {}", at % 7, at % 5));
+    }
+    assert!(bench.runtime.retained().events > 600);
+    for at in 1..10 {
+        bench.step(at * 1000, "");
+    }
+    let left = bench.runtime.retained();
+    assert_eq!(left.events, empty.events + 7, "the last event of each key of a unique view");
+    assert!(left.bytes < empty.bytes + 7 * 600, "{left:?}");
+}
+
+#[test]
+fn a_step_that_retains_too_much_is_told() {
+    let text = format!("{STREAM} @Name('o') select v from S.win:keepall()");
+    let retained = Retained { events: 10, bytes: 1 << 20 };
+    let mut bench = Bench::with(&text, Budget { retained, ..BUDGET });
+    for at in 0..10 {
+        assert!(bench.step(at, "S a 1").faults.is_empty());
+    }
+    assert_eq!(bench.step(10, "S a 1").faults.len(), 1);
+    assert_eq!(bench.runtime.retained().events, 11);
+}
+
+#[test]
+fn time_that_jumps_is_caught_up_within_the_budget_of_each_step() {
+    let text = format!("{STREAM} @Name('o') select count(*) as n from S output last every 1 seconds");
+    let mut bench = Bench::with(&text, Budget { timers: 10, ..BUDGET });
+    bench.step(0, "S a 1");
+    let outcome = bench.step(25_000, "");
+    assert_eq!(outcome.effects.len(), 10);
+    assert_eq!(bench.runtime.next_deadline(), Some(11_000));
+    assert_eq!(bench.step(25_000, "").effects.len(), 10);
+    assert_eq!(bench.step(25_000, "").effects.len(), 5);
+    assert_eq!(bench.runtime.next_deadline(), Some(26_000));
+}
+
+#[test]
+fn the_end_of_time_is_no_trouble() {
+    let text = format!(
+        "{STREAM} @Name('a') select count(*) as n from S.win:time(1000 days) output last every 1000 days;
+        @Name('b') select count(*) as n from S.win:time_batch(1000 days)"
+    );
+    let mut bench = Bench::new(&text);
+    bench.step(i64::MAX - 5, "S a 1");
+    for _ in 0..3 {
+        bench.step(i64::MAX, "");
+    }
+    bench.step(i64::MAX, "S a 1");
+}
+
+#[test]
+fn the_next_deadline_of_many_partitions_is_known_at_once() {
+    let text = format!(
+        "{STREAM} create context C partition by k from S; context C select count(*) as n from S.win:time(10 seconds)"
+    );
+    let mut bench = Bench::new(&text);
+    for at in 0..10_000 {
+        bench.step(at, &format!("S k{at} 1"));
+    }
+    assert_eq!(bench.runtime.next_deadline(), Some(10_000));
+}

@@ -1,0 +1,64 @@
+//! Statements in contexts: a state for each key.
+
+use super::bench::{Bench, run};
+
+const STREAM: &str = "create schema S(k string, v double); create context C partition by k from S;";
+
+#[test]
+fn each_key_has_a_window_of_its_own() {
+    let text =
+        format!("{STREAM} @Name('o') context C select context.key1 as k, sum(v) as s from S.win:length(2)");
+    run(
+        &text,
+        &[
+            (0, "S a 1", "o a,1"),
+            (0, "S b 10", "o b,10"),
+            (0, "S a 2", "o a,3"),
+            (0, "S a 4", "o a,6"),
+            (0, "S null 4", "o null,4"),
+            (0, "S null 4", "o null,8"),
+            (0, "S b 20", "o b,30"),
+        ],
+    );
+}
+
+#[test]
+fn each_key_has_an_output_of_its_own() {
+    let text = format!(
+        "{STREAM} @Name('o') context C select k, avg(v) as s from S.win:time(1 hours) output last every 1 hours"
+    );
+    run(
+        &text,
+        &[
+            (0, "S a 1", ""),
+            (1_800_000, "S b 10", ""),
+            (2_000_000, "S a 3", ""),
+            (3_600_000, "", "o a,2"),
+            (5_400_000, "", "o b,10"),
+            (9_000_000, "", ""),
+        ],
+    );
+}
+
+#[test]
+fn partitions_count_as_retained_and_stay() {
+    let text = format!("{STREAM} @Name('o') context C select sum(v) as s from S.win:time(1 seconds)");
+    let mut bench = Bench::new(&text);
+    for at in 0..100 {
+        bench.step(0, &format!("S k{at} 1"));
+    }
+    assert_eq!(bench.runtime.retained().events, 200);
+    bench.step(1000, "");
+    assert_eq!(bench.runtime.retained().events, 100);
+}
+
+#[test]
+fn patterns_in_contexts_see_the_events_of_their_key() {
+    let text = format!(
+        "{STREAM} @Name('o') context C select a.k as k, b.v as v from pattern [every a=S(v = 1) -> b=S(v = 2)]"
+    );
+    run(
+        &text,
+        &[(0, "S a 1", ""), (0, "S b 2", ""), (0, "S b 1", ""), (0, "S a 2", "o a,2"), (0, "S b 2", "o b,2")],
+    );
+}
