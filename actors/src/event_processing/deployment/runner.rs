@@ -163,8 +163,10 @@ impl TenantRunner {
             let feed = feeds.attach(deployment.module, planned.appetite(), limits.module_queue, wake);
             ModuleActor::new(place, Steps::new(planned, limits.module_budget(), feed, clock, share))
         });
-        self.running
-            .insert(deployment.module, RunningModule { deployment: deployment.number, name, plan, address, found_dead: false });
+        self.running.insert(
+            deployment.module,
+            RunningModule { deployment: deployment.number, name, plan, address, found_dead: false },
+        );
     }
 
     /// Notes that a module cannot go on; what the database says of it follows.

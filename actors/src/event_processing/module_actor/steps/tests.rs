@@ -53,12 +53,8 @@ fn started(text: &str, budget: Budget, queue: usize) -> Fixture {
 impl Fixture {
     fn feed(&self, count: usize) {
         for _ in 0..count {
-            let response = Response {
-                status: 200,
-                body: "ok".into(),
-                creation_time: Timestamp::now(),
-                source: None,
-            };
+            let response =
+                Response { status: 200, body: "ok".into(), creation_time: Timestamp::now(), source: None };
             let occurrence = Occurrence::Response(Arc::new(response));
             let (source, mode) = (ManagedObjectId(1), ProcessingMode::Persistent);
             self.feeds.feed(Input::new(occurrence, source, mode, Depth::default()));
@@ -150,8 +146,7 @@ fn module_that_lost_events_cannot_go_on() {
 
 #[test]
 fn panic_in_a_step_ends_the_module_and_nothing_else() {
-    let looking_up =
-        "module looks;\nselect findAlarmById('7') as alarm from ResponseReceived;\n";
+    let looking_up = "module looks;\nselect findAlarmById('7') as alarm from ResponseReceived;\n";
     let mut module = started(looking_up, budget(10), 5);
     module.feed(1);
 
