@@ -4,6 +4,7 @@
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
 mod aggregates;
+mod dispatch;
 mod engine;
 mod evaluate;
 mod functions;
@@ -16,6 +17,7 @@ mod output_rate;
 mod partitions;
 mod pattern;
 mod properties;
+mod rate_limited;
 mod results;
 mod routes;
 mod schedule;
@@ -25,6 +27,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod triggers;
 mod views;
 
 use std::fmt;

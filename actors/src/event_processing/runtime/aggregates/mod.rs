@@ -221,7 +221,7 @@ impl Kind {
                 if gone == Some(true) { NODE } else { 0 }
             }
             (Self::First(all) | Self::Last(all), Memory::Sequence(number)) => {
-                if all.values.remove(number).is_some() { NODE } else { 0 }
+                all.values.remove(number).map_or(0, |_| NODE)
             }
             _ => 0,
         }
