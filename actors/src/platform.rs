@@ -22,6 +22,7 @@ use crate::device::{self, RememberedMappings};
 use crate::error::Result;
 use crate::event_processing::deployment::{Deployments, Foundation};
 use crate::event_processing::feed::Feeds;
+use crate::event_processing::look_ups::LookUpPath;
 use crate::heartbeats::{Forget, Heartbeats};
 use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
@@ -101,7 +102,7 @@ impl Platform {
         let presence = Presence::new(background.clone(), process, &limits);
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
         let bulk_operations = Arc::new(BulkOperations::new(&database)?);
-        let leases_of_modules = database.writer_pool()?;
+        let (leases_of_modules, look_ups) = (database.writer_pool()?, LookUpPath::new(&database)?);
         Ok(Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
                 let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
@@ -116,7 +117,7 @@ impl Platform {
                 limits: limits.clone(),
                 ids: ids.clone(),
             };
-            let modules = Arc::new(Deployments::new(foundation, leases_of_modules));
+            let modules = Arc::new(Deployments::new(foundation, leases_of_modules, look_ups));
             Self {
                 database: database.clone(),
                 limits: limits.clone(),

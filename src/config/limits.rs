@@ -260,6 +260,16 @@ pub struct LimitSettings {
     #[arg(long, env = "PLATFORM_TENANT_MODULE_BYTES", value_name = "BYTES", default_value = "268435456",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub tenant_module_bytes: usize,
+
+    /// Writes a second that all event-processing modules of a tenant may ask for together, in the long run
+    #[arg(long, env = "PLATFORM_MODULE_WRITES_PER_SECOND", value_name = "COUNT", default_value = "2000",
+          value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub module_writes_per_second: u32,
+
+    /// Writes that all event-processing modules of a tenant may ask for at once; the one that asks for more is switched off
+    #[arg(long, env = "PLATFORM_MODULE_WRITES_AT_ONCE", value_name = "COUNT", default_value = "10000",
+          value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub module_writes_at_once: u32,
 }
 
 impl From<&LimitSettings> for Limits {
@@ -315,6 +325,8 @@ impl From<&LimitSettings> for Limits {
             module_events: limits.module_events,
             module_bytes: limits.module_bytes,
             tenant_module_bytes: limits.tenant_module_bytes,
+            module_writes_per_second: limits.module_writes_per_second,
+            module_writes_at_once: limits.module_writes_at_once,
         }
     }
 }

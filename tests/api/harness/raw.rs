@@ -87,13 +87,24 @@ impl RawConnection {
 
     /// Sends one request of a caller without `Accept`, which no client library leaves out, and reads the answer.
     pub(crate) async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Answer {
+        Self::of_type_without_accept(caller, (method, path), "application/json", &body.to_string()).await
+    }
+
+    /// As [`without_accept`](Self::without_accept), with a body of another type.
+    pub(crate) async fn of_type_without_accept(
+        caller: &Caller,
+        (method, path): (&str, &str),
+        content_type: &str,
+        body: &str,
+    ) -> Answer {
         let authority = caller.base().strip_prefix("http://").unwrap();
         let mut connection = Self::open(authority.parse().unwrap()).await;
         let line = format!("{method} {path} HTTP/1.1");
         let host = format!("Host: {authority}");
         let authorization = format!("Authorization: {}", caller.authorization().unwrap());
-        let head = [&line, &host, &authorization, "Content-Type: application/json", "Connection: close"];
-        connection.request(&head, &body.to_string()).await;
+        let content_type = format!("Content-Type: {content_type}");
+        let head = [&line, &host, &authorization, &content_type, "Connection: close"];
+        connection.request(&head, body).await;
         let mut answer = Vec::new();
         while let piece @ [_, ..] = connection.read_at_most(4096).await.as_slice() {
             answer.extend_from_slice(piece);

@@ -68,7 +68,7 @@ async fn modules_are_listed_page_by_page() {
     assert_eq!(
         redacted(&without(&page, &["modules", "next"]), &base),
         json!({
-            "self": "<base>/cep/modules?pageSize=3&withTotalPages=true",
+            "self": "<base>/cep/modules?withTotalPages=true&pageSize=3&currentPage=1",
             "statistics": {"currentPage": 1, "pageSize": 3, "totalPages": 3},
         })
     );

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{MODULES, deploy, marking, path_of, status};
-use crate::harness::{Answer, Caller, MEDIA, TestServer, form, without};
+use crate::harness::{Answer, Caller, MEDIA, RawConnection, TestServer, form, without};
 
 const FORM: &str = "multipart/form-data; boundary=b";
 
@@ -48,8 +48,8 @@ async fn upload_is_answered_without_a_body_when_nothing_is_accepted() {
     let server = TestServer::start().await;
     let admin = server.admin();
 
-    let request = admin.request("POST", MODULES).header("Content-Type", "text/plain");
-    let answer = request.body(marking("marks", "seen")).send().await;
+    let text = marking("marks", "seen");
+    let answer = RawConnection::of_type_without_accept(&admin, ("POST", MODULES), "text/plain", &text).await;
 
     assert_eq!((answer.status, &*answer.text), (201, ""));
     let module = admin.read(answer.header("Location").unwrap()).await;
@@ -174,8 +174,8 @@ async fn text_is_replaced_under_a_new_id() {
         module = new;
     }
     assert_eq!(module["name"], "other");
-    let request = admin.request("PUT", &path_of(&module)).header("Content-Type", "text/plain");
-    let answer = request.body(marking("quiet", "four")).send().await;
+    let (path, text) = (path_of(&module), marking("quiet", "four"));
+    let answer = RawConnection::of_type_without_accept(&admin, ("PUT", &path), "text/plain", &text).await;
     assert_eq!((answer.status, &*answer.text), (200, ""));
     assert_eq!(admin.read(answer.header("Location").unwrap()).await["name"], "quiet");
 }
@@ -220,7 +220,7 @@ async fn name_and_status_are_changed_by_json() {
         assert_eq!(changed["id"], module["id"]);
         assert_eq!(admin.read(&path).await, changed);
     }
-    let silent = admin.request("PUT", &path).json(&json!({"name": "quiet"})).send().await;
+    let silent = RawConnection::without_accept(&admin, "PUT", &path, &json!({"name": "quiet"})).await;
     assert_eq!((silent.status, &*silent.text), (200, ""));
     let renamed = admin.read(&path).await;
     assert_eq!(without(&renamed, &["lastModified", "name"]), without(&module, &["lastModified", "name"]));

@@ -21,10 +21,8 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::OutboundRequest;
-use super::plan::expression::Finder;
-use super::runtime::{Fault, LookUps};
-use super::value::Value;
-use crate::device;
+use super::look_ups::{LookUpPath, StoreLookUps};
+use super::writes::TenantWrites;
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
@@ -67,6 +65,7 @@ pub(crate) struct Deployments {
     pub(crate) changing: Semaphore,
     /// Turns to plan what was deployed.
     planning: Semaphore,
+    look_ups: LookUpPath,
     /// Turns to take a step that looks something up.
     turns: Arc<Semaphore>,
     requests: mpsc::Sender<OutboundRequest>,
@@ -91,11 +90,8 @@ pub(crate) struct Foundation {
 }
 
 impl Deployments {
-    /// Starts the threads of modules; none runs yet.
-    ///
-    /// # Errors
-    /// None that a running platform would meet: the pool is made of the settings that others were made of.
-    pub(crate) fn new(foundation: Foundation, pool: Pool) -> Self {
+    /// Starts the threads of modules; none runs yet. Leases are kept by the connection of `pool`.
+    pub(crate) fn new(foundation: Foundation, pool: Pool, look_ups: LookUpPath) -> Self {
         let Foundation { platform, database, process, limits, ids } = foundation;
         let (requests, requested) = mpsc::channel(OUTBOUND);
         Self {
@@ -113,6 +109,7 @@ impl Deployments {
             due: Notify::new(),
             changing: Semaphore::new(CHANGES),
             planning: Semaphore::new(CHANGES),
+            look_ups,
             turns: Arc::new(Semaphore::new(LOOKING_UP)),
             requests,
             requested: Mutex::new(Some(requested)),
@@ -129,10 +126,16 @@ impl Deployments {
         self.links.get().cloned().unwrap_or_else(|| Links::new(String::new()))
     }
 
-    /// What modules of a tenant look things up by.
-    fn look_ups(&self, context: &device::Context) -> Arc<dyn LookUps + Send + Sync> {
-        let _ = context;
-        Arc::new(Nothing)
+    /// What the modules of a tenant look things up by.
+    fn look_ups(&self, tenant: &TenantId) -> StoreLookUps {
+        StoreLookUps::new(self.look_ups.clone(), tenant.clone())
+    }
+
+    /// What the modules of a tenant write through.
+    fn writes(&self, tenant: &TenantId) -> TenantWrites {
+        let reads = self.look_ups.database().clone();
+        let (platform, links, requests) = (self.platform.clone(), self.links(), self.requests.clone());
+        TenantWrites::new(platform, tenant.clone(), reads, links, &self.limits, requests)
     }
 
     /// Something about modules or tenants changed.
@@ -231,13 +234,5 @@ impl Held {
 
     fn to_hold(&self, tenant: &TenantId) -> ModuleHold {
         ModuleHold { tenant: tenant.clone(), fence: self.hold.fence() }
-    }
-}
-
-struct Nothing;
-
-impl LookUps for Nothing {
-    fn find(&self, _: &Finder, _: &[Value]) -> Result<Value, Fault> {
-        Err(Fault::new("nothing is found"))
     }
 }

@@ -20,6 +20,7 @@ use crate::event_processing::module_actor::{
 };
 use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::plan::{ModulePlan, Stream};
+use crate::event_processing::writes::{TenantWrites, Writes};
 use crate::metrics;
 use crate::model::id::{ModuleId, TenantId};
 use crate::model::origin::Origin;
@@ -53,6 +54,7 @@ pub(crate) struct TenantRunner {
     context: device::Context,
     hold: Arc<Hold>,
     retained: Arc<Total>,
+    writes: Arc<TenantWrites>,
     running: HashMap<ModuleId, RunningModule>,
     /// Those that cannot go on, until the database says so too.
     off: HashMap<ModuleId, Off>,
@@ -79,8 +81,9 @@ struct RunningModule {
 impl TenantRunner {
     pub(crate) fn new(deployments: Arc<Deployments>, context: device::Context, hold: Arc<Hold>) -> Self {
         let retained = Total::new(deployments.limits.tenant_module_bytes);
+        let writes = Arc::new(deployments.writes(&context.tenant));
         let (running, off) = (HashMap::new(), HashMap::new());
-        Self { deployments, context, hold, retained, running, off, writing: false, generation: None }
+        Self { deployments, context, hold, retained, writes, running, off, writing: false, generation: None }
     }
 
     fn tenant(&self) -> &TenantId {
@@ -138,17 +141,10 @@ impl TenantRunner {
         ctx: &mut Context<Self>,
     ) {
         let deployment = Deployment { module: stored.module.id, number: stored.deployment };
-        let outlet = Outlet {
-            module: deployment.module,
-            name: name.clone(),
-            context: self.context.clone(),
-            hold: self.hold.clone(),
-        };
         let place = Workplace {
             deployment,
             plan: plan.clone(),
-            outlet,
-            look_ups: self.deployments.look_ups(&self.context),
+            look_ups: Arc::new(self.deployments.look_ups(self.tenant())),
             turns: self.deployments.turns.clone(),
             clock: self.deployments.clock.clone(),
             hold: self.hold.clone(),
@@ -156,12 +152,18 @@ impl TenantRunner {
         };
         let (limits, clock) = (self.deployments.limits.clone(), self.deployments.clock.clone());
         let (planned, share) = (plan.clone(), Share::new(self.retained.clone()));
-        let feeds = self.context.feeds.clone();
+        let (context, writes) = (self.context.clone(), self.writes.clone());
+        let called = name.clone();
         let address = ModuleActor::create(move |ctx| {
             let module = ctx.address();
             let wake = Box::new(move || module.do_send(Wake));
-            let feed = feeds.attach(deployment.module, planned.appetite(), limits.module_queue, wake);
-            ModuleActor::new(place, Steps::new(planned, limits.module_budget(), feed, clock, share))
+            let (module, queue) = (deployment.module, limits.module_queue);
+            let feed = context.feeds.attach(module, planned.appetite(), queue, wake);
+            let (faults, overflow) = (ctx.address().recipient(), ctx.address().recipient());
+            let writes = Writes::start(writes, module, faults, overflow);
+            let outlet = Outlet { module, name: called, context, writes, fence: place.hold.fence() };
+            let steps = Steps::new(planned, limits.module_budget(), feed, clock, share);
+            ModuleActor::new(place, outlet, steps)
         });
         self.running.insert(
             deployment.module,

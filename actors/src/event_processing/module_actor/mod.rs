@@ -22,8 +22,9 @@ use tokio::task::{spawn_blocking, yield_now};
 use super::deployment::clock::Clock;
 use super::deployment::hold::Hold;
 use super::deployment::runner::{SwitchedOff, TenantRunner};
+use super::look_ups::StoreLookUps;
 use super::plan::ModulePlan;
-use super::runtime::{Fault, LookUps};
+use super::runtime::Fault;
 use crate::metrics;
 use crate::model::id::ModuleId;
 pub(crate) use outlet::Outlet;
@@ -79,8 +80,7 @@ pub(crate) struct Deployment {
 pub(crate) struct Workplace {
     pub(crate) deployment: Deployment,
     pub(crate) plan: Arc<ModulePlan>,
-    pub(crate) outlet: Outlet,
-    pub(crate) look_ups: Arc<dyn LookUps + Send + Sync>,
+    pub(crate) look_ups: Arc<StoreLookUps>,
     /// Turns to take steps that look something up.
     pub(crate) turns: Arc<Semaphore>,
     pub(crate) clock: Clock,
@@ -91,6 +91,7 @@ pub(crate) struct Workplace {
 /// A module that runs.
 pub(crate) struct ModuleActor {
     place: Workplace,
+    outlet: Outlet,
     /// Absent while it takes steps elsewhere.
     steps: Option<Steps>,
     /// It was woken while it was away.
@@ -100,9 +101,9 @@ pub(crate) struct ModuleActor {
 }
 
 impl ModuleActor {
-    pub(crate) fn new(place: Workplace, steps: Steps) -> Self {
+    pub(crate) fn new(place: Workplace, outlet: Outlet, steps: Steps) -> Self {
         metrics::MODULES.increment(1);
-        Self { place, steps: Some(steps), woken: false, faults: Faults::default(), timer: None }
+        Self { place, outlet, steps: Some(steps), woken: false, faults: Faults::default(), timer: None }
     }
 
     /// Takes steps for a while, if it may and if it is there.
@@ -150,7 +151,7 @@ impl ModuleActor {
 
     /// Hands on what came out of steps, and sees to it that it goes on.
     fn hand_on(&mut self, ran: Ran, ctx: &mut Context<Self>) {
-        self.place.outlet.give(&self.place.plan, ran.effects);
+        self.outlet.give(&self.place.plan, ran.effects);
         for (statement, fault) in ran.faults {
             if let Err(trouble) = self.count(statement, &fault) {
                 return self.switch_off(trouble, ctx);
@@ -199,7 +200,7 @@ impl ModuleActor {
         metrics::MODULE_FAULTS.increment(1);
         let name = self.place.plan.statements.get(statement).map_or("", |statement| &*statement.name);
         let within_a_minute = self.faults.count(name, fault, self.place.clock.now())?;
-        let (tenant, module) = (self.place.outlet.tenant(), self.place.deployment.module);
+        let (tenant, module) = (self.outlet.tenant(), self.place.deployment.module);
         let fault = shown(fault);
         match within_a_minute {
             1 => tracing::warn!(tenant.id = %tenant, module.id = %module, statement = name, fault,
@@ -263,7 +264,7 @@ impl Handler<Renamed> for ModuleActor {
     type Result = ();
 
     fn handle(&mut self, Renamed(name): Renamed, _: &mut Self::Context) {
-        self.place.outlet.rename(name);
+        self.outlet.rename(name);
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::device;
-use crate::event_processing::deployment::hold::Hold;
 use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::runtime::Effect;
+use crate::event_processing::writes::{Maker, Writes};
 use crate::model::id::{ModuleId, TenantId};
 
 /// The ways out of one module.
@@ -14,7 +14,9 @@ pub(crate) struct Outlet {
     /// The name in force: the first part of its channels.
     pub(crate) name: Arc<str>,
     pub(crate) context: device::Context,
-    pub(crate) hold: Arc<Hold>,
+    pub(crate) writes: Writes,
+    /// The number by which this process holds the modules of the tenant.
+    pub(crate) fence: i64,
 }
 
 impl Outlet {
@@ -26,15 +28,18 @@ impl Outlet {
         self.name = name;
     }
 
-    /// Hands on, in order.
+    /// Hands on, in order. None of it waits.
     pub(super) fn give(&self, plan: &ModulePlan, effects: Vec<Effect>) {
+        let name = |statement: usize| plan.statements[statement].name.clone();
         for effect in effects {
             match effect {
                 Effect::Tell { statement, row } => {
-                    let Some(statement) = plan.statements.get(statement) else { continue };
-                    self.context.publish_row(&self.name, &statement.name, || row.to_json());
+                    self.context.publish_row(&self.name, &name(statement), || row.to_json());
                 }
-                Effect::Perform { .. } => {}
+                Effect::Perform { statement, stream, row, depth } => {
+                    let maker = Maker { statement, name: name(statement), fence: self.fence };
+                    self.writes.perform(maker, stream, row, depth);
+                }
                 Effect::Forward { stream, row } => self.context.feeds.forward(self.module, &stream, &row),
             }
         }

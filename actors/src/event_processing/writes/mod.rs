@@ -26,7 +26,6 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::OutboundRequest;
 use super::module_actor::{Faulted, TooManyWrites};
-use super::runtime::Fault;
 use super::stream::{Depth, OutputStream, Row};
 use crate::limits::Limits;
 use crate::model::id::{ModuleId, TenantId};
@@ -36,8 +35,6 @@ use crate::store::Database;
 use allowance::{Allowance, Backlog};
 use queue::{Order, Queue};
 
-/// Writes of modules, one causing the other; what would come after that is a fault.
-const MAX_WRITES: u8 = 8;
 /// Rows and bytes of one module that may wait to be written.
 const WAITING: (usize, usize) = (10_000, 64 << 20);
 /// Requests to other servers that a tenant may have under way.
@@ -77,7 +74,6 @@ pub(crate) struct Writes {
     shared: Arc<TenantWrites>,
     backlog: Arc<Backlog>,
     orders: UnboundedSender<Order>,
-    faults: Recipient<Faulted>,
     overflow: Recipient<TooManyWrites>,
     /// It asked for too much, which is told once.
     is_over: AtomicBool,
@@ -103,23 +99,18 @@ impl Writes {
         overflow: Recipient<TooManyWrites>,
     ) -> Self {
         let (orders, ordered) = mpsc::unbounded_channel();
-        let queue = Queue { shared: shared.clone(), module, faults: faults.clone() };
+        let queue = Queue { shared: shared.clone(), module, faults };
         actix::spawn(queue.run(ordered));
         let (backlog, is_over) = (Arc::default(), AtomicBool::default());
-        Self { shared, backlog, orders, faults, overflow, is_over }
+        Self { shared, backlog, orders, overflow, is_over }
     }
 
-    /// Has a row carried out, soon; never waits. `depth` is that of the row. Too many writes in a chain of causes are a fault of the
-    /// statement; too many at a time, of the module or of its tenant, end the module.
+    /// Has a row carried out, soon; never waits. `depth` is that of what the write causes, as the effect has it. Too
+    /// many at a time, of the module or of its tenant, end the module.
     pub(crate) fn perform(&self, maker: Maker, stream: OutputStream, row: Arc<Row>, depth: Depth) {
         let Maker { statement, name, fence } = maker;
         if self.is_over.load(Ordering::Relaxed) {
             return;
-        }
-        if depth.writes >= MAX_WRITES {
-            let fault =
-                Fault::new("modules set each other going: a write caused by eight writes is not made");
-            return self.faults.do_send(Faulted { statement, fault });
         }
         let place = match self.shared.allowance.take(Instant::now()) {
             true => self.backlog.place(row.weight as usize, WAITING),
@@ -129,8 +120,6 @@ impl Writes {
             self.is_over.store(true, Ordering::Relaxed);
             return self.overflow.do_send(TooManyWrites);
         };
-        // What it causes begins a chain of statements anew.
-        let depth = Depth { statements: 0, writes: depth.writes + 1 };
         // Whoever receives ends with this sender, or with the thread.
         let _ = self.orders.send(Order { statement, name, stream, row, depth, fence, place });
     }
