@@ -3,6 +3,7 @@
 mod deployment;
 mod lease;
 mod reading;
+mod requests;
 mod switched_off;
 mod writing;
 
