@@ -47,8 +47,6 @@ use expression::{Aggregate, Expression};
 use pattern::PatternPlan;
 
 pub(crate) use catalog::Catalog;
-pub(crate) use outputs::Demand;
-pub(crate) use tenant::plan_all;
 
 /// Everything that is known of a module before it runs.
 #[derive(Debug)]

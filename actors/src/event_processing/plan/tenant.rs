@@ -182,10 +182,8 @@ fn schemas(candidates: &[Candidate<'_>], among: &[usize]) -> (Catalog, HashMap<A
         // Whoever waits for its turn declares nothing before.
         for at in among.iter().filter(|at| candidates[**at].after.is_empty()) {
             for (name, declared) in schemas_of(&candidates[*at].module, &catalog) {
-                if !catalog.contains_key(&name) {
-                    owners.insert(name.clone(), *at);
-                    catalog.insert(name, declared);
-                }
+                owners.entry(name.clone()).or_insert(*at);
+                catalog.entry(name).or_insert(declared);
             }
         }
         if catalog.len() == before {

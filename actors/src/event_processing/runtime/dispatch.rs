@@ -88,20 +88,25 @@ impl Runtime {
                 contexts[context].locate(&plan.contexts[context], stream, event, step)
             });
             self.contexts = contexts;
-            let count = self.contexts[context].count();
-            for partition in count - located.begun..count {
-                for at in 0..self.routes.patterns(context).len() {
-                    let number = self.routes.patterns(context)[at];
-                    if let StatementKind::Select(select) = &plan.statements[number].kind {
-                        self.run(number, select, cause, turn, |state, around, step| {
-                            state.begin(select, partition, around, step);
-                        });
-                    }
-                }
-            }
+            self.begin_patterns(context, located.begun, cause, turn);
             all.push((context, located));
         }
         all
+    }
+
+    /// Patterns begin in the partitions that are new, the last of all.
+    fn begin_patterns(&mut self, context: usize, begun: usize, cause: Cause, turn: &mut Turn<'_>) {
+        let plan = self.plan.clone();
+        let count = self.contexts[context].count();
+        for partition in count - begun..count {
+            for at in 0..self.routes.patterns(context).len() {
+                let number = self.routes.patterns(context)[at];
+                let StatementKind::Select(select) = &plan.statements[number].kind else { continue };
+                self.run(number, select, cause, turn, |state, around, step| {
+                    state.begin(select, partition, around, step);
+                });
+            }
+        }
     }
 }
 

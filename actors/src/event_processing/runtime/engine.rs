@@ -8,15 +8,15 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::named_windows::{NamedWindow, WindowChange};
-use super::partitions::{Located, Partitions};
+use super::named_windows::NamedWindow;
+use super::partitions::Partitions;
 use super::routes::Routes;
 use super::statement::{Select, Surroundings};
 use super::step::{Cause, Made, Step};
 use super::timers::{Owner, Timers};
 use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
-use crate::event_processing::plan::expression::{Expression, Finder};
-use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target, TriggerPlan, ViewPlan};
+use crate::event_processing::plan::expression::Finder;
+use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target, ViewPlan};
 use crate::event_processing::stream::{Depth, Input, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
@@ -238,10 +238,7 @@ impl Runtime {
         let ViewPlan::Unique(expressions) = &plan.windows[window].view else { return Some(None) };
         let cause = Cause::Event(work.depth);
         self.work(work.from.unwrap_or_default(), cause, turn, |step| {
-            let scope = step.scope([Some(&work.event), None], &[]);
-            let values: Result<Vec<_>, _> =
-                expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
-            step.checked(values).map(|values| Some(Key(values)))
+            step.key(expressions, [Some(&work.event), None], &[]).map(Some)
         })
     }
 

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Scope;
 use super::aggregates::Span;
 use super::join_conditions::JoinKeys;
 use super::named_windows::WindowChange;
@@ -91,7 +90,7 @@ impl Join {
     ) -> SideChange {
         let unique = match &sources[side].view {
             Some(ViewPlan::Unique(expressions)) => {
-                match key_of(expressions, [Some(event), None], results, step) {
+                match step.key(expressions, [Some(event), None], results.keys()) {
                     Some(key) => Some(key),
                     None => return SideChange::default(),
                 }
@@ -388,18 +387,6 @@ fn link_key(
     step: &mut Step<'_>,
 ) -> Option<Key> {
     let sources = if side == 0 { [Some(event), None] } else { [None, Some(event)] };
-    let key = key_of(&keys.0[side], sources, results, step)?;
+    let key = step.key(&keys.0[side], sources, results.keys())?;
     (!key.0.iter().any(|value| matches!(value, Value::Null))).then_some(key)
-}
-
-fn key_of(
-    expressions: &[crate::event_processing::plan::expression::Expression],
-    sources: [Option<&StreamEvent>; 2],
-    results: &Results,
-    step: &mut Step<'_>,
-) -> Option<Key> {
-    let scope = Scope { sources, aggregates: &[], keys: results.keys(), world: step.world };
-    let values: Result<Vec<_>, _> =
-        expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
-    step.checked(values).map(Key)
 }

@@ -100,7 +100,8 @@ pub(crate) struct Budget {
 /// What is kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Retained {
-    /// An event counts once for each window that holds it; a group, a partition and a pattern under way count one each.
+    /// An event counts once for each window that holds it, a row that waits for an output and a pattern under way count one each.
+    /// Groups and partitions count by their bytes: a hundred events of each of a thousand devices are a hundred thousand.
     pub(crate) events: usize,
     pub(crate) bytes: usize,
 }

@@ -80,7 +80,7 @@ impl Results {
         let Some(group) = self.groups.get_mut(number) else { return Remembered::default() };
         group.events += 1;
         if keeps_sample {
-            group.sample = sources.map(Option::<&StreamEvent>::cloned);
+            group.keep(sources, step.retained);
         }
         let mut values = Vec::new();
         let mut grown = 0;

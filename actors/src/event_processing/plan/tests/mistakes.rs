@@ -69,7 +69,7 @@ fn mistakes_say_what_is_wrong_and_where() {
         ),
         (
             "select findAllEventByStatus('1') from AlarmCreated;",
-            "2:8 no filter 'Status'; there are CreationTimeBetween, FragmentType, TimeBetween, Source, Type, joined by 'And'",
+            "2:8 no filter 'Status'; there are FragmentType, TimeBetween, Source, Type, joined by 'And'",
         ),
         (
             "select findAllAlarmByStatus('OPEN') from AlarmCreated;",
