@@ -2,6 +2,8 @@
 
 mod deployment;
 mod lease;
+mod look_ups;
+mod outputs;
 mod reading;
 mod switched_off;
 mod writing;
