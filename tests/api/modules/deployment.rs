@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{MODULES, counting, deploy, events, events_come, marking, measure, path_of, set_status, status};
 use crate::harness::{Caller, TestDatabase, TestServer, eventually};
+use crate::tenants::{create_tenant, management};
 
 /// Declares a stream and fills it.
 const SOURCE: &str = "module source;\n\
@@ -220,4 +221,55 @@ async fn tenant_has_at_most_a_hundred_modules() {
 
     assert_eq!((answer.status, server.database().count("modules").await), (422, 100), "{}", answer.text);
     assert!(answer.message().contains("at most 100 modules"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn module_that_looks_things_up_takes_events_in_their_order() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let looking = "module looks;\n\
+        insert into CreateEvent\n\
+        select 'named' as type, m.measurement.time as time, m.measurement.source.value as source,\n    \
+            getString(findManagedObjectById(m.measurement.source.value), 'name') || ' '\n        \
+            || cast(getNumber(m, 'env.t.value'), string) as text\n\
+        from MeasurementCreated m;\n";
+    deploy(&admin, looking).await;
+
+    for value in 1..=20 {
+        measure(&admin, &device, value).await;
+    }
+
+    let expected: Vec<String> = (1..=20).map(|value| format!("pump {value}")).collect();
+    assert_eq!(events_come(&admin, "named", 20).await, expected);
+}
+
+#[tokio::test]
+async fn timers_go_off_without_events() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let ticking = format!(
+        "module ticks;\ninsert into CreateEvent\n\
+         select 'tick' as type, 'tick' as text, current_timestamp().toDate() as time, '{device}' as source\n\
+         from pattern [every timer:interval(200 milliseconds)];\n"
+    );
+
+    let module = deploy(&admin, &ticking).await;
+
+    events_come(&admin, "tick", 3).await;
+    set_status(&admin, &module, "NOT_DEPLOYED").await;
+}
+
+#[tokio::test]
+async fn modules_go_with_their_tenant() {
+    let server = TestServer::start().await;
+    let boss = create_tenant(&server, "t7").await;
+    deploy(&boss, &marking("marks", "seen")).await;
+
+    assert_eq!(management(&server).delete("/tenant/tenants/t7").await.status, 204);
+
+    let (modules, leases) =
+        (server.database().count("modules").await, server.database().count("module_leases").await);
+    assert_eq!((modules, leases), (0, 0));
 }

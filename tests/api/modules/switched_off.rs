@@ -100,7 +100,7 @@ async fn statement_that_fails_leaves_the_others_running_until_it_fails_too_often
     let device = admin.create_device("pump").await;
     let text = marking("marks", "seen")
         + "@Name('fails')\ninsert into CreateAlarm\n\
-           select 'hot' as type, 'hot' as text, 'GRAVE' as severity, 'ACTIVE' as status,\n    \
+           select 'hot' as type, 'hot' as text, m.measurement.type as severity, 'ACTIVE' as status,\n    \
                m.measurement.time as time, m.measurement.source.value as source\n\
            from MeasurementCreated m;\n";
     let module = deploy(&admin, &text).await;
@@ -130,4 +130,34 @@ async fn module_whose_text_is_not_accepted_any_more_is_switched_off() {
     assert!(text.contains("Nowhere"), "{text}");
     assert_eq!(admin.get(&path_of(&json!({"id": "77"}))).await.status, 200);
     assert!(events(&admin, "seen").await.is_empty());
+}
+
+#[tokio::test]
+async fn module_stops_at_once_though_that_can_be_written_only_later() {
+    let server = TestServer::start_with(|settings| settings.limits.module_events = 3).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let text = marking("marks", "seen") + "select count(*) as n from MeasurementCreated.win:keepall();\n";
+    let module = deploy(&admin, &text).await;
+    let lock = "hashtextextended('modules/main', 0)";
+    let connected = tokio_postgres::connect(server.database().url(), tokio_postgres::NoTls).await;
+    let (holder, connection) = connected.unwrap();
+    tokio::spawn(connection);
+    holder.execute(&format!("SELECT pg_advisory_lock({lock})"), &[]).await.unwrap();
+
+    for value in 0..4 {
+        measure(&admin, &device, value).await;
+    }
+    let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    eventually("the module that is switched off", async || {
+        (server.database().query(waits, &[]).await[0].get::<_, i64>(0) > 0).then_some(())
+    })
+    .await;
+    let seen = events(&admin, "seen").await.len();
+    measure(&admin, &device, 5).await;
+    assert_eq!(status(&admin, &module).await, "DEPLOYED");
+    drop(holder);
+
+    switched_off(&admin, &module).await;
+    assert_eq!(events(&admin, "seen").await.len(), seen);
 }

@@ -4,6 +4,7 @@
 //! [`sweep`] takes leases, renews them and loses them, and while one is held the tenant's [`TenantRunner`] makes what runs what is
 //! deployed. [`changes`] decides what a change of a module comes to.
 
+mod beside_others;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod hold;

@@ -14,12 +14,11 @@ use super::changes::switch_off;
 use super::hold::Hold;
 use crate::device;
 use crate::error::{Error, Result};
-use crate::event_processing::feed::Appetite;
 use crate::event_processing::module_actor::{
     Cause, Deployment, End, ModuleActor, Outlet, Renamed, Share, Steps, Total, Trouble, Wake, Workplace,
 };
+use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::plan::tenant::{Planned, plan_all};
-use crate::event_processing::plan::{ModulePlan, Stream};
 use crate::event_processing::writes::{TenantWrites, Writes};
 use crate::metrics;
 use crate::model::id::{ModuleId, TenantId};
@@ -283,21 +282,5 @@ impl Handler<Over> for TenantRunner {
 
     fn handle(&mut self, _: Over, ctx: &mut Self::Context) {
         ctx.stop();
-    }
-}
-
-impl ModulePlan {
-    /// What it is fed with.
-    pub(crate) fn appetite(&self) -> Appetite {
-        let named = self.streams.iter().filter_map(|stream| match stream {
-            Stream::Named(name, _) => Some(name.clone()),
-            Stream::Input(_) | Stream::Window(_) => None,
-        });
-        Appetite { inputs: self.inputs, streams: named.collect() }
-    }
-
-    /// Whether a plan of the same text means the same, planned beside other modules.
-    fn is_same_beside_others(&self, other: &Self) -> bool {
-        (&self.uses, &self.declares) == (&other.uses, &other.declares)
     }
 }
