@@ -10,6 +10,8 @@
 //!     ├── BulkAlarmUpdate      alarms that are changed together, step by step
 //!     ├── BulkOperationActor   operations that are created one after the other
 //!     └── SessionActor         subscriptions, queue, parked connect
+//! TenantRunner                 one per tenant whose event-processing modules this process runs
+//! └── ModuleActor              statements over the tenant's live stream
 //! Writer                       one per actor thread: group commit
 //! Heartbeats                   one per actor thread: when devices were heard
 //! Presence                     which device users are connected

@@ -144,6 +144,10 @@ pub struct Limits {
     pub module_bytes: usize,
     /// Bytes that all modules of a tenant may retain together; the one that exceeds it is switched off.
     pub tenant_module_bytes: usize,
+    /// Writes a second that all modules of a tenant may ask for together, in the long run; the one that exceeds it is switched off.
+    pub module_writes_per_second: u32,
+    /// Writes that all modules of a tenant may ask for at once.
+    pub module_writes_at_once: u32,
 }
 
 impl Default for Limits {
@@ -199,6 +203,8 @@ impl Default for Limits {
             module_events: 100_000,
             module_bytes: 64 << 20,
             tenant_module_bytes: 256 << 20,
+            module_writes_per_second: 2000,
+            module_writes_at_once: 10_000,
         }
     }
 }

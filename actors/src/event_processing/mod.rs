@@ -12,11 +12,15 @@ pub(crate) mod deployment;
 mod documentation;
 pub(crate) mod feed;
 pub(crate) mod language;
+pub(crate) mod look_ups;
 pub(crate) mod module_actor;
 pub(crate) mod plan;
 pub(crate) mod requests;
 pub(crate) mod runtime;
+#[cfg(test)]
+pub(crate) mod samples;
 pub(crate) mod stream;
 pub(crate) mod value;
+pub(crate) mod writes;
 
 pub use requests::{OutboundRequest, OutboundResponse};

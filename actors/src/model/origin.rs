@@ -35,6 +35,8 @@ pub struct ByModule {
 
 /// The user in audit records of what the server does by itself.
 const SERVER: &str = "system";
+/// The user in whose name modules write: owner of what they create.
+const MODULES: &str = "cep";
 
 impl Origin {
     /// What the server does by itself, on nobody's request. Links in notifications start with `links`.
@@ -47,6 +49,12 @@ impl Origin {
             links,
             by_module: None,
         }
+    }
+
+    /// What an event-processing module does: by right of the tenant, on nobody's request (M-04, Q-07). `depth` is that of what it
+    /// causes, `fence` the number by which this process holds the modules of the tenant.
+    pub(crate) fn of_module(links: Links, depth: Depth, fence: i64) -> Self {
+        Self { user: MODULES.into(), by_module: Some(ByModule { depth, fence }), ..Self::of_server(links) }
     }
 
     /// By what right a write is made: what the rule of [`access`](crate::model::access) is asked with.

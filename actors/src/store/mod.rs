@@ -168,6 +168,17 @@ impl Database {
         pool(&with_options(&self.config, WRITER_PLANS), steps)
     }
 
+    /// The same database for reads that shall not be in the way of those of clients: by so many connections of their own, where a
+    /// statement may take so long.
+    ///
+    /// # Errors
+    /// None for an address that was read before.
+    pub(crate) fn apart(&self, connections: usize, longest: Duration) -> Result<Self> {
+        let options = format!("{READER_PLANS} -c statement_timeout={}", longest.as_millis());
+        let reads = pool(&with_options(&self.config, &options), connections)?;
+        Ok(Self { devices: reads.clone(), reads, statement_timeout: longest, ..self.clone() })
+    }
+
     /// Whether PostgreSQL answered last time it was asked.
     pub fn is_reachable(&self) -> bool {
         self.reachable.load(Ordering::Relaxed)

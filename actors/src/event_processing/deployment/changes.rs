@@ -177,3 +177,6 @@ impl StoredModule {
         (self.module.id, self.module.name.as_str().into(), self.text.clone())
     }
 }
+
+#[cfg(test)]
+mod tests;

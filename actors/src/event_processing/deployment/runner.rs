@@ -73,6 +73,7 @@ struct RunningModule {
     name: Arc<str>,
     plan: Arc<ModulePlan>,
     address: Addr<ModuleActor>,
+    found_dead: bool,
 }
 
 impl TenantRunner {
@@ -162,8 +163,10 @@ impl TenantRunner {
             let feed = feeds.attach(deployment.module, planned.appetite(), limits.module_queue, wake);
             ModuleActor::new(place, Steps::new(planned, limits.module_budget(), feed, clock, share))
         });
-        self.running
-            .insert(deployment.module, RunningModule { deployment: deployment.number, name, plan, address });
+        self.running.insert(
+            deployment.module,
+            RunningModule { deployment: deployment.number, name, plan, address, found_dead: false },
+        );
     }
 
     /// Notes that a module cannot go on; what the database says of it follows.
@@ -175,17 +178,18 @@ impl TenantRunner {
         self.off.insert(module, Off { deployment: deployment.number, trouble, written: false });
     }
 
-    /// A module whose actor died without a word ended in a panic.
+    /// A module whose actor died without a word ended in a panic. One that is found dead may have said why, which is still to be
+    /// heard; so it is told by the second look.
     fn note_dead(&mut self) {
-        let dead = self.running.iter().filter(|(_, running)| !running.address.connected());
-        let dead: Vec<_> =
-            dead.map(|(id, running)| Deployment { module: *id, number: running.deployment }).collect();
+        let mut dead = Vec::new();
+        for (id, running) in self.running.iter_mut().filter(|(_, running)| !running.address.connected()) {
+            if std::mem::replace(&mut running.found_dead, true) {
+                dead.push(Deployment { module: *id, number: running.deployment });
+            }
+        }
         for deployment in dead {
             self.running.remove(&deployment.module);
-            if !self.off.contains_key(&deployment.module) {
-                let text = "an internal error of the server";
-                self.note_off(deployment, Trouble::new(Cause::Panic, text));
-            }
+            self.note_off(deployment, Trouble::new(Cause::Panic, "an internal error of the server"));
         }
     }
 
@@ -282,7 +286,7 @@ impl Handler<Over> for TenantRunner {
 
 impl ModulePlan {
     /// What it is fed with.
-    fn appetite(&self) -> Appetite {
+    pub(crate) fn appetite(&self) -> Appetite {
         let named = self.streams.iter().filter_map(|stream| match stream {
             Stream::Named(name, _) => Some(name.clone()),
             Stream::Input(_) | Stream::Window(_) => None,

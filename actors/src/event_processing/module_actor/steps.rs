@@ -134,3 +134,6 @@ fn panicked(panic: &(dyn Any + Send)) -> Trouble {
     tracing::error!(message, "a step of an event-processing module ended in a panic");
     Trouble::new(Cause::Panic, "an internal error of the server in one of its statements")
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::event_processing::language::Mistake;
+use crate::event_processing::language::syntax::Span;
 use crate::event_processing::stream::{Columns, StreamType};
 use crate::event_processing::value::Type;
 
@@ -27,6 +29,9 @@ pub(crate) enum Manner {
     Insert,
 }
 
+/// Columns of a stream, a schema or a select list at most.
+const MAX_COLUMNS: usize = 500;
+
 /// Columns of columns, counted through: what a row may hold at most, so that types stay quick to compare.
 const MAX_TYPES: usize = 4096;
 
@@ -50,10 +55,19 @@ fn count(columns: &Columns, left: &mut usize) -> bool {
     })
 }
 
+/// # Errors
+/// More columns than a stream may have.
+pub(super) fn check_columns(columns: usize, span: Span) -> Result<(), Mistake> {
+    match columns > MAX_COLUMNS {
+        true => Err(Mistake::new(span, format!("at most {MAX_COLUMNS} columns, here are {columns}"))),
+        false => Ok(()),
+    }
+}
+
 /// Whether two declarations say the same, in whatever order.
 pub(super) fn agree(one: &Columns, other: &Columns) -> bool {
-    one.0.len() == other.0.len()
-        && one.0.iter().all(|(name, type_)| other.position(name).is_some_and(|at| other.0[at].1 == *type_))
+    let by_name = |columns: &Columns| columns.0.iter().cloned().collect::<std::collections::BTreeMap<_, _>>();
+    one.0.len() == other.0.len() && by_name(one) == by_name(other)
 }
 
 /// `a, b and c` for a message; of many the first.

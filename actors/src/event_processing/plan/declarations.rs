@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::catalog::{Declared, Manner, agree, is_small};
+use super::catalog::{Declared, Manner, agree, check_columns, is_small};
 use super::functions::is_function;
 use super::module::{Declaration, Planner};
 use super::resolve::{Resolver, Sight, Typed};
@@ -19,6 +19,7 @@ impl<'a> Planner<'a> {
     /// Another type than another module declares; a type that is none; a column twice.
     pub(super) fn create_schema(&mut self, name: &Name, columns: &[(Name, TypeName)]) -> Result<(), Mistake> {
         self.check_free(name)?;
+        check_columns(columns.len(), name.span)?;
         let (mut seen, mut typed) = (HashSet::new(), Vec::new());
         for (column, type_) in columns {
             if !seen.insert(&*column.text) {

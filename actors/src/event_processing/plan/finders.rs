@@ -29,18 +29,6 @@ const FILTERS: [(&str, Filter); 8] = [
     ("Device", Filter::Device),
 ];
 
-/// The filters of a noun.
-fn filters_of(kind: ObjectKind) -> &'static [Filter] {
-    use Filter::{Agent, CreationTimeBetween, Device, FragmentType, Source, Status, TimeBetween};
-    match kind {
-        ObjectKind::ManagedObject => &[Filter::Type, FragmentType],
-        ObjectKind::Event => &[Source, Filter::Type, FragmentType, TimeBetween, CreationTimeBetween],
-        ObjectKind::Measurement => &[Source, Filter::Type, FragmentType, TimeBetween],
-        ObjectKind::Operation => &[Agent, Device, Status, FragmentType, CreationTimeBetween],
-        ObjectKind::Alarm => &[Source, Status, Filter::Type, FragmentType, TimeBetween, CreationTimeBetween],
-    }
-}
-
 /// The finder of a name: `None` when it is none, the message when it almost is one.
 pub(super) fn of_name(name: &str) -> Option<Result<Found, String>> {
     let fixed = match name {
@@ -71,16 +59,15 @@ pub(super) fn of_name(name: &str) -> Option<Result<Found, String>> {
 }
 
 fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
-    let allowed = filters_of(kind);
     let unknown = |rest: &str| {
-        let words = FILTERS.iter().filter(|(_, filter)| allowed.contains(filter)).map(|(word, _)| *word);
+        let words = FILTERS.iter().filter(|(_, filter)| filter.applies_to(kind)).map(|(word, _)| *word);
         format!("no filter '{rest}'; there are {}, joined by 'And'", enumerate(words))
     };
     let (mut found, mut rest) = (Vec::new(), by);
     loop {
         let known = FILTERS.iter().find_map(|(word, filter)| Some((*filter, rest.strip_prefix(word)?)));
         let (filter, after) =
-            known.filter(|(filter, _)| allowed.contains(filter)).ok_or_else(|| unknown(rest))?;
+            known.filter(|(filter, _)| filter.applies_to(kind)).ok_or_else(|| unknown(rest))?;
         if found.contains(&filter) {
             return Err("each filter may stand once".to_owned());
         }
@@ -96,8 +83,7 @@ impl Found {
     /// What it takes: one for each filter, two for a range of time.
     pub(super) fn parameters(&self) -> Vec<Accepts> {
         match &self.finder {
-            Finder::ById(_) => vec![Accepts::Id],
-            Finder::InMaintenanceMode => vec![Accepts::Device],
+            Finder::ById(_) | Finder::InMaintenanceMode => vec![Accepts::Id],
             Finder::ReplaceAllPlaceholders => vec![Accepts::Text, Accepts::Content],
             Finder::By { filters, .. } => {
                 filters.iter().flat_map(|filter| accepts(*filter).iter().copied()).collect()

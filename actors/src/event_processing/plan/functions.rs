@@ -19,12 +19,10 @@ pub(super) enum Accepts {
     /// What a path can look into: an event, an object, a map.
     Content,
     Text,
-    /// An id, or its text.
+    /// An id, its text or number, or the object that has it.
     Id,
-    /// A date, or its text.
+    /// A date, its text, or milliseconds since 1970.
     Moment,
-    /// Whether a managed object is in maintenance can be asked of its id or of itself.
-    Device,
 }
 
 impl Accepts {
@@ -33,9 +31,8 @@ impl Accepts {
             Self::Anything => true,
             Self::Content => matches!(type_, Type::Event(_) | Type::Object(_) | Type::Map),
             Self::Text => *type_ == Type::Text,
-            Self::Id => matches!(type_, Type::Id | Type::Text | Type::Integer),
-            Self::Moment => matches!(type_, Type::Time | Type::Text),
-            Self::Device => matches!(type_, Type::Id | Type::Text | Type::Integer | Type::Object(_)),
+            Self::Id => matches!(type_, Type::Id | Type::Text | Type::Integer | Type::Object(_)),
+            Self::Moment => matches!(type_, Type::Time | Type::Text | Type::Integer),
         };
         wanted || *type_ == Type::Any
     }
@@ -45,7 +42,7 @@ impl Accepts {
             Self::Anything => "anything",
             Self::Content => "an event, an object or a map",
             Self::Text => "text",
-            Self::Id | Self::Device => "an id",
+            Self::Id => "an id",
             Self::Moment => "a date",
         }
     }
@@ -93,7 +90,7 @@ static FUNCTIONS: [Signature; 9] = [
         function: Function::ToNumberSetParameter,
         parameters: &[Accepts::Text],
         least: 1,
-        result: Type::Any,
+        result: Type::List,
     },
 ];
 

@@ -83,6 +83,9 @@ impl ObjectKind {
             (Self::Event | Self::Measurement | Self::Alarm, "source") | (Self::Operation, "deviceId") => {
                 Type::Id
             }
+            (Self::ManagedObject, "childAssets" | "childDevices" | "assetParents" | "deviceParents") => {
+                Type::List
+            }
             (Self::Alarm, "count") => Type::Integer,
             _ => Type::Any,
         }

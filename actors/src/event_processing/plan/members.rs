@@ -65,17 +65,22 @@ impl Resolver<'_, '_> {
                 Some(Typed::new(Expression::Property(*place, property), type_))
             }
             (StreamType::Input(stream), _) => Some(Typed::new(by_name(), stream.property(name)?.1)),
-            (StreamType::Rows(columns), expression) => {
+            (StreamType::Rows(columns), _) => {
                 let at = columns.position(name)?;
-                let type_ = columns.0[at].1.clone();
-                Some(match expression {
-                    Expression::Event(place) if self.access(expression) == Access::ByPlace => {
-                        Typed::new(Expression::Column(*place, at), type_)
-                    }
-                    _ => Typed::new(by_name(), type_),
-                })
+                Some(self.column_at(event, at, name, &columns.0[at].1))
             }
         }
+    }
+
+    /// A column of an event that is a row.
+    pub(super) fn column_at(&self, event: &Typed, at: usize, name: &str, type_: &Type) -> Typed {
+        let column = match &event.expression {
+            Expression::Event(place) if self.access(&event.expression) == Access::ByPlace => {
+                Expression::Column(*place, at)
+            }
+            whole => Expression::Member(Box::new(whole.clone()), name.into()),
+        };
+        Typed::new(column, type_.clone())
     }
 
     fn access(&self, event: &Expression) -> Access {

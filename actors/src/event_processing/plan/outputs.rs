@@ -120,7 +120,7 @@ static SEND_SPEECH: [OutputColumn; 8] = [
 static SEND_REQUEST: [OutputColumn; 7] = [
     needs("url", Type::Text),
     needs("method", Type::Text),
-    may("body", Type::Text),
+    may("body", Type::Map),
     may("authorization", Type::Text),
     may("contentType", Type::Text),
     may("headers", Type::Map),
@@ -216,7 +216,7 @@ pub(super) fn check(stream: OutputStream, into: &Name, selected: &[Selected]) ->
             let known = enumerate(stream.columns().iter().map(|column| column.name));
             Mistake::new(one.span, format!("no column '{}' of {}; there are {known}", one.name, into.text))
         })?;
-        if !fits(&column.type_, &one.typed.type_) {
+        if !fits(column, &one.typed.type_) {
             let (wanted, given) = (describe(&column.type_), describe(&one.typed.type_));
             return Err(Mistake::new(
                 one.span,
@@ -238,11 +238,15 @@ pub(super) fn check(stream: OutputStream, into: &Name, selected: &[Selected]) ->
     }
 }
 
-/// A date may be its text, an id its text or number; the write reads them.
-fn fits(column: &Type, value: &Type) -> bool {
-    match (column, value) {
+/// What the write makes of a value: a date of its text or milliseconds, an id of its text or number or the object that has it, a
+/// list of ids of one; headers may be lines, a body text.
+fn fits(column: &OutputColumn, value: &Type) -> bool {
+    match (&column.type_, value) {
         (Type::Any, _) | (_, Type::Any) => true,
-        (Type::Time, Type::Text) | (Type::Id, Type::Text | Type::Integer) | (Type::Text, Type::Id) => true,
+        (Type::Time, Type::Text | Type::Integer) => true,
+        (Type::Id, Type::Text | Type::Integer | Type::Object(_)) => true,
+        (Type::List, Type::Id | Type::Text) | (Type::Text, Type::Id) => true,
+        (Type::Map, Type::Text | Type::List) => matches!(column.name, "headers" | "body"),
         (column, value) => column == value,
     }
 }
@@ -252,8 +256,8 @@ fn check_words<'e>(expression: &'e Expression, words: &[&str]) -> Result<(), &'e
     match expression {
         Expression::Literal(Value::Text(text)) if !words.is_empty() && !words.contains(&&**text) => Err(text),
         Expression::Case { branches, otherwise } => {
-            let values = branches.iter().map(|(_, value)| value).chain(otherwise.as_deref());
-            values.map(|value| check_words(value, words)).collect()
+            let mut values = branches.iter().map(|(_, value)| value).chain(otherwise.as_deref());
+            values.try_for_each(|value| check_words(value, words))
         }
         _ => Ok(()),
     }

@@ -10,7 +10,7 @@ use crate::event_processing::language::syntax::{self, Name, Pattern, Span};
 use crate::event_processing::stream::StreamType;
 
 /// Tags of a pattern at most: a match holds an event for each.
-const MAX_TAGS: u16 = 1000;
+const MAX_TAGS: u16 = 100;
 
 /// What was found of a pattern so far.
 struct Walk {
@@ -18,6 +18,14 @@ struct Walk {
     tags: Vec<Visible>,
     streams: Vec<(usize, Name)>,
     keys: usize,
+}
+
+/// What others see of a pattern.
+#[derive(Debug)]
+pub(super) struct Tagged {
+    pub(super) tags: Vec<Visible>,
+    /// The streams it reads, each with where it is named.
+    pub(super) streams: Vec<(usize, Name)>,
 }
 
 /// Whether a timer goes off again and again.
@@ -28,16 +36,16 @@ enum Times {
 }
 
 impl Planner<'_> {
-    /// The plan of a pattern, its tags as they are seen in `select`, and the streams it reads.
+    /// The plan of a pattern, and its tags as they are seen in `select`.
     pub(super) fn pattern(
         &mut self,
         pattern: &Pattern,
         keys: usize,
-    ) -> Result<(PatternPlan, Vec<Visible>, Vec<(usize, Name)>), Mistake> {
+    ) -> Result<(PatternPlan, Tagged), Mistake> {
         let mut walk = Walk { tags: Vec::new(), streams: Vec::new(), keys };
         let root = self.node(pattern, Times::Once, &mut walk)?;
         let plan = PatternPlan::new(root, walk.tags.len());
-        Ok((plan, walk.tags, walk.streams))
+        Ok((plan, Tagged { tags: walk.tags, streams: walk.streams }))
     }
 
     fn node(&mut self, pattern: &Pattern, times: Times, walk: &mut Walk) -> Result<PatternNode, Mistake> {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::aggregates::Aggregates;
+use super::catalog::check_columns;
 use super::column_names::written;
 use super::grouping;
 use super::inputs;
@@ -110,7 +111,7 @@ impl Resolver<'_, '_> {
         for column in &select.columns {
             match column {
                 Column::Everything(span) => match (from, self.sight.events) {
-                    (From::One(_), [only]) => selected.extend(self.everything(only, *span)),
+                    (From::One(_), [only]) => selected.extend(self.everything(only, *span)?),
                     (From::Pattern { .. }, []) => {
                         return Err(Mistake::new(
                             *span,
@@ -133,13 +134,14 @@ impl Resolver<'_, '_> {
                                 super::catalog::enumerate(self.sight.events.iter().map(|event| &event.name));
                             Mistake::new(name.span, format!("no '{}' here; there are {known}", name.text))
                         })?;
-                    selected.extend(self.everything(event, name.span));
+                    selected.extend(self.everything(event, name.span)?);
                 }
                 Column::Expression { expression, name } => {
                     selected.push(self.column(expression, name.as_ref(), select.into.as_ref())?);
                 }
             }
         }
+        check_columns(selected.len(), selected.last().map(|one| one.span).unwrap_or_default())?;
         let mut names = HashSet::new();
         for Selected { name, span, .. } in &selected {
             if !names.insert(name.clone()) {
@@ -153,14 +155,22 @@ impl Resolver<'_, '_> {
     }
 
     /// The columns of an event.
-    fn everything(&self, event: &Visible, span: Span) -> Vec<Selected> {
+    fn everything(&self, event: &Visible, span: Span) -> Result<Vec<Selected>, Mistake> {
         let all = whole(event);
-        let names: Vec<Arc<str>> = match &event.type_ {
-            StreamType::Rows(columns) => columns.0.iter().map(|(name, _)| name.clone()).collect(),
-            StreamType::Input(stream) => inputs::names(*stream),
+        let typed: Vec<(Arc<str>, Typed)> = match &event.type_ {
+            StreamType::Rows(columns) => {
+                let columns = columns.0.iter().enumerate();
+                columns
+                    .map(|(at, (name, type_))| (name.clone(), self.column_at(&all, at, name, type_)))
+                    .collect()
+            }
+            StreamType::Input(stream) => {
+                let names = inputs::names(*stream).into_iter();
+                names.filter_map(|name| Some((name.clone(), self.property(&all, &name)?))).collect()
+            }
         };
-        let one = |name: Arc<str>| self.property(&all, &name).map(|typed| Selected { name, span, typed });
-        names.into_iter().filter_map(one).collect()
+        self.planner.spend(typed.len(), span)?;
+        Ok(typed.into_iter().map(|(name, typed)| Selected { name, span, typed }).collect())
     }
 
     fn column(

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::expression::{Expression, Place};
 use super::module::{Planner, ReadStream};
+use super::patterns::Tagged;
 use super::resolve::{Reach, Resolver, Sight, Visible};
 use super::{From, SourcePlan, ViewPlan};
 use crate::event_processing::language::Mistake;
@@ -62,7 +63,7 @@ impl Planner<'_> {
                 Ok(Read { from: From::One(plan), visible: vec![event], match_alias: None, streams })
             }
             SourceKind::Pattern(pattern) => {
-                let (pattern, visible, streams) = self.pattern(pattern, keys)?;
+                let (pattern, Tagged { tags: visible, streams }) = self.pattern(pattern, keys)?;
                 let match_alias = source.alias.as_ref().map(|alias| alias.text.clone());
                 let sight = Sight { events: &visible, match_alias: match_alias.as_deref(), keys };
                 let view = source.view.as_ref().map(|view| self.view_in(view, sight)).transpose()?;

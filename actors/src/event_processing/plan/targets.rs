@@ -1,5 +1,6 @@
 //! Where rows are inserted, and whether they fit there.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Target;
@@ -140,9 +141,11 @@ fn is_same(whole: &StreamType, columns: &Columns) -> bool {
 fn arrange(declared: &Declared, into: &Name, selected: Vec<Selected>) -> Result<Vec<Expression>, Mistake> {
     let Declared { columns, manner, module } = declared;
     let mut arranged: Vec<Option<Expression>> = columns.0.iter().map(|_| None).collect();
+    let places: HashMap<&str, usize> =
+        columns.0.iter().enumerate().map(|(at, (name, _))| (&**name, at)).collect();
     for Selected { name, span, typed } in selected {
         let stream = || format!("'{}' (module {module})", into.text);
-        let at = columns.position(&name).ok_or_else(|| {
+        let at = places.get(&*name).copied().ok_or_else(|| {
             let known = enumerate(columns.0.iter().map(|(name, _)| name));
             Mistake::new(span, format!("no column '{name}' of {}; there are {known}", stream()))
         })?;

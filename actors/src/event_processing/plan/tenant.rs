@@ -90,7 +90,7 @@ pub(crate) fn plan_all(texts: &[(ModuleId, Arc<str>, Arc<str>)]) -> Planned {
             Attempt::Planned(plans) => break plans,
             Attempt::LeftOut(wrong) => left_out.extend(wrong),
             Attempt::Contradicted { first, later } if rounds < MAX_ROUNDS => {
-                drop(candidates[later].after.insert(first))
+                candidates[later].after.insert(first);
             }
             Attempt::Contradicted { first, .. } => {
                 // Their contradictions have no end: the one that was not planned is told so.
@@ -113,7 +113,7 @@ enum Attempt {
     Planned(BTreeMap<usize, Arc<ModulePlan>>),
     /// These cannot be planned; what they declared must be forgotten by all others.
     LeftOut(HashMap<usize, Mistake>),
-    /// `later` was planned before `first`, which does not go together with it.
+    /// `later` declared its streams before `first`, which does not go together with them.
     Contradicted { first: usize, later: usize },
 }
 
@@ -148,7 +148,7 @@ fn attempt(candidates: &[Candidate<'_>], left_out: &HashMap<usize, Mistake>) -> 
         }
         for (at, mistake) in outcomes.into_iter().filter_map(|(at, outcome)| Some((at, outcome.err()?))) {
             waiting.retain(|other| *other != at);
-            match contradicted(&candidates[at], at, &catalog, &owners, &plans) {
+            match contradicted(&candidates[at], at, &catalog, &owners) {
                 Some(later) if !candidates[later].after.contains(&at) => {
                     return Attempt::Contradicted { first: at, later };
                 }
@@ -159,17 +159,15 @@ fn attempt(candidates: &[Candidate<'_>], left_out: &HashMap<usize, Mistake>) -> 
     if wrong.is_empty() { Attempt::Planned(plans) } else { Attempt::LeftOut(wrong) }
 }
 
-/// A module that stands later and was planned already, without whose streams this one could be.
+/// A module that stands later and declared its streams already, without which this one could be.
 fn contradicted(
     candidate: &Candidate<'_>,
     at: usize,
     catalog: &Catalog,
     owners: &HashMap<Arc<str>, usize>,
-    plans: &BTreeMap<usize, Arc<ModulePlan>>,
 ) -> Option<usize> {
     let own = declared_by(&candidate.module);
-    let is_of_later =
-        |name: &Arc<str>| owners.get(name).is_some_and(|owner| *owner > at && plans.contains_key(owner));
+    let is_of_later = |name: &Arc<str>| owners.get(name).is_some_and(|owner| *owner > at);
     let mut reduced = catalog.clone();
     reduced.retain(|name, _| !(own.contains(name) && is_of_later(name)));
     plan(&candidate.module, &reduced).ok()?;
@@ -181,12 +179,11 @@ fn schemas(candidates: &[Candidate<'_>], among: &[usize]) -> (Catalog, HashMap<A
     let (mut catalog, mut owners) = (Catalog::new(), HashMap::new());
     loop {
         let before = catalog.len();
-        for at in among {
+        // Whoever waits for its turn declares nothing before.
+        for at in among.iter().filter(|at| candidates[**at].after.is_empty()) {
             for (name, declared) in schemas_of(&candidates[*at].module, &catalog) {
-                if !catalog.contains_key(&name) {
-                    owners.insert(name.clone(), *at);
-                    catalog.insert(name, declared);
-                }
+                owners.entry(name.clone()).or_insert(*at);
+                catalog.entry(name).or_insert(declared);
             }
         }
         if catalog.len() == before {

@@ -8,33 +8,33 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::named_windows::{NamedWindow, WindowChange};
-use super::partitions::{Located, Partitions};
+use super::named_windows::NamedWindow;
+use super::partitions::Partitions;
 use super::routes::Routes;
 use super::statement::{Select, Surroundings};
 use super::step::{Cause, Made, Step};
 use super::timers::{Owner, Timers};
 use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
-use crate::event_processing::plan::expression::{Expression, Finder};
-use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target, TriggerPlan, ViewPlan};
+use crate::event_processing::plan::expression::Finder;
+use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target, ViewPlan};
 use crate::event_processing::stream::{Depth, Input, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
 /// A deployed module and all it remembers.
 pub(crate) struct Runtime {
-    plan: Arc<ModulePlan>,
+    pub(super) plan: Arc<ModulePlan>,
     budget: Budget,
     now: i64,
-    variables: Vec<Value>,
-    windows: Vec<NamedWindow>,
-    contexts: Vec<Partitions>,
+    pub(super) variables: Vec<Value>,
+    pub(super) windows: Vec<NamedWindow>,
+    pub(super) contexts: Vec<Partitions>,
     /// One for each statement; none for those that are no `select`.
     selects: Vec<Option<Select>>,
-    routes: Routes,
-    timers: Timers,
+    pub(super) routes: Routes,
+    pub(super) timers: Timers,
     /// What was inserted and not handled yet.
     queue: VecDeque<Work>,
-    retained: Retained,
+    pub(super) retained: Retained,
     /// How many expressions this step may still evaluate.
     evaluations: Cell<u64>,
     made: Vec<Made>,
@@ -56,13 +56,10 @@ enum Place {
 }
 
 /// What a step is given from outside.
-struct Turn<'a> {
+pub(super) struct Turn<'a> {
     look_ups: &'a dyn LookUps,
-    outcome: &'a mut Outcome,
+    pub(super) outcome: &'a mut Outcome,
 }
-
-/// Writes of modules, one causing the other, that are made; a deeper one means that modules set each other going.
-const WRITES: u8 = 8;
 
 impl Runtime {
     /// A module that has seen nothing yet. Its timers run from `now`.
@@ -235,208 +232,18 @@ impl Runtime {
         }
     }
 
-    /// An event comes to the statements that read its stream.
-    fn dispatch(&mut self, stream: usize, event: &StreamEvent, cause: Cause, turn: &mut Turn<'_>) {
-        let plan = self.plan.clone();
-        let located = self.locate(stream, event, cause, turn);
-        for at in 0..self.routes.readers(stream).len() {
-            let number = self.routes.readers(stream)[at];
-            match &plan.statements[number].kind {
-                StatementKind::Select(select) => {
-                    let located = select.context.map(|context| of_context(&located, context));
-                    if located.is_some_and(|located| located.partitions.is_empty()) {
-                        continue;
-                    }
-                    self.run(number, select, cause, turn, |state, around, step| {
-                        state.take_event(select, (stream, event), located, around, step);
-                    });
-                }
-                kind => self.trigger(number, kind, event, cause, turn),
-            }
-        }
-    }
-
-    /// The contents of a named window changed: its readers see it, and its next deadline may be another.
-    fn dispatch_change(&mut self, window: usize, change: &WindowChange, cause: Cause, turn: &mut Turn<'_>) {
-        let state = &mut self.windows[window];
-        let deadline = state.next_deadline();
-        self.timers.arm(Owner::Window(window), &mut state.armed, deadline);
-        let Some(stream) = self.routes.of_window(window) else { return };
-        if change.is_empty() {
-            return;
-        }
-        let plan = self.plan.clone();
-        let located: Vec<_> =
-            change.entered.iter().map(|(_, event)| self.locate(stream, event, cause, turn)).collect();
-        for at in 0..self.routes.readers(stream).len() {
-            let number = self.routes.readers(stream)[at];
-            match &plan.statements[number].kind {
-                StatementKind::Select(select) => {
-                    let is_partitioned =
-                        select.context.is_some_and(|context| self.routes.contexts(stream).contains(&context));
-                    let located: Option<Vec<_>> = select.context.filter(|_| is_partitioned).map(|context| {
-                        located.iter().map(|located| of_context(located, context).clone()).collect()
-                    });
-                    self.run(number, select, cause, turn, |state, around, step| {
-                        state.take_change(select, (stream, change), located.as_deref(), around, step);
-                    });
-                }
-                kind => {
-                    for (_, event) in &change.entered {
-                        self.trigger(number, kind, event, cause, turn);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Where an event belongs in the contexts of its stream. Patterns begin with a partition.
-    fn locate(
-        &mut self,
-        stream: usize,
-        event: &StreamEvent,
-        cause: Cause,
-        turn: &mut Turn<'_>,
-    ) -> Vec<(usize, Located)> {
-        let plan = self.plan.clone();
-        let mut all = Vec::new();
-        for at in 0..self.routes.contexts(stream).len() {
-            let context = self.routes.contexts(stream)[at];
-            let mut contexts = std::mem::take(&mut self.contexts);
-            let first = self.routes.first_of_context(context);
-            let located = self.work(first, cause, turn, |step| {
-                contexts[context].locate(&plan.contexts[context], stream, event, step)
-            });
-            self.contexts = contexts;
-            let count = self.contexts[context].count();
-            for partition in count - located.begun..count {
-                for at in 0..self.routes.patterns(context).len() {
-                    let number = self.routes.patterns(context)[at];
-                    if let StatementKind::Select(select) = &plan.statements[number].kind {
-                        self.run(number, select, cause, turn, |state, around, step| {
-                            state.begin(select, partition, around, step);
-                        });
-                    }
-                }
-            }
-            all.push((context, located));
-        }
-        all
-    }
-
-    /// Statements that act on an event: `on … set`, `on … delete`.
-    fn trigger(
-        &mut self,
-        number: usize,
-        kind: &StatementKind,
-        event: &StreamEvent,
-        cause: Cause,
-        turn: &mut Turn<'_>,
-    ) {
-        match kind {
-            StatementKind::Set { trigger, assignments } => {
-                if self.passes(number, trigger, event, cause, turn) {
-                    self.set(number, assignments, event, cause, turn);
-                }
-            }
-            StatementKind::Delete { trigger, window, condition } => {
-                if self.passes(number, trigger, event, cause, turn) {
-                    self.delete(number, *window, condition.as_ref(), event, cause, turn);
-                }
-            }
-            StatementKind::Select(_) | StatementKind::Declaration => {}
-        }
-    }
-
-    fn passes(
-        &mut self,
-        number: usize,
-        trigger: &TriggerPlan,
-        event: &StreamEvent,
-        cause: Cause,
-        turn: &mut Turn<'_>,
-    ) -> bool {
-        let Some(filter) = &trigger.filter else { return true };
-        self.work(number, cause, turn, |step| {
-            let passes = filter.is_true(&step.scope([Some(event), None], &[]));
-            step.checked(passes).unwrap_or(false)
-        })
-    }
-
-    /// Assigns from left to right; each sees those before it. When one cannot be made, none is.
-    fn set(
-        &mut self,
-        number: usize,
-        assignments: &[(usize, Expression)],
-        event: &StreamEvent,
-        cause: Cause,
-        turn: &mut Turn<'_>,
-    ) {
-        let mut before = Vec::new();
-        for (variable, expression) in assignments {
-            let value = self.work(number, cause, turn, |step| {
-                let value = expression.evaluate(&step.scope([Some(event), None], &[]));
-                step.checked(value)
-            });
-            let Some(value) = value else {
-                for (variable, value) in before.into_iter().rev() {
-                    self.variables[variable] = value;
-                }
-                return;
-            };
-            before.push((*variable, std::mem::replace(&mut self.variables[*variable], value)));
-        }
-    }
-
-    /// Deletes the rows of a window that the condition chooses; when it fails for one, none is deleted.
-    fn delete(
-        &mut self,
-        number: usize,
-        window: usize,
-        condition: Option<&Expression>,
-        event: &StreamEvent,
-        cause: Cause,
-        turn: &mut Turn<'_>,
-    ) {
-        let windows = std::mem::take(&mut self.windows);
-        let chosen = self.work(number, cause, turn, |step| {
-            let mut chosen = Vec::new();
-            for (row_number, row) in windows[window].contents() {
-                let is_chosen = match condition {
-                    None => true,
-                    Some(condition) => {
-                        let is_true = condition.is_true(&step.scope([Some(event), Some(row)], &[]));
-                        step.checked(is_true)?
-                    }
-                };
-                if is_chosen {
-                    chosen.push(row_number);
-                }
-            }
-            Some(chosen)
-        });
-        self.windows = windows;
-        let Some(mut chosen) = chosen.filter(|chosen| !chosen.is_empty()) else { return };
-        chosen.sort_unstable();
-        let change = self.windows[window].delete(&chosen, &mut self.retained);
-        self.dispatch_change(window, &change, cause, turn);
-    }
-
     /// The key of a unique window; none inside for other views, none at all when it cannot be had.
     fn window_key(&mut self, window: usize, work: &Work, turn: &mut Turn<'_>) -> Option<Option<Key>> {
         let plan = self.plan.clone();
         let ViewPlan::Unique(expressions) = &plan.windows[window].view else { return Some(None) };
         let cause = Cause::Event(work.depth);
         self.work(work.from.unwrap_or_default(), cause, turn, |step| {
-            let scope = step.scope([Some(&work.event), None], &[]);
-            let values: Result<Vec<_>, _> =
-                expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
-            step.checked(values).map(|values| Some(Key(values)))
+            step.key(expressions, [Some(&work.event), None], &[]).map(Some)
         })
     }
 
     /// Lets a `select` act, and sends on what it made.
-    fn run(
+    pub(super) fn run(
         &mut self,
         number: usize,
         plan: &SelectPlan,
@@ -471,7 +278,7 @@ impl Runtime {
     }
 
     /// Lets something act that sees the module's variables and time.
-    fn work<T>(
+    pub(super) fn work<T>(
         &mut self,
         number: usize,
         cause: Cause,
@@ -510,18 +317,9 @@ impl Runtime {
                 place = self.routes.of_name(name).map(Place::Stream);
             }
             Some(Target::Output(stream)) => {
-                let depth = Depth { statements: 0, writes: row.depth.writes.saturating_add(1) };
-                if depth.writes > WRITES {
-                    outcome.faults.push((number, Fault::new("modules set each other going")));
-                    return;
-                }
-                outcome.effects.push(Effect::Perform {
-                    statement: number,
-                    stream: *stream,
-                    row: row.clone(),
-                    depth,
-                });
-                place = self.routes.of_output(*stream).map(Place::Stream);
+                let (stream, depth) = (*stream, row.depth);
+                outcome.effects.push(Effect::Perform { statement: number, stream, row: row.clone(), depth });
+                place = self.routes.of_output(stream).map(Place::Stream);
             }
         }
         if let Some(place) = place {
@@ -534,12 +332,6 @@ impl Runtime {
         let most = self.budget.retained;
         self.retained.events > most.events || self.retained.bytes > most.bytes
     }
-}
-
-/// Where an event belongs in one context; nowhere when the context has none of its stream.
-fn of_context(located: &[(usize, Located)], context: usize) -> &Located {
-    static NOWHERE: Located = Located { partitions: Vec::new(), begun: 0 };
-    located.iter().find(|(known, _)| *known == context).map_or(&NOWHERE, |(_, located)| located)
 }
 
 /// Before a module runs there is nothing to look up.

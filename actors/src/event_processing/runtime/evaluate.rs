@@ -3,6 +3,9 @@
 //! An operator on null gives null, and so do values that do not go together; `and` and `or` know the unknown. Nothing here panics,
 //! whatever the numbers; what takes long counts as several evaluations.
 
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 
 use super::functions::{call, cast, fragments, like};

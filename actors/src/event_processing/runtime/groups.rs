@@ -27,6 +27,7 @@ pub(super) struct Group {
     pub(super) events: usize,
     /// The last that came: what it is grouped by can be read from it.
     pub(super) sample: [Option<StreamEvent>; 2],
+    sample_bytes: usize,
     /// Whether something came or left since that was last dealt with.
     pub(super) touched: bool,
     pub(super) output: GroupOutput,
@@ -64,7 +65,7 @@ impl Groups {
         self.next += 1;
         let mut group = Group::new(Some(key.clone()), aggregates, self.span);
         group.bytes += group.key_bytes();
-        retained.add(group.bytes);
+        retained.bytes += group.bytes;
         self.groups.insert(number, group);
         self.numbers.insert(key, number);
         number
@@ -110,7 +111,7 @@ impl Groups {
         group.output.release(retained);
         if let Some(key) = group.key {
             self.numbers.remove(&key);
-            retained.remove(group.bytes);
+            retained.bytes = retained.bytes.saturating_sub(group.bytes);
         }
     }
 }
@@ -122,6 +123,7 @@ impl Group {
             aggregates: aggregates.iter().map(|aggregate| AggregateState::new(aggregate, span)).collect(),
             events: 0,
             sample: [None, None],
+            sample_bytes: 0,
             touched: false,
             output: GroupOutput::default(),
             bytes: Self::least(aggregates.len()),
@@ -134,11 +136,20 @@ impl Group {
 
     /// What its aggregates keep beyond what every group takes.
     fn grown(&self) -> usize {
-        self.bytes - Self::least(self.aggregates.len()) - self.key_bytes()
+        self.bytes - Self::least(self.aggregates.len()) - self.key_bytes() - self.sample_bytes
     }
 
     fn key_bytes(&self) -> usize {
         self.key.iter().flat_map(|key| &key.0).map(|value| value.size().bytes).sum()
+    }
+
+    /// Keeps the last event that came.
+    pub(super) fn keep(&mut self, sources: [Option<&StreamEvent>; 2], retained: &mut Retained) {
+        let bytes: usize = sources.into_iter().flatten().map(StreamEvent::weight).sum();
+        self.bytes = self.bytes - self.sample_bytes + bytes;
+        retained.bytes = (retained.bytes + bytes).saturating_sub(self.sample_bytes);
+        self.sample_bytes = bytes;
+        self.sample = sources.map(Option::<&StreamEvent>::cloned);
     }
 
     /// Its aggregates took so many bytes more.

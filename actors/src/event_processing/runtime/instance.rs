@@ -16,7 +16,6 @@ use super::views::{Entered, Held, View};
 use super::{Retained, Scope};
 use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream, ViewPlan};
 use crate::event_processing::stream::StreamEvent;
-use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
 /// About how many bytes a retained event takes, besides its own.
@@ -220,15 +219,10 @@ impl Instance {
     fn take_one(&mut self, plan: &SelectPlan, event: &StreamEvent, step: &mut Step<'_>) {
         let key = match unique_key(plan) {
             None => None,
-            Some(expressions) => {
-                let scope = step.scope([Some(event), None], self.results.keys());
-                let values: Result<Vec<_>, _> =
-                    expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
-                match step.checked(values) {
-                    Some(values) => Some(Key(values)),
-                    None => return,
-                }
-            }
+            Some(expressions) => match step.key(expressions, [Some(event), None], self.results.keys()) {
+                Some(key) => Some(key),
+                None => return,
+            },
         };
         match &mut self.reading {
             Reading::View(view) | Reading::Pattern { view: Some(view), .. } => {

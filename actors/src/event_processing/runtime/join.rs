@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Scope;
 use super::aggregates::Span;
 use super::join_conditions::JoinKeys;
 use super::named_windows::WindowChange;
@@ -57,7 +56,10 @@ struct Linked {
     key: Option<Key>,
 }
 
-/// What comes to the two sides.
+/// The numbers of two events that go together, the events, and what is remembered of the pair.
+type NewPair = ((u64, u64), [StreamEvent; 2], Remembered);
+
+/// What comes to one side.
 #[derive(Debug, Default)]
 pub(super) struct SideChange {
     entered: Vec<(u64, Option<Key>, StreamEvent)>,
@@ -88,7 +90,7 @@ impl Join {
     ) -> SideChange {
         let unique = match &sources[side].view {
             Some(ViewPlan::Unique(expressions)) => {
-                match key_of(expressions, [Some(event), None], results, step) {
+                match step.key(expressions, [Some(event), None], results.keys()) {
                     Some(key) => Some(key),
                     None => return SideChange::default(),
                 }
@@ -178,28 +180,12 @@ impl Join {
         }
         let mut made = Vec::new();
         if triggers(0) {
-            for (number, key, event) in &changes[0].entered {
-                for (other, partner) in self.sides[1].partners(key.as_ref()) {
-                    if step.is_spent() {
-                        break;
-                    }
-                    let remembered = results.enter(plan, step, [Some(event), Some(partner)]);
-                    made.push(((*number, other), [event.clone(), partner.clone()], remembered));
-                }
-            }
+            self.pair_new((0, &changes[0]), u64::MAX, plan, results, step, &mut made);
         }
         if triggers(1) {
             // Pairs of two that are new are made above.
             let first_new = changes[0].entered.first().map(|(number, ..)| *number).filter(|_| triggers(0));
-            for (number, key, event) in &changes[1].entered {
-                for (other, partner) in self.sides[0].partners(key.as_ref()) {
-                    if step.is_spent() || first_new.is_some_and(|first| other >= first) {
-                        break;
-                    }
-                    let remembered = results.enter(plan, step, [Some(partner), Some(event)]);
-                    made.push(((other, *number), [partner.clone(), event.clone()], remembered));
-                }
-            }
+            self.pair_new((1, &changes[1]), first_new.unwrap_or(u64::MAX), plan, results, step, &mut made);
         }
         for (side, change) in self.sides.iter_mut().zip(&changes) {
             side.unlink_passing(change);
@@ -207,7 +193,6 @@ impl Join {
         for remembered in gone {
             results.leave(step, &remembered);
         }
-        made.retain(|(.., remembered)| remembered.passed());
         if self.span == Span::Window && !(plan.aggregates.is_empty() && plan.group_by.is_empty()) {
             for (numbers, _, remembered) in &made {
                 step.retained.bytes += PAIR;
@@ -247,6 +232,34 @@ impl Join {
             }
         }
         pairs
+    }
+
+    /// Makes the pairs of what came to one side, with what the other has below a number.
+    fn pair_new(
+        &self,
+        (side, change): (usize, &SideChange),
+        below: u64,
+        plan: &SelectPlan,
+        results: &mut Results,
+        step: &mut Step<'_>,
+        made: &mut Vec<NewPair>,
+    ) {
+        for (number, key, event) in &change.entered {
+            let partners = self.sides[1 - side].partners(key.as_ref());
+            for (other, partner) in partners.take_while(|(other, _)| *other < below) {
+                if step.is_spent() {
+                    return;
+                }
+                let (numbers, [first, second]) = match side {
+                    0 => ((*number, other), [event, partner]),
+                    _ => ((other, *number), [partner, event]),
+                };
+                let remembered = results.enter(plan, step, [Some(first), Some(second)]);
+                if remembered.passed() {
+                    made.push((numbers, [first.clone(), second.clone()], remembered));
+                }
+            }
+        }
     }
 
     /// What leaves takes its pairs along: what is remembered of them.
@@ -374,18 +387,6 @@ fn link_key(
     step: &mut Step<'_>,
 ) -> Option<Key> {
     let sources = if side == 0 { [Some(event), None] } else { [None, Some(event)] };
-    let key = key_of(&keys.0[side], sources, results, step)?;
+    let key = step.key(&keys.0[side], sources, results.keys())?;
     (!key.0.iter().any(|value| matches!(value, Value::Null))).then_some(key)
-}
-
-fn key_of(
-    expressions: &[crate::event_processing::plan::expression::Expression],
-    sources: [Option<&StreamEvent>; 2],
-    results: &Results,
-    step: &mut Step<'_>,
-) -> Option<Key> {
-    let scope = Scope { sources, aggregates: &[], keys: results.keys(), world: step.world };
-    let values: Result<Vec<_>, _> =
-        expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
-    step.checked(values).map(Key)
 }

@@ -4,6 +4,7 @@
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
 mod aggregates;
+mod dispatch;
 mod engine;
 mod evaluate;
 mod functions;
@@ -16,6 +17,7 @@ mod output_rate;
 mod partitions;
 mod pattern;
 mod properties;
+mod rate_limited;
 mod results;
 mod routes;
 mod schedule;
@@ -25,6 +27,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod triggers;
 mod views;
 
 use std::fmt;
@@ -97,7 +100,8 @@ pub(crate) struct Budget {
 /// What is kept in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Retained {
-    /// An event counts once for each window that holds it; a group, a partition and a pattern under way count one each.
+    /// An event counts once for each window that holds it, a row that waits for an output and a pattern under way count one each.
+    /// Groups and partitions count by their bytes: a hundred events of each of a thousand devices are a hundred thousand.
     pub(crate) events: usize,
     pub(crate) bytes: usize,
 }

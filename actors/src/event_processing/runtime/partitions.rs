@@ -70,7 +70,7 @@ impl Partitions {
         self.keys.push(key.0.clone().into());
         self.numbers.insert(key, number);
         let bytes: usize = self.keys[number].iter().map(|value| value.size().bytes).sum();
-        step.retained.add(PARTITION + bytes);
+        step.retained.bytes += PARTITION + bytes;
         number
     }
 }

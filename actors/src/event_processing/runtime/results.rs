@@ -33,13 +33,13 @@ pub(super) struct Remembered {
 #[derive(Debug)]
 pub(super) struct Results {
     keys: Arc<[Value]>,
-    groups: Groups,
-    output: Option<OutputRate>,
+    pub(super) groups: Groups,
+    pub(super) output: Option<OutputRate>,
     span: Span,
     came: usize,
     left: usize,
     /// Groups in which something came or left by this change, in that order.
-    touched: Vec<GroupId>,
+    pub(super) touched: Vec<GroupId>,
     arguments: Vec<Option<Value>>,
     values: Vec<Value>,
 }
@@ -80,7 +80,7 @@ impl Results {
         let Some(group) = self.groups.get_mut(number) else { return Remembered::default() };
         group.events += 1;
         if keeps_sample {
-            group.sample = sources.map(Option::<&StreamEvent>::cloned);
+            group.keep(sources, step.retained);
         }
         let mut values = Vec::new();
         let mut grown = 0;
@@ -159,49 +159,6 @@ impl Results {
         is_snapshot && matches!(plan.rows, Rows::PerEvent | Rows::PerEventWithAggregates)
     }
 
-    /// Lets out what is due; `contents` is what is in the window.
-    pub(super) fn put_out<'e>(
-        &mut self,
-        plan: &SelectPlan,
-        step: &mut Step<'_>,
-        contents: impl Iterator<Item = (Sources<'e>, &'e Remembered)>,
-    ) {
-        let Some(mut output) = self.output.take() else { return };
-        let waiting = output.release(step.retained);
-        step.made.extend(waiting);
-        match (output.kind, plan.rows) {
-            (OutputKind::First, _) => {}
-            (OutputKind::Snapshot, Rows::PerEvent | Rows::PerEventWithAggregates) => {
-                for (sources, remembered) in contents {
-                    if let Some(number) = remembered.number() {
-                        self.put_row(plan, step, sources, number);
-                    }
-                }
-            }
-            (OutputKind::Default | OutputKind::All, Rows::ForAll) if output.has_changes => {}
-            (OutputKind::Default, Rows::PerEvent | Rows::PerEventWithAggregates | Rows::PerGroup) => {}
-            (OutputKind::Last, Rows::PerEvent | Rows::PerEventWithAggregates) => {
-                for number in &output.touched {
-                    let made =
-                        self.groups.get_mut(*number).and_then(|group| group.output.release(step.retained));
-                    step.made.extend(made);
-                }
-            }
-            (_, Rows::ForAll) => self.put_row(plan, step, [None, None], 0),
-            (OutputKind::Last, Rows::PerGroup) => self.put_groups(plan, step, output.touched.clone()),
-            (OutputKind::All | OutputKind::Snapshot, Rows::PerGroup) => {
-                self.put_groups(plan, step, self.groups.numbers());
-            }
-            (OutputKind::All, Rows::PerEvent | Rows::PerEventWithAggregates) => {
-                self.put_silent_groups(plan, step)
-            }
-        }
-        self.touched.append(&mut output.touched);
-        self.forget(step);
-        output.begin_next();
-        self.output = Some(output);
-    }
-
     /// Whether an event passes, and into which group it goes; what its aggregates take is in `arguments`.
     fn admit(
         &mut self,
@@ -244,7 +201,7 @@ impl Results {
     }
 
     /// Forgets the groups that were touched and in which nothing is any more.
-    fn forget(&mut self, step: &mut Step<'_>) {
+    pub(super) fn forget(&mut self, step: &mut Step<'_>) {
         for number in std::mem::take(&mut self.touched) {
             if let Some(group) = self.groups.get_mut(number) {
                 group.touched = false;
@@ -256,7 +213,7 @@ impl Results {
     }
 
     /// The rows of a change, as the kind of the statement wants them.
-    fn rows_of_change<'e>(
+    pub(super) fn rows_of_change<'e>(
         &mut self,
         plan: &SelectPlan,
         step: &mut Step<'_>,
@@ -286,134 +243,29 @@ impl Results {
         }
     }
 
-    /// A change between two outputs.
-    fn take_in<'e>(
+    pub(super) fn put_row(
         &mut self,
         plan: &SelectPlan,
         step: &mut Step<'_>,
-        entered: impl Iterator<Item = (Sources<'e>, GroupId)>,
-        output: &mut OutputRate,
+        sources: Sources<'_>,
+        number: GroupId,
     ) {
-        match (output.kind, plan.rows) {
-            (OutputKind::Snapshot, _)
-            | (OutputKind::Last, Rows::ForAll | Rows::PerGroup)
-            | (OutputKind::All, Rows::PerGroup) => {}
-            (OutputKind::First, _) => self.take_first(plan, step, entered, output),
-            (OutputKind::Last, _) if self.groups.is_grouped() => {
-                for (sources, number) in entered {
-                    let made = self.row(plan, step, sources, number);
-                    if let (Some(made), Some(group)) = (made, self.groups.get_mut(number)) {
-                        group.output.wait(made, step.retained);
-                    }
-                }
-            }
-            (OutputKind::Last, _) => self.rows_of_change(plan, step, entered, |_, step, made| {
-                output.wait_alone(made, step.retained);
-            }),
-            (OutputKind::All, Rows::PerEventWithAggregates) if self.groups.is_grouped() => {
-                for (sources, number) in entered {
-                    if let Some(group) = self.groups.get_mut(number) {
-                        group.output.has_rows = true;
-                    }
-                    if let Some(made) = self.row(plan, step, sources, number) {
-                        output.wait(made, step.retained);
-                    }
-                }
-            }
-            (OutputKind::Default | OutputKind::All, _) => {
-                self.rows_of_change(plan, step, entered, |_, step, made| output.wait(made, step.retained));
-            }
-        }
-        if output.kind == OutputKind::First && self.groups.is_grouped() {
-            self.forget(step);
-        } else {
-            self.hand_on_touched(output);
-        }
-    }
-
-    /// Groups of this change count until the output; those of the next are marked anew.
-    fn hand_on_touched(&mut self, output: &mut OutputRate) {
-        for number in self.touched.drain(..) {
-            if let Some(group) = self.groups.get_mut(number) {
-                group.touched = false;
-                if !group.output.is_listed {
-                    group.output.is_listed = true;
-                    output.touched.push(number);
-                }
-            }
-        }
-    }
-
-    fn take_first<'e>(
-        &mut self,
-        plan: &SelectPlan,
-        step: &mut Step<'_>,
-        entered: impl Iterator<Item = (Sources<'e>, GroupId)>,
-        output: &mut OutputRate,
-    ) {
-        if !self.groups.is_grouped() {
-            if !output.had_first {
-                self.rows_of_change(plan, step, entered, |_, step, made| {
-                    if !std::mem::replace(&mut output.had_first, true) {
-                        step.made.push(made);
-                    }
-                });
-            }
-            return;
-        }
-        let now = step.world.now;
-        let candidates: Vec<_> = match plan.rows {
-            Rows::PerGroup => self.touched.iter().map(|number| (None, *number)).collect(),
-            _ => entered.map(|(sources, number)| (Some(sources), number)).collect(),
-        };
-        for (sources, number) in candidates {
-            let made = match sources {
-                Some(sources) => self.row(plan, step, sources, number),
-                None => self.row_of_group(plan, step, number),
-            };
-            if let (Some(made), Some(group)) = (made, self.groups.get_mut(number))
-                && output.may_come(&mut group.output, now)
-            {
-                step.made.push(made);
-            }
-        }
-    }
-
-    fn put_groups(&mut self, plan: &SelectPlan, step: &mut Step<'_>, numbers: Vec<GroupId>) {
-        for number in numbers {
-            if let Some(made) = self.row_of_group(plan, step, number) {
-                step.made.push(made);
-            }
-        }
-    }
-
-    /// `all`: groups of which no row waited show their last event as things stand.
-    fn put_silent_groups(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
-        if !self.groups.is_grouped() {
-            return;
-        }
-        for number in self.groups.numbers() {
-            let Some(group) = self.groups.get_mut(number) else { continue };
-            if !std::mem::take(&mut group.output.has_rows)
-                && let Some(made) = self.row_of_group(plan, step, number)
-            {
-                step.made.push(made);
-            }
-        }
-    }
-
-    fn put_row(&mut self, plan: &SelectPlan, step: &mut Step<'_>, sources: Sources<'_>, number: GroupId) {
         if let Some(made) = self.row(plan, step, sources, number) {
             step.made.push(made);
         }
     }
 
-    fn row_of_group(&mut self, plan: &SelectPlan, step: &mut Step<'_>, number: GroupId) -> Option<Made> {
+    pub(super) fn row_of_group(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        number: GroupId,
+    ) -> Option<Made> {
         let sample = self.groups.get(number)?.sample.clone();
         self.row(plan, step, [sample[0].as_ref(), sample[1].as_ref()], number)
     }
 
-    fn row(
+    pub(super) fn row(
         &mut self,
         plan: &SelectPlan,
         step: &mut Step<'_>,
@@ -455,7 +307,7 @@ impl Remembered {
         Self { group: remembered_number(0), values: Box::default() }
     }
 
-    fn number(&self) -> Option<GroupId> {
+    pub(super) fn number(&self) -> Option<GroupId> {
         self.group.map(|number| number.get() - 1)
     }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{Fault, Retained, Scope, World};
+use crate::event_processing::plan::expression::Expression;
 use crate::event_processing::stream::{Depth, Row, StreamEvent};
-use crate::event_processing::value::Value;
+use crate::event_processing::value::{Key, Value};
 
 /// A row that was made.
 #[derive(Debug, Clone)]
@@ -37,6 +38,9 @@ pub(super) struct Step<'a> {
 /// Faults of one kind that are told of one statement and event; the rest would say the same.
 const FAULTS: usize = 10;
 
+/// Bytes of a key of a unique view or of a join: it is kept with each event.
+const KEY: usize = 4096;
+
 impl<'a> Step<'a> {
     pub(super) fn scope<'s>(&'s self, sources: [Option<&'s StreamEvent>; 2], keys: &'s [Value]) -> Scope<'s> {
         Scope { sources, aggregates: &[], keys, world: self.world }
@@ -51,6 +55,26 @@ impl<'a> Step<'a> {
     /// The value, or none and a fault.
     pub(super) fn checked<T>(&mut self, result: Result<T, Fault>) -> Option<T> {
         result.map_err(|fault| self.fault(fault)).ok()
+    }
+
+    /// The key of an event among those that are told apart by expressions; none when it cannot be had.
+    pub(super) fn key(
+        &mut self,
+        expressions: &[Expression],
+        sources: [Option<&StreamEvent>; 2],
+        keys: &[Value],
+    ) -> Option<Key> {
+        let scope = self.scope(sources, keys);
+        let values: Result<Vec<_>, _> =
+            expressions.iter().map(|expression| expression.evaluate(&scope)).collect();
+        let values = values.and_then(|values| {
+            let bytes: usize = values.iter().map(|value| value.size().bytes).sum();
+            if bytes > KEY {
+                return Err(Fault::new(format!("a key is larger than {KEY} bytes")));
+            }
+            Ok(Key(values))
+        });
+        self.checked(values)
     }
 
     /// Whether nothing may be evaluated any more.

@@ -10,6 +10,8 @@ mod object;
 mod order;
 mod parse;
 mod seen;
+#[cfg(test)]
+mod tests;
 mod text;
 mod weight;
 

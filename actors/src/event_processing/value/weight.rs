@@ -75,7 +75,9 @@ impl Value {
                 all(&mut map.0.iter().map(member)).inside(own + SHARED)
             }
             Self::Object(object) => of_bytes(ObjectSeen::of(object).bytes()),
-            Self::Event(event) => Size { bytes: event.weight(), nesting: event.nesting() }.inside(own),
+            Self::Event(event) => {
+                Size { bytes: own.saturating_add(event.weight()), nesting: event.nesting() }
+            }
         }
     }
 }
@@ -110,7 +112,7 @@ impl StreamEvent {
     /// # Errors
     /// When it is too large or nested too deep.
     pub(crate) fn within_limits(&self) -> Result<&Self, Fault> {
-        Size { bytes: self.weight(), nesting: self.nesting() }.inside(0).within_limits().map(|_| self)
+        Size { bytes: self.weight(), nesting: self.nesting() }.within_limits().map(|_| self)
     }
 }
 

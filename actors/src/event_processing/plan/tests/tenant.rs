@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::plan_all;
+use super::super::tenant::plan_all;
 use crate::model::id::ModuleId;
 
 /// Plans modules `m1`, `m2`, … in an order of precedence; those refused with the first line of why.

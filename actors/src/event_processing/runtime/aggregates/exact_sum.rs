@@ -3,7 +3,7 @@
 //! A sum is held as several doubles that do not overlap (Shewchuk's expansions), so it is exact; only the answer is rounded.
 
 /// From here on a sum of few could leave the range of doubles: 2^970.
-const HUGE: f64 = 9.979_201_547_673_599e291;
+const HUGE: f64 = 9.979_201_547_673_6e291;
 
 /// An exact sum of doubles.
 #[derive(Debug, Clone, Default)]

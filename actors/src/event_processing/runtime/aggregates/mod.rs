@@ -60,13 +60,21 @@ enum Kind {
     Least(Multiset),
     Greatest(Multiset),
     /// Forever: the one that counts is enough.
-    LeastEver(Option<Value>),
-    GreatestEver(Option<Value>),
-    FirstEver(Option<Value>),
-    LastEver(Option<Value>),
+    LeastEver(Best),
+    GreatestEver(Best),
+    FirstEver(Best),
+    LastEver(Best),
     /// By their number.
     First(Sequences),
     Last(Sequences),
+}
+
+/// The one value that counts.
+#[derive(Debug, Clone, Default)]
+struct Best {
+    value: Option<Value>,
+    /// The most bytes it ever took.
+    bytes: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -90,10 +98,10 @@ impl AggregateState {
             (AggregateKind::Max, Span::Window) => Kind::Greatest(Multiset::default()),
             (AggregateKind::First, Span::Window) => Kind::First(Sequences::default()),
             (AggregateKind::Last, Span::Window) => Kind::Last(Sequences::default()),
-            (AggregateKind::Min, Span::Forever) => Kind::LeastEver(None),
-            (AggregateKind::Max, Span::Forever) => Kind::GreatestEver(None),
-            (AggregateKind::First, Span::Forever) => Kind::FirstEver(None),
-            (AggregateKind::Last, Span::Forever) => Kind::LastEver(None),
+            (AggregateKind::Min, Span::Forever) => Kind::LeastEver(Best::default()),
+            (AggregateKind::Max, Span::Forever) => Kind::GreatestEver(Best::default()),
+            (AggregateKind::First, Span::Forever) => Kind::FirstEver(Best::default()),
+            (AggregateKind::Last, Span::Forever) => Kind::LastEver(Best::default()),
         };
         // The first, last, least and greatest of distinct values are those of all.
         let matters = matches!(
@@ -118,10 +126,10 @@ impl AggregateState {
         let count = seen.entry(Key(vec![value.clone()])).or_insert(0);
         *count = count.saturating_add(1);
         if *count > 1 {
-            return (Memory::Value(Box::new(value)), 0);
+            return Memory::of_distinct(value, 0);
         }
         let (_, grown) = self.kind.enter(&value);
-        (Memory::Value(Box::new(value)), grown + NODE)
+        Memory::of_distinct(value, grown + NODE)
     }
 
     /// Takes out what entered. Tells by about how many bytes the aggregate shrank.
@@ -129,13 +137,14 @@ impl AggregateState {
         let Some(seen) = &mut self.distinct else { return self.kind.leave(memory) };
         let Memory::Value(value) = memory else { return self.kind.leave(memory) };
         let key = Key(vec![Value::clone(value)]);
+        let bytes = NODE + bytes_of(value);
         let Some(count) = seen.get_mut(&key) else { return 0 };
         *count -= 1;
         if *count > 0 {
-            return 0;
+            return bytes;
         }
         seen.remove(&key);
-        self.kind.leave(&Kind::memory_of(value)) + NODE
+        self.kind.leave(&Kind::memory_of(value)) + NODE + bytes
     }
 
     pub(super) fn value(&self) -> Value {
@@ -147,10 +156,10 @@ impl AggregateState {
             Kind::Median(median) => median.value(),
             Kind::Least(values) => values.least().cloned().unwrap_or(Value::Null),
             Kind::Greatest(values) => values.greatest().cloned().unwrap_or(Value::Null),
-            Kind::LeastEver(value)
-            | Kind::GreatestEver(value)
-            | Kind::FirstEver(value)
-            | Kind::LastEver(value) => value.clone().unwrap_or(Value::Null),
+            Kind::LeastEver(best)
+            | Kind::GreatestEver(best)
+            | Kind::FirstEver(best)
+            | Kind::LastEver(best) => best.value.clone().unwrap_or(Value::Null),
             Kind::First(all) => all.values.values().next().cloned().unwrap_or(Value::Null),
             Kind::Last(all) => all.values.values().next_back().cloned().unwrap_or(Value::Null),
         }
@@ -177,8 +186,9 @@ impl Kind {
                 NODE
             }),
             Self::Least(values) | Self::Greatest(values) => {
+                let bytes = bytes_of(value);
                 let grown = if values.insert(value.clone()) { NODE } else { 0 };
-                (Self::memory_of(value), grown)
+                (Self::memory_of(value), grown + bytes)
             }
             Self::LeastEver(best) => keep_if(best, value, |new, old| new < old),
             Self::GreatestEver(best) => keep_if(best, value, |new, old| new > old),
@@ -188,7 +198,7 @@ impl Kind {
                 let number = all.next;
                 all.next += 1;
                 all.values.insert(number, value.clone());
-                (Memory::Sequence(number), NODE)
+                (Memory::Sequence(number), NODE + bytes_of(value))
             }
         }
     }
@@ -217,11 +227,12 @@ impl Kind {
                 NODE
             }),
             (Self::Least(values) | Self::Greatest(values), memory) => {
-                let gone = memory.value().and_then(|value| values.remove(&value));
-                if gone == Some(true) { NODE } else { 0 }
+                let Some(value) = memory.value() else { return 0 };
+                let gone = values.remove(&value) == Some(true);
+                bytes_of(&value) + if gone { NODE } else { 0 }
             }
             (Self::First(all) | Self::Last(all), Memory::Sequence(number)) => {
-                if all.values.remove(number).is_some() { NODE } else { 0 }
+                all.values.remove(number).map_or(0, |value| NODE + bytes_of(&value))
             }
             _ => 0,
         }
@@ -238,6 +249,12 @@ impl Kind {
 }
 
 impl Memory {
+    /// A distinct value is kept whole, with each event.
+    fn of_distinct(value: Value, grown: usize) -> (Self, usize) {
+        let bytes = NODE + bytes_of(&value);
+        (Self::Value(Box::new(value)), grown + bytes)
+    }
+
     fn number(&self) -> Option<Number> {
         match self {
             Self::Integer(value) => Some(Number::Integer(*value)),
@@ -267,13 +284,26 @@ fn enter_number(value: &Value, enter: impl FnOnce(Number) -> usize) -> (Memory, 
 }
 
 fn keep_if(
-    kept: &mut Option<Value>,
+    best: &mut Best,
     value: &Value,
     is_better: impl FnOnce(&Ordered, &Ordered) -> bool,
 ) -> (Memory, usize) {
-    let better = kept.as_ref().is_none_or(|old| is_better(&Ordered(value.clone()), &Ordered(old.clone())));
-    if better {
-        *kept = Some(value.clone());
+    let better =
+        best.value.as_ref().is_none_or(|old| is_better(&Ordered(value.clone()), &Ordered(old.clone())));
+    if !better {
+        return (Memory::Counted, 0);
     }
-    (Memory::Counted, 0)
+    let bytes = bytes_of(value);
+    let grown = bytes.saturating_sub(best.bytes);
+    best.value = Some(value.clone());
+    best.bytes += grown;
+    (Memory::Counted, grown)
+}
+
+/// What a value takes beyond a number.
+fn bytes_of(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Double(_) | Value::Time(_) => 0,
+        other => other.size().bytes,
+    }
 }

@@ -5,6 +5,8 @@ pub(super) mod fragments;
 mod getters;
 pub(super) mod like;
 mod path;
+#[cfg(test)]
+mod tests;
 
 use super::{Fault, Scope};
 use crate::event_processing::plan::expression::{Expression, Function, Scalar};

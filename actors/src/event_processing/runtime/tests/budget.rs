@@ -1,6 +1,9 @@
 //! What a module may use up, and that it recovers.
 
 use super::bench::{BUDGET, Bench};
+use crate::event_processing::runtime::aggregates::Memory;
+use crate::event_processing::runtime::results::Remembered;
+use crate::event_processing::runtime::views::Held;
 use crate::event_processing::runtime::{Budget, Retained};
 
 const STREAM: &str = "create schema S(k string, v double);";
@@ -76,4 +79,33 @@ fn the_next_deadline_of_many_partitions_is_known_at_once() {
         bench.step(at, &format!("S k{at} 1"));
     }
     assert_eq!(bench.runtime.next_deadline(), Some(10_000));
+}
+
+#[test]
+fn what_is_remembered_with_an_event_is_small() {
+    assert!(size_of::<Held<Remembered>>() <= 56);
+    assert_eq!(size_of::<Memory>(), 16);
+}
+
+#[test]
+fn values_that_aggregates_keep_count_as_retained_until_they_leave() {
+    let text = format!(
+        "{STREAM} @Name('o') select count(distinct k) as c, min(k) as n, last(k) as l from S.win:length(2)"
+    );
+    let mut bench = Bench::new(&text);
+    bench.step(0, "S a 1");
+    bench.step(0, "S a 1");
+    let small = bench.runtime.retained().bytes;
+    bench.step(0, &format!("S {} 1", "x".repeat(10_000)));
+    assert!(bench.runtime.retained().bytes > small + 30_000);
+    bench.step(0, "S a 1");
+    bench.step(0, "S a 1");
+    assert_eq!(bench.runtime.retained().bytes, small);
+}
+
+#[test]
+fn a_key_that_is_too_large_is_a_fault_and_the_event_is_not_kept() {
+    let mut bench = Bench::new(&format!("{STREAM} @Name('o') select count(*) as n from S.std:unique(k)"));
+    let long = "x".repeat(5000);
+    bench.run(&[(0, &format!("S {long} 1"), "!o"), (0, "S a 1", "o 1")]);
 }

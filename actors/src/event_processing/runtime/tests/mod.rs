@@ -8,5 +8,6 @@ mod joins;
 mod model;
 mod output_rate;
 mod routing;
+mod speed;
 mod views;
 mod windows;

@@ -1,7 +1,13 @@
 //! Where rows go: to other statements, to other modules, to the platform.
 
-use super::bench::{BUDGET, Bench, run};
-use crate::event_processing::runtime::{Budget, Effect};
+use std::sync::Arc;
+
+use super::bench::{BUDGET, Bench, Nothing, run};
+use crate::event_processing::runtime::{Budget, Effect, Outcome};
+use crate::event_processing::stream::{Depth, Input, Occurrence, OutputStream, Response};
+use crate::model::id::ManagedObjectId;
+use crate::model::origin::ProcessingMode;
+use crate::model::timestamp::Timestamp;
 
 const STREAM: &str = "create schema S(k string, v double);";
 
@@ -76,4 +82,37 @@ fn what_a_timer_sets_off_begins_a_chain() {
     bench.step(0, "S a 1");
     let outcome = bench.step(1000, "");
     assert!(matches!(&outcome.effects[..], [Effect::Tell { row, .. }] if row.depth.statements == 1));
+}
+
+#[test]
+fn rows_of_output_streams_are_carried_out_told_and_may_be_read() {
+    let text = format!(
+        "{STREAM} @Name('a') insert into SendEmail select k as receiver, 's' as subject, 't' as text, 'r' as replyTo from S;
+        @Name('o') select receiver from SendEmail"
+    );
+    let mut bench = Bench::new(&text);
+    let outcome = bench.step(0, "S you 1");
+    assert!(bench.written(&outcome).ends_with("o you"));
+    assert!(matches!(&outcome.effects[..],
+        [Effect::Perform { statement: 1, stream: OutputStream::SendEmail, depth, .. }, Effect::Tell { .. }, Effect::Tell { .. }]
+        if depth.writes == 0));
+}
+
+#[test]
+fn events_of_the_tenant_are_passed_on_into_a_window_as_they_are() {
+    let text =
+        "create window ResponseReceived.win:length(1) as W; insert into W select * from ResponseReceived;
+        @Name('o') select status, body from W";
+    let mut bench = Bench::new(text);
+    let response =
+        Response { status: 200, body: "fine".into(), creation_time: Timestamp::now(), source: None };
+    let input = Input::new(
+        Occurrence::Response(Arc::new(response)),
+        ManagedObjectId(1),
+        ProcessingMode::Persistent,
+        Depth::default(),
+    );
+    let mut outcome = Outcome::default();
+    bench.runtime.feed_input(&Arc::new(input), 0, &Nothing, &mut outcome);
+    assert!(bench.written(&outcome).ends_with("o 200,fine"), "{}", bench.written(&outcome));
 }

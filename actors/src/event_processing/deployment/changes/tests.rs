@@ -1,0 +1,182 @@
+use super::*;
+
+const SOURCE: &str = "module source;\ncreate schema Warm(t double);\n\
+    insert into Warm select 20.0 as t from MeasurementCreated;\n";
+const DEPENDENT: &str = "module dependent;\nselect w.t as t from Warm w;\n";
+const OTHER: &str = "module other;\nselect 1 as n from EventCreated;\n";
+
+fn time(text: &str) -> Timestamp {
+    Timestamp::parse("time", text).unwrap()
+}
+
+fn then() -> Timestamp {
+    time("2024-01-01T00:00:00.000Z")
+}
+
+fn now() -> Timestamp {
+    time("2024-03-10T02:30:00.000Z")
+}
+
+fn new(id: i64, text: &str) -> NewModule {
+    NewModule { id: ModuleId(id), text: text.into(), now: now() }
+}
+
+fn stored(id: i64, text: &str, status: ModuleStatus) -> StoredModule {
+    let name = parse(text).unwrap().name.text.to_string();
+    let module = Module { id: ModuleId(id), name, status, last_modified: then() };
+    StoredModule { module, deployment: 1, text: text.into() }
+}
+
+fn deployed(id: i64, text: &str) -> StoredModule {
+    stored(id, text, ModuleStatus::Deployed)
+}
+
+/// What a change is, whom it concerns, and as what.
+fn said(changes: &[ModuleChange]) -> Vec<String> {
+    let said = |change: &ModuleChange| {
+        let Module { id, name, status, .. } = change.module();
+        let deed = match change {
+            ModuleChange::Insert { inputs, .. } => format!("insert, reads {:b}", inputs.bits()),
+            ModuleChange::Rename { before, .. } => format!("rename {before}"),
+            ModuleChange::Deploy(_) => "deploy".into(),
+            ModuleChange::Undeploy { reason: None, .. } => "undeploy".into(),
+            ModuleChange::Undeploy { reason: Some(_), .. } => "switch off".into(),
+            ModuleChange::Delete(_) => "delete".into(),
+        };
+        format!("{deed}: {id} {name} {status:?}")
+    };
+    changes.iter().map(said).collect()
+}
+
+fn to(status: ModuleStatus) -> ModulePatch {
+    ModulePatch { name: None, status: Some(status) }
+}
+
+fn called(name: &str) -> ModulePatch {
+    ModulePatch { name: Some(name.into()), status: None }
+}
+
+#[test]
+fn text_is_deployed_under_its_name_with_what_it_reads() {
+    let (changes, module) = deploy(&[deployed(1, SOURCE)], &new(2, OTHER)).unwrap();
+
+    assert_eq!(said(&changes), ["insert, reads 1000: 2 other Deployed"]);
+    assert_eq!((module.id, &*module.name, module.last_modified), (ModuleId(2), "other", now()));
+}
+
+#[test]
+fn text_with_a_mistake_is_refused_with_its_place() {
+    let refused = deploy(&[], &new(2, "module other;\nselect from EventCreated;\n")).unwrap_err();
+
+    assert!(matches!(&refused, Error::Invalid(shown) if shown.contains("line 2")), "{refused}");
+}
+
+#[test]
+fn name_that_is_taken_is_refused_also_of_a_module_that_does_not_run() {
+    let taken = [stored(1, OTHER, ModuleStatus::NotDeployed)];
+    assert!(matches!(deploy(&taken, &new(2, OTHER)), Err(Error::Duplicate { .. })));
+
+    let both = [deployed(1, OTHER), deployed(2, SOURCE)];
+    assert!(matches!(update(&both, ModuleId(2), &called("other"), now()), Err(Error::Duplicate { .. })));
+}
+
+#[test]
+fn name_of_a_channel_of_the_platform_is_refused() {
+    let refused = deploy(&[], &new(2, "module alarms;\nselect 1 as n from EventCreated;\n"));
+    assert!(matches!(refused, Err(Error::Invalid(_))));
+}
+
+#[test]
+fn hundred_modules_are_enough() {
+    let one = |id| deployed(id, &format!("module m{id};\nselect 1 as n from EventCreated;\n"));
+    let many: Vec<_> = (0..100).map(one).collect();
+
+    assert!(matches!(deploy(&many, &new(200, OTHER)), Err(Error::Invalid(_))));
+    assert!(replace(&many, ModuleId(7), &new(200, OTHER)).is_ok(), "it takes the place of another");
+}
+
+#[test]
+fn module_that_needs_another_waits_for_it_to_be_deployed() {
+    let idle = [stored(1, SOURCE, ModuleStatus::NotDeployed)];
+    assert!(matches!(deploy(&idle, &new(2, DEPENDENT)), Err(Error::Invalid(_))));
+
+    assert!(deploy(&[deployed(1, SOURCE)], &new(2, DEPENDENT)).is_ok());
+}
+
+#[test]
+fn those_that_need_a_module_go_with_it_and_others_stay() {
+    let all = [deployed(1, SOURCE), deployed(2, DEPENDENT), deployed(3, OTHER)];
+    let off = "switch off: 2 dependent NotDeployed";
+
+    let undeployed = update(&all, ModuleId(1), &to(ModuleStatus::NotDeployed), now()).unwrap();
+    assert_eq!(said(&undeployed.0), ["undeploy: 1 source NotDeployed", off]);
+
+    let (deleted, _) = delete(&all, ModuleId(1), now()).unwrap();
+    assert_eq!(said(&deleted), ["delete: 1 source Deployed", off]);
+
+    let (switched_off, ()) = switch_off(&all, (ModuleId(1), 1), "too much", now()).unwrap();
+    assert_eq!(said(&switched_off), ["switch off: 1 source NotDeployed", off]);
+}
+
+#[test]
+fn replacement_that_declares_the_same_keeps_those_that_need_it() {
+    let all = [deployed(1, SOURCE), deployed(2, DEPENDENT)];
+    let same = SOURCE.replace("20.0", "30.0");
+    let (kept, _) = replace(&all, ModuleId(1), &new(9, &same)).unwrap();
+    assert_eq!(said(&kept), ["delete: 1 source Deployed", "insert, reads 1000000: 9 source Deployed"]);
+
+    let (lost, _) = replace(&all, ModuleId(1), &new(9, OTHER)).unwrap();
+    assert_eq!(said(&lost)[2], "switch off: 2 dependent NotDeployed");
+}
+
+#[test]
+fn text_that_contradicts_what_is_deployed_is_refused_and_replaces_nothing() {
+    let contradicting = "module other;\ncreate schema Warm(t string);\n";
+    let all = [deployed(1, SOURCE), deployed(3, OTHER)];
+
+    assert!(matches!(deploy(&all[..1], &new(9, contradicting)), Err(Error::Invalid(_))));
+    assert!(matches!(replace(&all, ModuleId(3), &new(9, contradicting)), Err(Error::Invalid(_))));
+}
+
+#[test]
+fn renamed_and_deployed_at_once_is_one_module() {
+    let idle = [stored(1, OTHER, ModuleStatus::NotDeployed)];
+    let patch = ModulePatch { name: Some("notes".into()), status: Some(ModuleStatus::Deployed) };
+
+    let (changes, module) = update(&idle, ModuleId(1), &patch, now()).unwrap();
+
+    assert_eq!(said(&changes), ["rename other: 1 notes NotDeployed", "deploy: 1 notes Deployed"]);
+    assert_eq!((&*module.name, module.status), ("notes", ModuleStatus::Deployed));
+}
+
+#[test]
+fn what_is_so_already_stays_as_it_is() {
+    let all = [deployed(1, OTHER)];
+    let patch = ModulePatch { name: Some("other".into()), status: Some(ModuleStatus::Deployed) };
+
+    let (changes, module) = update(&all, ModuleId(1), &patch, now()).unwrap();
+
+    assert_eq!((said(&changes).len(), module), (0, all[0].module.clone()));
+}
+
+#[test]
+fn module_that_was_deployed_anew_meanwhile_is_not_switched_off() {
+    let anew = StoredModule { deployment: 2, ..deployed(1, OTHER) };
+    for found in [vec![anew], vec![stored(1, OTHER, ModuleStatus::NotDeployed)], vec![]] {
+        let (changes, ()) = switch_off(&found, (ModuleId(1), 1), "too much", now()).unwrap();
+        assert_eq!(said(&changes).len(), 0);
+    }
+}
+
+#[test]
+fn module_that_is_not_there_is_not_found() {
+    let missing = ModuleId(7);
+    let all = [deployed(1, OTHER)];
+    for outcome in [
+        update(&all, missing, &called("x"), now()),
+        delete(&all, missing, now()),
+        replace(&all, missing, &new(9, SOURCE)),
+    ] {
+        assert!(matches!(outcome, Err(Error::NotFound { .. })));
+    }
+}

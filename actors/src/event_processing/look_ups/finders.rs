@@ -1,0 +1,273 @@
+//! Finders by filters: `findOneAlarmBySourceAndStatusAndType` and its kin, on the lists that clients read.
+//!
+//! What is asked for with null, or with a text that is no id, is not there.
+
+use std::sync::Arc;
+
+use super::{WANTED, known_id};
+use crate::error::{Error, Result};
+use crate::event_processing::plan::expression::{Filter, Take};
+use crate::event_processing::value::{Object, ObjectKind, Value};
+use crate::event_processing::writes::cells::{milliseconds, time_of};
+use crate::model::access::Authority;
+use crate::model::alarm::{AlarmFilter, AlarmStatus};
+use crate::model::event::EventFilter;
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::managed_object::ManagedObjectFilter;
+use crate::model::measurement::MeasurementFilter;
+use crate::model::operation::{OperationFilter, OperationStatus};
+use crate::model::page::{PageRequest, TimeOrder, TotalPages};
+use crate::model::timestamp::Timestamp;
+use crate::store::alarm_collection::list_alarms;
+use crate::store::event_collection::list_events;
+use crate::store::inventory_collection::list_managed_objects;
+use crate::store::measurement_collection::list_measurements;
+use crate::store::operation_collection::list_operations;
+use crate::store::{Database, links};
+
+/// So many are given at most.
+const MOST: u32 = 1000;
+const BY_ROLE: Authority = Authority::Role;
+
+impl Filter {
+    /// Whether objects of a kind can be found by it: what the lists of the API can be asked for.
+    pub(crate) fn applies_to(self, kind: ObjectKind) -> bool {
+        match self {
+            Self::Type => kind != ObjectKind::Operation,
+            Self::FragmentType => kind != ObjectKind::Alarm,
+            Self::Source | Self::TimeBetween => kind != ObjectKind::ManagedObject,
+            Self::Status => matches!(kind, ObjectKind::Alarm | ObjectKind::Operation),
+            Self::Agent | Self::Device | Self::CreationTimeBetween => kind == ObjectKind::Operation,
+        }
+    }
+}
+
+/// The filters with their arguments.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    source: Option<ManagedObjectId>,
+    agent: Option<ManagedObjectId>,
+    status: Option<String>,
+    type_: Option<String>,
+    fragment_type: Option<String>,
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
+}
+
+impl Wanted {
+    /// Reads the arguments, in the order of the filters; none when nothing can match them.
+    ///
+    /// # Errors
+    /// `Invalid` for an argument that its filter cannot mean, and a filter that the kind does not have.
+    pub(super) fn of(kind: ObjectKind, filters: &[Filter], arguments: &[Value]) -> Result<Option<Self>> {
+        let mut wanted = Self::default();
+        let mut arguments = arguments.iter();
+        for filter in filters {
+            if !filter.applies_to(kind) {
+                let what = format!("{kind:?} by {filter:?}");
+                return Err(Error::invalid_value("finder", what, "what lists can be asked for"));
+            }
+            let Some(value) = arguments.next().filter(|value| !matches!(value, Value::Null)) else {
+                return Ok(None);
+            };
+            let text = || value.as_text().map(|text| text.into_owned());
+            match filter {
+                Filter::Status => wanted.status = text(),
+                Filter::Type => wanted.type_ = text(),
+                Filter::FragmentType => wanted.fragment_type = text(),
+                Filter::Source | Filter::Device | Filter::Agent => {
+                    let Some(id) = known_id(value, ManagedObjectId::parse)? else { return Ok(None) };
+                    match filter {
+                        Filter::Agent => wanted.agent = Some(id),
+                        _ => wanted.source = Some(id),
+                    }
+                }
+                Filter::TimeBetween | Filter::CreationTimeBetween => {
+                    let Some(end) = arguments.next().filter(|value| !matches!(value, Value::Null)) else {
+                        return Ok(None);
+                    };
+                    (wanted.from, wanted.to) = (Some(time(value)?), Some(time(end)?));
+                }
+            }
+        }
+        Ok(Some(wanted))
+    }
+}
+
+/// A date, its text, or milliseconds since 1970.
+fn time(value: &Value) -> Result<Timestamp> {
+    let wrong = || Error::invalid_value("time", value.as_text().unwrap_or_default(), "a date");
+    match value {
+        Value::Time(time) => Ok(*time),
+        Value::Text(text) => Timestamp::parse_bound("time", text),
+        value => milliseconds(value).and_then(time_of).ok_or_else(wrong),
+    }
+}
+
+/// Finds what matches all filters.
+///
+/// # Errors
+/// `Invalid` when `One` finds none or several, and for arguments that are none; `Timeout`, `Unavailable` or `Database`.
+pub(super) async fn find(
+    at: (&Database, &TenantId),
+    (kind, take): (ObjectKind, Take),
+    filters: &[Filter],
+    arguments: &[Value],
+) -> Result<Value> {
+    let found = match Wanted::of(kind, filters, arguments)? {
+        Some(wanted) => list(at, kind, wanted, take).await?,
+        None => Vec::new(),
+    };
+    taken(take, found)
+}
+
+/// What a finder gives of what was found.
+pub(super) fn taken(take: Take, mut found: Vec<Value>) -> Result<Value> {
+    match (take, found.len()) {
+        (Take::All, _) => Ok(Value::List(found.into())),
+        (Take::First, 0) => Ok(Value::Null),
+        (Take::One, 0) => Err(Error::Invalid("a look-up for exactly one found none".into())),
+        (Take::One, 2..) => Err(Error::Invalid("a look-up for exactly one found several".into())),
+        (Take::First | Take::One, _) => Ok(found.swap_remove(0)),
+    }
+}
+
+/// Newest first, but managed objects by ascending id, as the inventory lists them.
+async fn list(
+    (database, tenant): (&Database, &TenantId),
+    kind: ObjectKind,
+    wanted: Wanted,
+    take: Take,
+) -> Result<Vec<Value>> {
+    let size = match take {
+        Take::First => 1,
+        Take::One => 2,
+        Take::All => MOST,
+    };
+    let page = PageRequest { size, current: 1, after: None, total: TotalPages::Omitted };
+    let Wanted { source, agent, status, type_, fragment_type, from: date_from, to: date_to } = wanted;
+    let (order, with_descendants) = (TimeOrder::NewestFirst, Vec::new());
+    Ok(match kind {
+        ObjectKind::Alarm => {
+            let statuses = status.map(|word| AlarmStatus::parse(&word)).transpose()?.into_iter().collect();
+            let (severities, types) = (Vec::new(), type_.into_iter().collect());
+            let filter = AlarmFilter {
+                statuses,
+                severities,
+                types,
+                source,
+                with_descendants,
+                date_from,
+                date_to,
+                order,
+            };
+            let found = list_alarms(database, tenant, &filter, &BY_ROLE, &page).await?;
+            values(found.members, Object::Alarm)
+        }
+        ObjectKind::Event => {
+            let filter =
+                EventFilter { type_, fragment_type, source, with_descendants, date_from, date_to, order };
+            values(list_events(database, tenant, &filter, &BY_ROLE, &page).await?.members, Object::Event)
+        }
+        ObjectKind::Measurement => {
+            let (value_fragment_type, value_fragment_series) = (None, None);
+            let filter = MeasurementFilter {
+                source,
+                date_from,
+                date_to,
+                type_,
+                fragment_type,
+                value_fragment_type,
+                value_fragment_series,
+                order,
+            };
+            let found = list_measurements(database, tenant, &filter, &BY_ROLE, &page).await?;
+            values(found.members, Object::Measurement)
+        }
+        ObjectKind::Operation => {
+            let status = status.map(|word| OperationStatus::parse(&word)).transpose()?;
+            let (device, bulk_operation) = (source, None);
+            let filter = OperationFilter {
+                agent,
+                device,
+                status,
+                bulk_operation,
+                fragment_type,
+                date_from,
+                date_to,
+                order,
+            };
+            let found = list_operations(database, tenant, &filter, &BY_ROLE, &page).await?;
+            values(found.members, Object::Operation)
+        }
+        ObjectKind::ManagedObject => {
+            let filter = ManagedObjectFilter { type_, fragment_type, ..ManagedObjectFilter::default() };
+            let found = list_managed_objects(database, tenant, &filter, (&BY_ROLE, ""), &page).await?;
+            let mut members = found.members;
+            links::add_references(database, tenant, &mut members, WANTED).await?;
+            values(members, Object::ManagedObject)
+        }
+    })
+}
+
+fn values<T>(found: Vec<T>, object: impl Fn(Arc<T>) -> Object) -> Vec<Value> {
+    found.into_iter().map(|found| Value::Object(object(Arc::new(found)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+
+    #[test]
+    fn arguments_are_read_in_the_order_of_the_filters() {
+        let filters = [Filter::Source, Filter::TimeBetween, Filter::Type];
+        let arguments = [Value::Integer(7), Value::Integer(1000), text("1970-01-01T00:00:02Z"), text("t")];
+
+        let wanted = Wanted::of(ObjectKind::Event, &filters, &arguments).expect("valid").expect("can match");
+
+        assert_eq!((wanted.source, wanted.type_.as_deref()), (Some(ManagedObjectId(7)), Some("t")));
+        let times = [wanted.from, wanted.to].map(|time| time.map(|time| time.to_string()));
+        let expected = ["1970-01-01T00:00:01.000Z", "1970-01-01T00:00:02.000Z"];
+        assert_eq!(times, expected.map(|time| Some(time.to_owned())));
+    }
+
+    #[test]
+    fn what_is_asked_for_with_null_or_no_id_is_not_there() {
+        for arguments in [vec![Value::Null], vec![text("no id")], vec![]] {
+            let wanted = Wanted::of(ObjectKind::Alarm, &[Filter::Source], &arguments).expect("no fault");
+            assert!(wanted.is_none(), "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_cannot_be_meant_are_faults() {
+        for (kind, filter, argument) in [
+            (ObjectKind::Alarm, Filter::Source, Value::Boolean(true)),
+            (ObjectKind::Event, Filter::TimeBetween, text("yesterday")),
+            (ObjectKind::Event, Filter::TimeBetween, Value::Integer(i64::MAX)),
+            (ObjectKind::Alarm, Filter::FragmentType, text("plat_X")),
+            (ObjectKind::ManagedObject, Filter::Source, text("7")),
+        ] {
+            let arguments = [argument.clone(), argument];
+            assert!(Wanted::of(kind, &[filter], &arguments).is_err(), "{kind:?} by {filter:?}");
+        }
+    }
+
+    #[test]
+    fn one_wants_exactly_one_and_first_takes_the_first() {
+        let found = |count: i64| (1..=count).map(Value::Integer).collect::<Vec<_>>();
+        let shown = |take, count| taken(take, found(count)).map(|value| value.to_json());
+
+        assert_eq!(shown(Take::One, 1).expect("found"), "1");
+        assert!(shown(Take::One, 0).expect_err("none").to_string().contains("none"));
+        assert!(shown(Take::One, 2).expect_err("several").to_string().contains("several"));
+        assert_eq!(shown(Take::First, 0).expect("found"), "null");
+        assert_eq!(shown(Take::First, 2).expect("found"), "1");
+        assert_eq!(shown(Take::All, 0).expect("found"), "[]");
+        assert_eq!(shown(Take::All, 2).expect("found"), "[1,2]");
+    }
+}

@@ -1,0 +1,157 @@
+//! Look-ups of modules: the one bounded path from expressions to the store.
+//!
+//! It has connections of its own, so that modules take none from clients or devices, and waits for them in order. A look-up that
+//! takes too long is a fault.
+
+mod finders;
+mod placeholders;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::plan::expression::Finder;
+use super::runtime::{Fault, LookUps};
+use super::value::{Object, ObjectKind, Value};
+use super::writes::cells::id_of;
+use crate::error::{Error, Result};
+use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
+use crate::model::managed_object::ManagedObject;
+use crate::model::reference::WantedReferences;
+use crate::store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
+
+/// Look-ups of all modules of a process at a time, each by a connection.
+const AT_ONCE: usize = 8;
+/// How long a look-up may take, with waiting for its turn.
+const LONGEST: Duration = Duration::from_secs(5);
+/// Modules see the parents of an object too.
+const WANTED: WantedReferences = WantedReferences { children: true, parents: true };
+
+/// The way to the store that the modules of a process share. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct LookUpPath {
+    database: Database,
+    turns: Arc<Semaphore>,
+}
+
+impl LookUpPath {
+    /// # Errors
+    /// None for an address that was read before.
+    pub(crate) fn new(database: &Database) -> Result<Self> {
+        let database = database.apart(AT_ONCE, LONGEST)?;
+        Ok(Self { database, turns: Arc::new(Semaphore::new(AT_ONCE)) })
+    }
+
+    /// The database, by the connections of this path.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+}
+
+/// What modules of one tenant look things up by. It waits, so it must be called where that is allowed: by `spawn_blocking`.
+#[derive(Debug, Clone)]
+pub(crate) struct StoreLookUps {
+    path: LookUpPath,
+    tenant: TenantId,
+}
+
+impl StoreLookUps {
+    pub(crate) fn new(path: LookUpPath, tenant: TenantId) -> Self {
+        Self { path, tenant }
+    }
+
+    async fn look_up(&self, finder: &Finder, arguments: &[Value]) -> Result<Value> {
+        let _turn = self.path.turns.acquire().await;
+        let first = arguments.first().unwrap_or(&Value::Null);
+        match finder {
+            Finder::ById(kind) => self.find_by_id(*kind, first).await,
+            Finder::By { kind, take, filters } => {
+                finders::find((&self.path.database, &self.tenant), (*kind, *take), filters, arguments).await
+            }
+            Finder::InMaintenanceMode => {
+                let Some(device) = known_id(first, ManagedObjectId::parse)? else { return Ok(Value::Null) };
+                let (database, tenant) = (&self.path.database, &self.tenant);
+                Ok(Value::Boolean(availability::is_in_maintenance(database, tenant, device).await?))
+            }
+            Finder::ReplaceAllPlaceholders => {
+                let object = arguments.get(1).unwrap_or(&Value::Null);
+                match first.as_text() {
+                    Some(text) => self.replace_placeholders(&text, object).await,
+                    None => Ok(Value::Null),
+                }
+            }
+        }
+    }
+
+    /// The object of this id; null where there is none, and for what is no id.
+    async fn find_by_id(&self, kind: ObjectKind, id: &Value) -> Result<Value> {
+        let (database, tenant) = (&self.path.database, &self.tenant);
+        let found = match kind {
+            ObjectKind::ManagedObject => match known_id(id, ManagedObjectId::parse)? {
+                Some(id) => self.find_managed_object(id).await?.map(Object::ManagedObject),
+                None => None,
+            },
+            ObjectKind::Event => match known_id(id, EventId::parse)? {
+                Some(id) => known(events::get_event(database, tenant, id).await)?.map(Object::Event),
+                None => None,
+            },
+            ObjectKind::Measurement => match known_id(id, MeasurementId::parse)? {
+                Some(id) => {
+                    let found = measurement_rows::get_measurement(database, tenant, id).await;
+                    known(found)?.map(Object::Measurement)
+                }
+                None => None,
+            },
+            ObjectKind::Operation => match known_id(id, OperationId::parse)? {
+                Some(id) => {
+                    known(operations::get_operation(database, tenant, id).await)?.map(Object::Operation)
+                }
+                None => None,
+            },
+            ObjectKind::Alarm => match known_id(id, AlarmId::parse)? {
+                Some(id) => known(alarms::get_alarm(database, tenant, id).await)?.map(Object::Alarm),
+                None => None,
+            },
+        };
+        Ok(found.map_or(Value::Null, Value::Object))
+    }
+
+    async fn find_managed_object(&self, id: ManagedObjectId) -> Result<Option<Arc<ManagedObject>>> {
+        let (database, tenant) = (&self.path.database, &self.tenant);
+        known(managed_objects::get_managed_object(database, tenant, id, WANTED).await)
+    }
+}
+
+impl LookUps for StoreLookUps {
+    fn find(&self, finder: &Finder, arguments: &[Value]) -> Result<Value, Fault> {
+        let looking = timeout(LONGEST, self.look_up(finder, arguments));
+        match Handle::current().block_on(looking) {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(error)) => Err(Fault::new(error.to_string())),
+            Err(_) => Err(Fault::new("a look-up took longer than 5 seconds")),
+        }
+    }
+}
+
+/// What was read; none of what does not exist.
+fn known<T>(read: Result<T>) -> Result<Option<Arc<T>>> {
+    match read {
+        Ok(found) => Ok(Some(Arc::new(found))),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// An id as an argument has it; none of null and of a text that is no id, which names nothing.
+///
+/// # Errors
+/// `Invalid` for what cannot be meant as an id.
+fn known_id<I>(argument: &Value, parse: impl Fn(&str) -> Result<I>) -> Result<Option<I>> {
+    match argument {
+        Value::Null => Ok(None),
+        value => Ok(parse(&id_of("id", value)?).ok()),
+    }
+}

@@ -1,0 +1,151 @@
+//! `replaceAllPlaceholders(text, object)` (Q-12): `#{path}` is read from the object as clients are shown it, `#{source.path}` from the
+//! device it is of, and `#{source}` is the device's id. What there is not is an empty text.
+
+use serde_json::Value as Json;
+
+use super::StoreLookUps;
+use crate::error::{Error, Result};
+use crate::event_processing::value::Value;
+use crate::model::id::ManagedObjectId;
+use crate::model::links::{Links, encode};
+
+/// Bytes of the text that comes out.
+const LONGEST: usize = 64 << 10;
+
+/// A part of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part<'t> {
+    Text(&'t str),
+    Placeholder(&'t str),
+}
+
+/// Takes a text apart. What is not closed is text.
+pub(super) fn parts(mut text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    while let Some((before, rest)) = text.split_once("#{") {
+        let Some((path, after)) = rest.split_once('}') else { break };
+        if !before.is_empty() {
+            parts.push(Part::Text(before));
+        }
+        parts.push(Part::Placeholder(path.trim()));
+        text = after;
+    }
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    parts
+}
+
+/// The path within the device, where a placeholder is about that.
+fn of_device(path: &str) -> Option<&str> {
+    path.strip_prefix("source.").or_else(|| path.strip_prefix("deviceId."))
+}
+
+/// What a path leads to, as text; empty where it leads nowhere.
+fn shown(json: &Json, path: &str) -> String {
+    let found = path.split('.').try_fold(json, |json, name| match json {
+        Json::Object(members) => members.get(name),
+        Json::Array(elements) => elements.get(name.parse::<usize>().ok()?),
+        _ => None,
+    });
+    match found {
+        None | Some(Json::Null) => String::new(),
+        Some(Json::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// The id of the device that an object is of.
+fn source(object: &Json) -> Option<String> {
+    let source = object.get("source").or_else(|| object.get("deviceId"))?;
+    let id = match source {
+        Json::Object(source) => source.get("id").or_else(|| source.get("value"))?,
+        id => id,
+    };
+    match id {
+        Json::String(id) => Some(id.clone()),
+        Json::Number(id) => Some(id.to_string()),
+        _ => None,
+    }
+}
+
+/// Puts the text together again, of the object and its device.
+///
+/// # Errors
+/// `Invalid` when it grows too long.
+pub(super) fn replaced(parts: &[Part<'_>], object: &Json, device: &Json) -> Result<String> {
+    let mut text = String::new();
+    for part in parts {
+        match part {
+            Part::Text(part) => text.push_str(part),
+            Part::Placeholder("source" | "deviceId") => text.push_str(&source(object).unwrap_or_default()),
+            Part::Placeholder(path) => match of_device(path) {
+                Some(path) => text.push_str(&shown(device, path)),
+                None => text.push_str(&shown(object, path)),
+            },
+        }
+        if text.len() > LONGEST {
+            return Err(Error::Invalid("a text with its placeholders replaced is longer than 64 KiB".into()));
+        }
+    }
+    Ok(text)
+}
+
+impl StoreLookUps {
+    /// Replaces the placeholders of a text. The device is read once, and only when the text asks for it.
+    pub(super) async fn replace_placeholders(&self, text: &str, object: &Value) -> Result<Value> {
+        let parts = parts(text);
+        let json = match object {
+            Value::Event(event) => event.content().to_json(),
+            value => value.to_json(),
+        };
+        let object: Json = serde_json::from_str(&json).unwrap_or_default();
+        let asks = |part: &Part<'_>| matches!(part, Part::Placeholder(path) if of_device(path).is_some());
+        let id = source(&object).filter(|_| parts.iter().any(asks));
+        let device = match id.and_then(|id| ManagedObjectId::parse(&id).ok()) {
+            Some(id) => self.find_managed_object(id).await?,
+            None => None,
+        };
+        let device = device.map(|device| encode(&*device, &Links::new("")));
+        let device: Json = device.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
+        Ok(Value::Text(replaced(&parts, &object, &device)?.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn replace(text: &str) -> Result<String> {
+        let object = json!({
+            "text": "it's warm", "count": 3, "source": {"id": "7", "name": "shown"}, "plat_T": {"list": [1, {"a": true}]},
+        });
+        let device = json!({"id": "7", "name": "Boiler", "plat_Position": {"lat": 51.5}});
+        replaced(&parts(text), &object, &device)
+    }
+
+    #[test]
+    fn placeholders_are_read_from_the_object_and_from_its_device() {
+        for (text, expected) in [
+            ("nothing", "nothing"),
+            ("#{text}!", "it's warm!"),
+            ("#{count} of #{source}", "3 of 7"),
+            ("#{source.name} at #{ source.plat_Position.lat }", "Boiler at 51.5"),
+            ("#{plat_T.list.1.a}#{plat_T.list.0}", "true1"),
+            ("#{plat_T.list}", r#"[1,{"a":true}]"#),
+            ("<#{no}#{text.no}#{source.no}#{}>", "<>"),
+            ("#{text", "#{text"),
+            ("##{count}} #{#{count}", "#3} "),
+            ("ä#{count}ä", "ä3ä"),
+        ] {
+            assert_eq!(replace(text).expect(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn text_that_grows_too_long_is_a_fault() {
+        assert!(replace(&"#{text}".repeat(10_000)).is_err());
+    }
+}

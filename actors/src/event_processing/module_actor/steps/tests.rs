@@ -1,0 +1,156 @@
+use serde_json::json;
+
+use super::super::share::Total;
+use super::*;
+use crate::event_processing::feed::Feeds;
+use crate::event_processing::language::parse;
+use crate::event_processing::plan::expression::Finder;
+use crate::event_processing::plan::{Catalog, plan};
+use crate::event_processing::runtime::Retained;
+use crate::event_processing::stream::{Depth, Input, Occurrence, Response};
+use crate::event_processing::value::Value;
+use crate::model::id::{ManagedObjectId, ModuleId};
+use crate::model::origin::ProcessingMode;
+use crate::model::timestamp::Timestamp;
+
+const SLICE: Duration = Duration::from_secs(5);
+const COUNTING: &str = "module counts;\nselect count(*) as n from ResponseReceived;\n";
+const KEEPING: &str = "module keeps;\nselect count(*) as n from ResponseReceived.win:keepall();\n";
+const TICKING: &str =
+    "module ticks;\nselect 'tick' as word from pattern [every timer:interval(1 seconds)];\n";
+
+/// Finds nothing, or ends in a panic.
+struct Finds;
+
+impl LookUps for Finds {
+    fn find(&self, _: &Finder, _: &[Value]) -> Result<Value, Fault> {
+        panic!("as a mistake of the server would")
+    }
+}
+
+/// A module with what feeds it.
+struct Fixture {
+    feeds: Feeds,
+    clock: Clock,
+    steps: Steps,
+}
+
+fn budget(events: usize) -> Budget {
+    let retained = Retained { events, bytes: 64 << 20 };
+    Budget { retained, evaluations: 1_000_000, chain: 64, timers: 1000 }
+}
+
+fn started(text: &str, budget: Budget, queue: usize) -> Fixture {
+    let module = parse(text).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
+    let plan = plan(&module, &Catalog::default()).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
+    let (plan, feeds, clock) = (Arc::new(plan), Feeds::default(), Clock::driven(1_000_000));
+    let feed = feeds.attach(ModuleId(1), plan.appetite(), queue, Box::new(|| {}));
+    let share = Share::new(Total::new(256 << 20));
+    let steps = Steps::new(plan, budget, feed, clock.clone(), share);
+    Fixture { feeds, clock, steps }
+}
+
+impl Fixture {
+    fn feed(&self, count: usize) {
+        for _ in 0..count {
+            let response =
+                Response { status: 200, body: "ok".into(), creation_time: Timestamp::now(), source: None };
+            let occurrence = Occurrence::Response(Arc::new(response));
+            let (source, mode) = (ManagedObjectId(1), ProcessingMode::Persistent);
+            self.feeds.feed(Input::new(occurrence, source, mode, Depth::default()));
+        }
+    }
+
+    fn run(&mut self) -> Ran {
+        self.steps.run(SLICE, &Finds)
+    }
+
+    /// The rows that were told, and how it goes on.
+    fn told(&mut self) -> (Vec<serde_json::Value>, Then) {
+        let ran = self.run();
+        let row = |effect: &Effect| match effect {
+            Effect::Tell { row, .. } => serde_json::from_str(&row.to_json()).unwrap(),
+            other => panic!("{other:?}"),
+        };
+        (ran.effects.iter().map(row).collect(), ran.then)
+    }
+}
+
+#[test]
+fn each_event_is_a_step_and_then_the_module_rests() {
+    let mut module = started(COUNTING, budget(100), 100);
+    module.feed(3);
+
+    let (rows, then) = module.told();
+
+    assert_eq!(rows, [json!({"n": 1}), json!({"n": 2}), json!({"n": 3})]);
+    assert_eq!(then, Then::Rest(None));
+}
+
+#[test]
+fn timers_go_off_when_the_clock_says_so_and_no_sooner() {
+    let mut module = started(TICKING, budget(100), 100);
+    assert_eq!(module.told(), (vec![], Then::Rest(Some(1_001_000))));
+
+    module.clock.set(1_000_999);
+    assert_eq!(module.told().0.len(), 0);
+    module.clock.set(1_002_500);
+
+    assert_eq!(module.told(), (vec![json!({"word": "tick"}); 2], Then::Rest(Some(1_003_000))));
+}
+
+#[test]
+fn module_whose_time_is_up_goes_on_after_the_others_where_it_was() {
+    let mut module = started(COUNTING, budget(100), 1000);
+    module.feed(10);
+
+    let first = module.steps.run(Duration::ZERO, &Finds);
+    assert_eq!((first.effects.len(), first.then), (1, Then::GoOn));
+
+    let (rows, _) = module.told();
+    assert_eq!((rows.len(), &rows[0]), (9, &json!({"n": 2})));
+}
+
+#[test]
+fn a_lot_that_came_out_is_handed_on_before_more_is_made() {
+    let mut module = started(COUNTING, budget(100), 10_000);
+    module.feed(3000);
+
+    let ran = module.run();
+
+    assert_eq!((ran.effects.len(), ran.then), (EFFECTS, Then::GoOn));
+}
+
+#[test]
+fn module_that_retains_too_much_cannot_go_on() {
+    let mut module = started(KEEPING, budget(10), 100);
+    module.feed(10);
+    assert_eq!(module.run().then, Then::Rest(None));
+    module.feed(1);
+
+    let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+
+    assert_eq!(trouble.cause, Cause::Retained);
+    assert!(trouble.text.starts_with("it retains 11 events of "), "{trouble}");
+}
+
+#[test]
+fn module_that_lost_events_cannot_go_on() {
+    let mut module = started(COUNTING, budget(10), 5);
+    module.feed(6);
+
+    let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+
+    assert_eq!(trouble.cause, Cause::Overload);
+}
+
+#[test]
+fn panic_in_a_step_ends_the_module_and_nothing_else() {
+    let looking_up = "module looks;\nselect findAlarmById('7') as alarm from ResponseReceived;\n";
+    let mut module = started(looking_up, budget(10), 5);
+    module.feed(1);
+
+    let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
+
+    assert_eq!(trouble.cause, Cause::Panic);
+}

@@ -1,0 +1,107 @@
+//! Statements that act on an event and make no rows: `on … set`, `on … delete`.
+
+use super::engine::{Runtime, Turn};
+use super::step::Cause;
+use crate::event_processing::plan::expression::Expression;
+use crate::event_processing::plan::{StatementKind, TriggerPlan};
+use crate::event_processing::stream::StreamEvent;
+
+impl Runtime {
+    /// Statements that act on an event: `on … set`, `on … delete`.
+    pub(super) fn trigger(
+        &mut self,
+        number: usize,
+        kind: &StatementKind,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
+        match kind {
+            StatementKind::Set { trigger, assignments } => {
+                if self.passes(number, trigger, event, cause, turn) {
+                    self.set(number, assignments, event, cause, turn);
+                }
+            }
+            StatementKind::Delete { trigger, window, condition } => {
+                if self.passes(number, trigger, event, cause, turn) {
+                    self.delete(number, *window, condition.as_ref(), event, cause, turn);
+                }
+            }
+            StatementKind::Select(_) | StatementKind::Declaration => {}
+        }
+    }
+
+    fn passes(
+        &mut self,
+        number: usize,
+        trigger: &TriggerPlan,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) -> bool {
+        let Some(filter) = &trigger.filter else { return true };
+        self.work(number, cause, turn, |step| {
+            let passes = filter.is_true(&step.scope([Some(event), None], &[]));
+            step.checked(passes).unwrap_or(false)
+        })
+    }
+
+    /// Assigns from left to right; each sees those before it. When one cannot be made, none is.
+    fn set(
+        &mut self,
+        number: usize,
+        assignments: &[(usize, Expression)],
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
+        let mut before = Vec::new();
+        for (variable, expression) in assignments {
+            let value = self.work(number, cause, turn, |step| {
+                let value = expression.evaluate(&step.scope([Some(event), None], &[]));
+                step.checked(value)
+            });
+            let Some(value) = value else {
+                for (variable, value) in before.into_iter().rev() {
+                    self.variables[variable] = value;
+                }
+                return;
+            };
+            before.push((*variable, std::mem::replace(&mut self.variables[*variable], value)));
+        }
+    }
+
+    /// Deletes the rows of a window that the condition chooses; when it fails for one, none is deleted.
+    fn delete(
+        &mut self,
+        number: usize,
+        window: usize,
+        condition: Option<&Expression>,
+        event: &StreamEvent,
+        cause: Cause,
+        turn: &mut Turn<'_>,
+    ) {
+        let windows = std::mem::take(&mut self.windows);
+        let chosen = self.work(number, cause, turn, |step| {
+            let mut chosen = Vec::new();
+            for (row_number, row) in windows[window].contents() {
+                let is_chosen = match condition {
+                    None => true,
+                    Some(condition) => {
+                        let is_true = condition.is_true(&step.scope([Some(event), Some(row)], &[]));
+                        step.checked(is_true)?
+                    }
+                };
+                if is_chosen {
+                    chosen.push(row_number);
+                }
+            }
+            Some(chosen)
+        });
+        self.windows = windows;
+        let Some(mut chosen) = chosen.filter(|chosen| !chosen.is_empty()) else { return };
+        chosen.sort_unstable();
+        let change = self.windows[window].delete(&chosen, &mut self.retained);
+        self.dispatch_change(window, &change, cause, turn);
+    }
+}

@@ -1,0 +1,168 @@
+//! Events and values for tests.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::plan::expression::{Expression, Finder, Place, Property};
+use super::runtime::{Fault, LookUps, Scope, World};
+use super::stream::{Columns, Depth, Input, Occurrence, Response, Row, StreamEvent};
+use super::value::{Map, Type, Value};
+use crate::hub;
+use crate::model::alarm::{Alarm, NewAlarm};
+use crate::model::body::Body;
+use crate::model::event::{Event, NewEvent};
+use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
+use crate::model::managed_object::{ManagedObject, NewManagedObject};
+use crate::model::measurement::{Measurement, NewMeasurement};
+use crate::model::operation::{NewOperation, Operation};
+use crate::model::origin::ProcessingMode;
+use crate::model::timestamp::Timestamp;
+
+/// Milliseconds of [`time`].
+pub(crate) const MILLIS: i64 = 1_704_067_200_500;
+
+pub(crate) fn time() -> Timestamp {
+    Timestamp::parse("time", "2024-01-01T01:00:00.500+01:00").expect("a time")
+}
+
+/// The one source of an expression, or the one at a place.
+pub(crate) const FIRST: Place = Place { source: 0, tag: None };
+
+fn body(json: &str) -> Body {
+    Body::parse(json.as_bytes()).expect(json)
+}
+
+/// A measurement of source 7 with more fragments, which begin with a comma.
+pub(crate) fn measurement(fragments: &str) -> Arc<Measurement> {
+    let json = format!(r#"{{"type":"t","time":"{}","source":{{"id":"7"}}{fragments}}}"#, time());
+    Arc::new(NewMeasurement::parse(body(&json)).expect(&json).measured(Some(MeasurementId(100))))
+}
+
+pub(crate) fn alarm(fragments: &str) -> Arc<Alarm> {
+    let json = format!(
+        r#"{{"type":"t","time":"{}","text":"hot","severity":"MAJOR","source":{{"id":"7"}}{fragments}}}"#,
+        time()
+    );
+    let alarm = NewAlarm::parse(body(&json)).expect(&json).raised(Some(AlarmId(101)), Some("pump"));
+    Arc::new(Alarm { creation_time: time(), ..alarm })
+}
+
+pub(crate) fn event(fragments: &str) -> Arc<Event> {
+    let json = format!(r#"{{"type":"t","time":"{}","text":"x","source":{{"id":"7"}}{fragments}}}"#, time());
+    let NewEvent { source, type_, time, text, fragments } = NewEvent::parse(body(&json)).expect(&json);
+    Arc::new(Event {
+        id: Some(EventId(102)),
+        source,
+        source_name: Some("pump".into()),
+        source_type: Some("P1".into()),
+        type_,
+        time,
+        text,
+        creation_time: time,
+        revision: 0,
+        fragments,
+    })
+}
+
+pub(crate) fn operation(fragments: &str) -> Arc<Operation> {
+    let json = format!(r#"{{"deviceId":"7"{fragments}}}"#);
+    let operation = NewOperation::parse(body(&json)).expect(&json).queued();
+    Arc::new(Operation { id: Some(OperationId(103)), creation_time: time(), ..operation })
+}
+
+pub(crate) fn managed_object(fragments: &str) -> Arc<ManagedObject> {
+    let json = format!(r#"{{"name":"pump","type":"P1"{fragments}}}"#);
+    let object = NewManagedObject::parse(body(&json)).expect(&json).created(Some(ManagedObjectId(7)), "ada");
+    Arc::new(ManagedObject { creation_time: time(), last_updated: time(), ..object })
+}
+
+/// An event of an input stream that a client set off.
+pub(crate) fn told(event: hub::Event) -> StreamEvent {
+    let (mode, source) = (ProcessingMode::Persistent, ManagedObjectId(7));
+    StreamEvent::Input(Arc::new(Input::new(Occurrence::Told(event), source, mode, Depth::default())))
+}
+
+pub(crate) fn response() -> StreamEvent {
+    let body = r#"{"ok":true}"#.into();
+    let response = Response { status: 200, body, creation_time: time(), source: Some(ManagedObjectId(7)) };
+    let (mode, source) = (ProcessingMode::Persistent, ManagedObjectId(7));
+    let occurrence = Occurrence::Response(Arc::new(response));
+    StreamEvent::Input(Arc::new(Input::new(occurrence, source, mode, Depth { statements: 0, writes: 1 })))
+}
+
+/// A row of these columns.
+pub(crate) fn row(columns: &[(&str, Value)]) -> StreamEvent {
+    let names = Columns(columns.iter().map(|(name, _)| ((*name).into(), Type::Any)).collect());
+    let values = columns.iter().map(|(_, value)| value.clone()).collect();
+    StreamEvent::Row(Arc::new(Row::new(Arc::new(names), values, Depth::default())))
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    Value::Text(text.into())
+}
+
+pub(crate) fn map(members: &[(&str, Value)]) -> Value {
+    Value::Map(Arc::new(Map(members.iter().map(|(name, value)| ((*name).into(), value.clone())).collect())))
+}
+
+pub(crate) fn literal(value: Value) -> Expression {
+    Expression::Literal(value)
+}
+
+/// `of.a.b`, the first name a property.
+pub(crate) fn path(property: Property, members: &[&str]) -> Expression {
+    members.iter().fold(Expression::Property(FIRST, property), |of, name| {
+        Expression::Member(Box::new(of), (*name).into())
+    })
+}
+
+/// Gives its arguments back; fails without any.
+pub(crate) struct Echo;
+
+impl LookUps for Echo {
+    fn find(&self, _: &Finder, arguments: &[Value]) -> Result<Value, Fault> {
+        match arguments {
+            [] => Err(Fault::new("nothing to look for")),
+            arguments => Ok(Value::List(arguments.into())),
+        }
+    }
+}
+
+/// What an expression gives for these sources, with so many evaluations to spend; and how many it spent.
+pub(crate) fn evaluate_within(
+    evaluations: u64,
+    expression: &Expression,
+    sources: &[&StreamEvent],
+) -> (Result<Value, Fault>, u64) {
+    let left = Cell::new(evaluations);
+    let variables = [Value::Integer(5)];
+    let world = World { variables: &variables, now: MILLIS, look_ups: &Echo, evaluations: &left };
+    let sources = [sources.first().copied(), sources.get(1).copied()];
+    let (aggregates, keys) = ([Value::Double(2.5)], [text("key")]);
+    let scope = Scope { sources, aggregates: &aggregates, keys: &keys, world: &world };
+    (expression.evaluate(&scope), evaluations - left.get())
+}
+
+/// What an expression gives for one source.
+pub(crate) fn evaluate(expression: &Expression, source: &StreamEvent) -> Value {
+    let (value, _) = evaluate_within(10_000, expression, &[source]);
+    value.unwrap_or_else(|fault| panic!("{expression:?}: {fault}"))
+}
+
+/// The value as JSON with its type before it: `i:1`, `d:1`, `s:"x"`.
+pub(crate) fn shown(value: &Value) -> String {
+    let type_ = match value {
+        Value::Null => return "null".into(),
+        Value::Boolean(value) => return value.to_string(),
+        Value::Integer(_) => "i",
+        Value::Double(_) => "d",
+        Value::Text(_) => "s",
+        Value::Time(_) => "t",
+        Value::Id(_) => "id",
+        Value::List(_) => "l",
+        Value::Map(_) => "m",
+        Value::Object(_) => "o",
+        Value::Event(_) => "e",
+    };
+    format!("{type_}:{}", value.to_json())
+}

@@ -1,0 +1,99 @@
+//! How much modules may ask for: writes per second of a tenant, and what may wait of one module.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+/// What all modules of a tenant may ask for: so many at once, and so many a second again. Two modules that double each other's rows
+/// by way of timers, where no depth grows, end here.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    per_second: f64,
+    at_once: f64,
+    left: Mutex<(f64, Instant)>,
+}
+
+impl Allowance {
+    pub(crate) fn new(per_second: u32, at_once: u32, now: Instant) -> Self {
+        let (per_second, at_once) = (f64::from(per_second), f64::from(at_once));
+        Self { per_second, at_once, left: Mutex::new((at_once, now)) }
+    }
+
+    /// Takes one; says whether there was one.
+    pub(super) fn take(&self, now: Instant) -> bool {
+        let (left, since) = &mut *self.left.lock();
+        let passed = now.saturating_duration_since(*since).as_secs_f64();
+        *left = (*left + passed * self.per_second).min(self.at_once);
+        *since = now.max(*since);
+        let is_left = *left >= 1.0;
+        if is_left {
+            *left -= 1.0;
+        }
+        is_left
+    }
+}
+
+/// What one module asked for and is not done yet.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    rows: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// The place of one row in it, until it is done.
+#[derive(Debug)]
+pub(super) struct Place {
+    backlog: Arc<Backlog>,
+    bytes: usize,
+}
+
+impl Backlog {
+    /// A place for a row of so many bytes; none when so many rows or bytes wait already.
+    pub(super) fn place(self: &Arc<Self>, bytes: usize, most: (usize, usize)) -> Option<Place> {
+        let rows = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
+        let waiting = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        // Taken first and given back at once when it is too much.
+        let place = Place { backlog: self.clone(), bytes };
+        (rows <= most.0 && waiting <= most.1).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.backlog.rows.fetch_sub(1, Ordering::Relaxed);
+        self.backlog.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn allowance_is_used_up_and_grows_again_up_to_what_may_be_taken_at_once() {
+        let start = Instant::now();
+        let allowance = Allowance::new(10, 3, start);
+        let taken =
+            |at: Duration| std::iter::repeat_with(|| allowance.take(start + at)).take_while(|it| *it).count();
+
+        assert_eq!(taken(Duration::ZERO), 3);
+        assert_eq!(taken(Duration::from_millis(200)), 2);
+        assert_eq!(taken(Duration::from_millis(100)), 0, "time that goes back gives nothing");
+        assert_eq!(taken(Duration::from_secs(60)), 3);
+    }
+
+    #[test]
+    fn backlog_is_bounded_by_rows_and_by_bytes_and_done_rows_make_room() {
+        let backlog = Arc::<Backlog>::default();
+        let first = backlog.place(60, (2, 100)).expect("room");
+        assert!(backlog.place(60, (2, 100)).is_none(), "too many bytes");
+        let second = backlog.place(40, (2, 100)).expect("room again");
+        assert!(backlog.place(0, (2, 100)).is_none(), "too many rows");
+        drop((first, second));
+        assert!(backlog.place(100, (2, 100)).is_some());
+    }
+}

@@ -1,0 +1,180 @@
+//! Writes as they are made: by the functions that requests of clients end in.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use tokio::time::sleep;
+
+use super::TenantWrites;
+use super::deed::{Children, Deed};
+use crate::device::{
+    AddChildren, DeleteEvent, DeleteManagedObject, DeviceActor, NewMeasurements, NewObject, QueueOperation,
+    RaiseAlarm, UpdateAlarm, UpdateEvent, UpdateManagedObject, UpdateOperation,
+};
+use crate::error::{Error, Result};
+use crate::model::id::ManagedObjectId;
+use crate::model::managed_object::Cascade;
+use crate::model::origin::Origin;
+use crate::platform::Tenant;
+use crate::store::{alarms, events, measurement_rows, operations};
+
+/// What cannot be made now is tried again for so long.
+const PATIENCE: Duration = Duration::from_secs(30);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+
+impl TenantWrites {
+    /// The managed object that a write concerns: its lane. `None` for an object that is yet to be created.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unavailable` or `Database`.
+    pub(super) async fn device_of(&self, deed: &Deed) -> Result<Option<ManagedObjectId>> {
+        let (database, tenant) = (&self.reads, &self.tenant);
+        Ok(Some(match deed {
+            Deed::CreateManagedObject { .. } => return Ok(None),
+            Deed::UpdateManagedObject(id, ..) | Deed::DeleteManagedObject(id) => *id,
+            Deed::CreateEvent(event) => event.source,
+            Deed::CreateMeasurements(measurements) => {
+                return Ok(measurements.first().map(|measurement| measurement.source));
+            }
+            Deed::CreateOperation(operation) => operation.device,
+            Deed::CreateAlarm(alarm) => alarm.source,
+            Deed::UpdateEvent(id, _) | Deed::DeleteEvent(id) => {
+                self.patiently(async || events::get_event(database, tenant, *id).await).await?.source
+            }
+            Deed::DeleteMeasurement(id) => {
+                let get = async || measurement_rows::get_measurement(database, tenant, *id).await;
+                self.patiently(get).await?.source
+            }
+            Deed::UpdateOperation(id, _) => {
+                self.patiently(async || operations::get_operation(database, tenant, *id).await).await?.device
+            }
+            Deed::UpdateAlarm(id, _) => {
+                self.patiently(async || alarms::get_alarm(database, tenant, *id).await).await?.source
+            }
+        }))
+    }
+
+    /// Makes a write. What is changed is read anew: what stood before in its lane may have changed it.
+    ///
+    /// # Errors
+    /// As the request of a client would fail; `Conflict` also when this process does not hold the tenant's modules any more.
+    pub(super) async fn carry_out(&self, deed: &Deed, origin: &Arc<Origin>) -> Result<()> {
+        let (database, tenant, origin) = (&self.reads, &self.tenant, origin.clone());
+        match deed {
+            Deed::CreateManagedObject { object, owner, children } => {
+                let mut by = Origin::clone(&origin);
+                by.user = owner.clone().unwrap_or(by.user);
+                let new = NewObject { object: object.clone(), origin: by };
+                let create = async || self.living()?.create_managed_object(new.clone()).await;
+                match self.patiently(create).await?.id {
+                    Some(id) => self.add_children(id, children, &origin).await,
+                    None => Ok(()),
+                }
+            }
+            Deed::UpdateManagedObject(id, patch, children) => {
+                if children.is_empty() || !patch.is_empty() {
+                    let message = UpdateManagedObject { patch: patch.clone(), origin: origin.clone() };
+                    self.ask(*id, message).await?;
+                }
+                self.add_children(*id, children, &origin).await
+            }
+            Deed::DeleteManagedObject(id) => {
+                self.ask(*id, DeleteManagedObject { cascade: Cascade::default(), origin }).await
+            }
+            Deed::CreateEvent(event) => {
+                let create = async || self.living()?.create_event(event.clone(), &origin).await;
+                self.patiently(create).await.map(drop)
+            }
+            Deed::UpdateEvent(id, patch) => {
+                let get = async || events::get_event(database, tenant, *id).await;
+                let event = Arc::new(self.patiently(get).await?);
+                let source = event.source;
+                self.ask(source, UpdateEvent { event, patch: patch.clone(), origin }).await.map(drop)
+            }
+            Deed::DeleteEvent(id) => {
+                let get = async || events::get_event(database, tenant, *id).await;
+                let event = Arc::new(self.patiently(get).await?);
+                self.ask(event.source, DeleteEvent { event, origin }).await
+            }
+            Deed::CreateMeasurements(measurements) => {
+                let new = NewMeasurements { measurements: measurements.clone(), origin: (*origin).clone() };
+                let create = async || self.living()?.create_measurements(new.clone()).await;
+                self.patiently(create).await.map(drop)
+            }
+            Deed::DeleteMeasurement(id) => {
+                self.patiently(async || self.living()?.delete_measurement(*id, &origin).await).await
+            }
+            Deed::CreateOperation(operation) => {
+                let message = QueueOperation { operation: operation.clone(), origin };
+                self.ask(operation.device, message).await.map(drop)
+            }
+            Deed::UpdateOperation(id, patch) => {
+                let get = async || operations::get_operation(database, tenant, *id).await;
+                let operation = Arc::new(self.patiently(get).await?);
+                let (device, patch) = (operation.device, patch.clone());
+                let message = UpdateOperation { operation, patch, only_from: None, origin };
+                self.ask(device, message).await.map(drop)
+            }
+            Deed::CreateAlarm(alarm) => {
+                self.ask(alarm.source, RaiseAlarm { alarm: alarm.clone(), origin }).await.map(drop)
+            }
+            Deed::UpdateAlarm(id, patch) => {
+                let get = async || alarms::get_alarm(database, tenant, *id).await;
+                let alarm = Arc::new(self.patiently(get).await?);
+                let source = alarm.source;
+                self.ask(source, UpdateAlarm { alarm, patch: patch.clone(), origin }).await.map(drop)
+            }
+        }
+    }
+
+    async fn add_children(
+        &self,
+        to: ManagedObjectId,
+        children: &Children,
+        origin: &Arc<Origin>,
+    ) -> Result<()> {
+        for (kind, children) in children {
+            let (kind, children, origin) = (*kind, children.clone(), origin.clone());
+            self.ask(to, AddChildren { kind, children, origin }).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks the actor of a device, again while it cannot do it now.
+    async fn ask<M, T>(&self, device: ManagedObjectId, message: M) -> Result<T>
+    where
+        M: Message<Result = Result<T>> + Clone + Send + 'static,
+        T: Send + 'static,
+        DeviceActor: Handler<M>,
+    {
+        self.patiently(async || self.living()?.ask_device(device, message.clone()).await).await
+    }
+
+    /// The tenant, whose actors may have been started anew.
+    fn living(&self) -> Result<Arc<Tenant>> {
+        let platform = self.platform.upgrade().ok_or_else(|| Error::unavailable("the server stops"))?;
+        Ok(platform.tenant(&self.tenant))
+    }
+
+    /// Tries again what cannot be done now, after growing pauses. How long the database is away does not count: nobody is to blame,
+    /// and nothing new comes meanwhile. A write that was made without the answer coming through is made twice, like that of a
+    /// client that repeats its request.
+    async fn patiently<T>(&self, work: impl AsyncFn() -> Result<T>) -> Result<T> {
+        let (mut tried_since, mut pause) = (Instant::now(), FIRST_PAUSE);
+        loop {
+            let outcome = work().await;
+            if !self.reads.is_reachable() {
+                tried_since = Instant::now();
+            }
+            match outcome {
+                Err(Error::Unavailable(_) | Error::Contended) if tried_since.elapsed() < PATIENCE => {
+                    sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}

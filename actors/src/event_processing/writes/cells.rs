@@ -1,0 +1,142 @@
+//! What stands in the columns of a row, as the bodies of requests and the streams that send want it.
+
+use time::OffsetDateTime;
+
+use crate::error::{Error, Result};
+use crate::event_processing::stream::Row;
+use crate::event_processing::value::{Map, Object, Value};
+use crate::model::body::MAX_SHORT_TEXT;
+use crate::model::timestamp::Timestamp;
+
+/// The columns of a row by their names. Null is as good as absent (C-10).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cells<'r>(pub(super) &'r Row);
+
+impl<'r> Cells<'r> {
+    /// What stands in a column; none for null.
+    pub(super) fn get(self, name: &str) -> Option<&'r Value> {
+        let value = self.0.values.get(self.0.columns.position(name)?)?;
+        (!matches!(value, Value::Null)).then_some(value)
+    }
+
+    /// A column as text, whatever it holds.
+    pub(super) fn text(self, name: &str) -> Option<String> {
+        Some(self.get(name)?.as_text()?.into_owned())
+    }
+
+    /// A column that must be there, as text.
+    ///
+    /// # Errors
+    /// `Invalid` names it.
+    pub(super) fn mandatory_text(self, name: &str) -> Result<String> {
+        self.text(name).ok_or_else(|| absent(name))
+    }
+
+    /// A column as an id: of an [`Id`](crate::event_processing::value::Id) its value, of an object its own id.
+    ///
+    /// # Errors
+    /// `Invalid` for what is no id.
+    pub(super) fn id(self, name: &str) -> Result<Option<String>> {
+        self.get(name).map(|value| id_of(name, value)).transpose()
+    }
+
+    /// A column that must be there, as an id.
+    ///
+    /// # Errors
+    /// `Invalid` names it.
+    pub(super) fn mandatory_id(self, name: &str) -> Result<String> {
+        self.id(name)?.ok_or_else(|| absent(name))
+    }
+
+    /// A column as ids: a list, or a single one.
+    ///
+    /// # Errors
+    /// `Invalid` for what is no id.
+    pub(super) fn ids(self, name: &str) -> Result<Vec<String>> {
+        match self.get(name) {
+            None => Ok(Vec::new()),
+            Some(Value::List(values)) => values.iter().map(|value| id_of(name, value)).collect(),
+            Some(value) => Ok(vec![id_of(name, value)?]),
+        }
+    }
+
+    /// A column as a time: a date, its text, or milliseconds since 1970.
+    ///
+    /// # Errors
+    /// `Invalid` for what is none of these.
+    pub(super) fn time(self, name: &str) -> Result<Option<String>> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        Ok(Some(match milliseconds(value) {
+            Some(milliseconds) => time_of(milliseconds)
+                .ok_or_else(|| Error::invalid_value(name, milliseconds, "milliseconds since 1970"))?
+                .to_string(),
+            None => value.as_text().ok_or_else(|| absent(name))?.into_owned(),
+        }))
+    }
+
+    /// A column as an object.
+    ///
+    /// # Errors
+    /// `Invalid` for anything else.
+    pub(super) fn map(self, name: &str) -> Result<Option<&'r Map>> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Map(map)) => Ok(Some(map)),
+            Some(_) => Err(Error::invalid_value(name, "no object", "pairs of names and values")),
+        }
+    }
+}
+
+/// What is said of a mandatory column that is null (E-01).
+pub(super) fn absent(name: &str) -> Error {
+    crate::model::body::missing(&[(name, true)])
+}
+
+/// The text of an id: of an `Id`, of what reads like one, of an object of the platform, of a map with a `value` or an `id`.
+///
+/// # Errors
+/// `Invalid` for anything else.
+pub(in crate::event_processing) fn id_of(name: &str, value: &Value) -> Result<String> {
+    let id = match value {
+        Value::Object(object) => own_id(object),
+        Value::Map(map) => match map.get("value").or_else(|| map.get("id")) {
+            Some(Value::Map(_)) | None => None,
+            Some(inner) => return id_of(name, inner),
+        },
+        Value::Id(_) | Value::Text(_) | Value::Integer(_) | Value::Double(_) => {
+            value.as_text().map(|text| text.into_owned())
+        }
+        _ => None,
+    };
+    match id {
+        Some(id) if id.len() <= MAX_SHORT_TEXT => Ok(id),
+        Some(id) => Err(Error::invalid_value(name, id, "an id")),
+        None => Err(Error::invalid_value(name, "something else", "an id")),
+    }
+}
+
+fn own_id(object: &Object) -> Option<String> {
+    match object {
+        Object::ManagedObject(object) => object.id.map(|id| id.to_string()),
+        Object::Event(event) => event.id.map(|id| id.to_string()),
+        Object::Measurement(measurement) => measurement.id.map(|id| id.to_string()),
+        Object::Operation(operation) => operation.id.map(|id| id.to_string()),
+        Object::Alarm(alarm) => alarm.id.map(|id| id.to_string()),
+    }
+}
+
+/// A number as milliseconds; none of what is no number.
+pub(in crate::event_processing) fn milliseconds(value: &Value) -> Option<i64> {
+    match value {
+        Value::Integer(number) => Some(*number),
+        // Beyond 64 bits it is cut off, and no time either.
+        Value::Double(number) => Some(*number as i64),
+        _ => None,
+    }
+}
+
+/// The time so many milliseconds after 1970, in UTC; none where no date is.
+pub(in crate::event_processing) fn time_of(milliseconds: i64) -> Option<Timestamp> {
+    let instant = OffsetDateTime::from_unix_timestamp_nanos(i128::from(milliseconds) * 1_000_000).ok()?;
+    Some(Timestamp::stored(instant, 0))
+}

@@ -1,0 +1,163 @@
+//! The writes of one module on their way: rows come in, are sorted by the device they concern, and are made in its order.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use futures_util::StreamExt;
+use futures_util::stream::{FuturesOrdered, FuturesUnordered};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::allowance::Place;
+use super::deed::Deed;
+use super::lanes::Lanes;
+use super::request::Asked;
+use super::{TenantWrites, message};
+use crate::error::Error;
+use crate::event_processing::module_actor::Faulted;
+use crate::event_processing::runtime::Fault;
+use crate::event_processing::stream::{Depth, OutputStream, Row};
+use crate::metrics;
+use crate::model::id::{ManagedObjectId, ModuleId};
+use crate::model::origin::Origin;
+
+/// Rows whose device is looked up at the same time.
+const SORTED_AT_ONCE: usize = 32;
+/// Measurements of one device that are written together: their order is kept, and none waits for the commit of another.
+const MEASUREMENTS_AT_ONCE: usize = 500;
+
+/// A row to be carried out.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) statement: usize,
+    /// The name of the statement.
+    pub(super) name: Arc<str>,
+    pub(super) stream: OutputStream,
+    pub(super) row: Arc<Row>,
+    /// Of what it causes.
+    pub(super) depth: Depth,
+    pub(super) fence: i64,
+    pub(super) place: Place,
+}
+
+/// A write to be made.
+#[derive(Debug)]
+struct Write {
+    statement: usize,
+    deed: Deed,
+    depth: Depth,
+    fence: i64,
+    /// Of all rows that it is made of.
+    places: Vec<Place>,
+}
+
+/// The one who makes the writes of one module.
+pub(super) struct Queue {
+    pub(super) shared: Arc<TenantWrites>,
+    pub(super) module: ModuleId,
+    pub(super) faults: Recipient<Faulted>,
+}
+
+impl Queue {
+    /// Carries out what comes in, until nobody can send any more: then the module is over, and what waits is not made.
+    pub(super) async fn run(self, mut orders: UnboundedReceiver<Order>) {
+        let (mut sorting, mut lanes) = (FuturesOrdered::new(), Lanes::default());
+        let (mut writing, mut requesting) = (FuturesUnordered::new(), FuturesUnordered::new());
+        loop {
+            while let Some((device, write)) = lanes.begin() {
+                let write = along(write, device, &mut lanes);
+                writing.push(Box::pin(self.write(device, write)));
+            }
+            tokio::select! {
+                order = orders.recv(), if sorting.len() < SORTED_AT_ONCE => match order {
+                    None => return,
+                    Some(order) if order.stream == OutputStream::SendRequest => {
+                        requesting.push(Box::pin(self.request(order)));
+                    }
+                    Some(order) => if let Some(write) = self.read(order) {
+                        sorting.push_back(Box::pin(self.sort(write)));
+                    }
+                },
+                Some(sorted) = sorting.next() => if let Some((device, write)) = sorted {
+                    lanes.push(device, write);
+                },
+                Some(device) = writing.next() => lanes.done(device),
+                Some(()) = requesting.next() => {}
+            }
+        }
+    }
+
+    /// Reads what a row asks for; a message is over with that.
+    fn read(&self, order: Order) -> Option<Write> {
+        let Order { statement, name, stream, row, depth, fence, place } = order;
+        if message::is_message(stream) {
+            match message::check(stream, &row) {
+                Ok(()) => {
+                    metrics::MODULE_MESSAGES.increment(1);
+                    tracing::info!(tenant.id = %self.shared.tenant, module.id = %self.module, statement = %name,
+                        ?stream, "a message of an event-processing module is not delivered");
+                }
+                Err(error) => self.tell(statement, &error),
+            }
+            return None;
+        }
+        match Deed::of(stream, &row) {
+            Ok(deed) => deed.map(|deed| Write { statement, deed, depth, fence, places: vec![place] }),
+            Err(error) => {
+                self.tell(statement, &error);
+                None
+            }
+        }
+    }
+
+    /// Finds out in which lane a write goes.
+    async fn sort(&self, write: Write) -> Option<(Option<ManagedObjectId>, Write)> {
+        match self.shared.device_of(&write.deed).await {
+            Ok(device) => Some((device, write)),
+            Err(error) => {
+                self.tell(write.statement, &error);
+                None
+            }
+        }
+    }
+
+    async fn write(&self, device: Option<ManagedObjectId>, write: Write) -> Option<ManagedObjectId> {
+        let Write { statement, deed, depth, fence, .. } = &write;
+        let origin = Arc::new(Origin::of_module(self.shared.links.clone(), *depth, *fence));
+        match self.shared.carry_out(deed, &origin).await {
+            Ok(()) => metrics::MODULE_WRITES.increment(1),
+            Err(error) => self.tell(*statement, &error),
+        }
+        device
+    }
+
+    async fn request(&self, order: Order) {
+        let outcome = match Asked::of(&order.row) {
+            Ok(asked) => self.shared.request(asked, order.depth).await,
+            Err(error) => Err(Fault::new(error.to_string())),
+        };
+        if let Err(fault) = outcome {
+            self.faults.do_send(Faulted { statement: order.statement, fault });
+        }
+    }
+
+    fn tell(&self, statement: usize, error: &Error) {
+        self.faults.do_send(Faulted { statement, fault: Fault::new(error.to_string()) });
+    }
+}
+
+/// Measurements that follow right behind measurements of their device go along, where they are of one statement and one depth, so
+/// that a fault is told of the right one.
+fn along(mut write: Write, device: Option<ManagedObjectId>, lanes: &mut Lanes<Write>) -> Write {
+    if !matches!(write.deed, Deed::CreateMeasurements(_)) {
+        return write;
+    }
+    let own = (write.statement, write.depth, write.fence);
+    let may = |next: &Write| {
+        (next.statement, next.depth, next.fence) == own && matches!(next.deed, Deed::CreateMeasurements(_))
+    };
+    for next in lanes.along_with(device, MEASUREMENTS_AT_ONCE, may) {
+        write.deed.take_along(next.deed);
+        write.places.extend(next.places);
+    }
+    write
+}

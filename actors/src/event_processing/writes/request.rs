@@ -1,0 +1,171 @@
+//! Requests to other servers: `SendRequest`, and its answer as an event of `ResponseReceived`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::TenantWrites;
+use super::cells::Cells;
+use crate::error::{Error, Result};
+use crate::event_processing::requests::{OutboundRequest, OutboundResponse};
+use crate::event_processing::runtime::Fault;
+use crate::event_processing::stream::{Depth, Input, Occurrence, Response, Row};
+use crate::event_processing::value::Value;
+use crate::model::id::ManagedObjectId;
+use crate::model::origin::ProcessingMode;
+use crate::model::timestamp::Timestamp;
+
+/// An answer is waited for so long at most; whoever makes the request gives up earlier.
+const LONGEST: Duration = Duration::from_secs(120);
+/// Bytes of an address.
+const MAX_URL: usize = 8 << 10;
+/// Bytes of all other headers together, and how many they may be.
+const MAX_HEADERS: (usize, usize) = (16 << 10, 100);
+/// What the connection is made of belongs to whoever makes it; the last two have columns of their own.
+const NOT_OF_MODULES: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// A request as its row tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) url: String,
+    pub(super) method: String,
+    pub(super) body: Option<String>,
+    pub(super) authorization: Option<String>,
+    pub(super) content_type: Option<String>,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) source: Option<ManagedObjectId>,
+}
+
+impl Asked {
+    /// Reads the row. `headers` are lines of `Name: value`, or an object of names and values. A body that is no text is sent as JSON.
+    ///
+    /// # Errors
+    /// `Invalid` for a mandatory column that is null, for what would break out of its header, and for headers that are not a
+    /// module's to set.
+    pub(super) fn of(row: &Row) -> Result<Self> {
+        let row = Cells(row);
+        let (url, method) = (row.mandatory_text("url")?, row.mandatory_text("method")?);
+        if url.len() > MAX_URL || url.contains(|c: char| c.is_control() || c == ' ') {
+            return Err(Error::invalid_value("url", url, "an address of at most 8 KiB without blanks"));
+        }
+        if !is_token(&method) {
+            return Err(Error::invalid_value("method", method, "a method of HTTP"));
+        }
+        let header = |name: &str| row.text(name).map(|value| checked(name, value)).transpose();
+        Ok(Self {
+            url,
+            method,
+            body: row.text("body"),
+            authorization: header("authorization")?,
+            content_type: header("contentType")?,
+            headers: row.get("headers").map(headers).transpose()?.unwrap_or_default(),
+            source: row.id("source")?.map(|id| ManagedObjectId::parse(&id)).transpose()?,
+        })
+    }
+}
+
+fn headers(value: &Value) -> Result<Vec<(String, String)>> {
+    let wrong = |line: &str| Error::invalid_value("headers", line, "lines of 'Name: value'");
+    let pairs: Vec<(String, String)> = match value {
+        Value::Text(lines) => {
+            let lines = lines.lines().filter(|line| !line.trim().is_empty());
+            let pair = |line: &str| {
+                let (name, value) = line.split_once(':').ok_or_else(|| wrong(line))?;
+                Ok((name.trim().to_owned(), value.trim().to_owned()))
+            };
+            lines.map(pair).collect::<Result<_>>()?
+        }
+        Value::Map(map) => {
+            let pair = |(name, value): &(Arc<str>, Value)| {
+                Some((name.to_string(), value.as_text()?.trim_matches([' ', '\t']).to_owned()))
+            };
+            map.0.iter().filter_map(pair).collect()
+        }
+        _ => return Err(wrong("something else")),
+    };
+    let bytes: usize = pairs.iter().map(|(name, value)| name.len() + value.len()).sum();
+    if bytes > MAX_HEADERS.0 || pairs.len() > MAX_HEADERS.1 {
+        return Err(Error::invalid_value("headers", pairs.len(), "at most 100 headers of 16 KiB"));
+    }
+    let check = |(name, value): (String, String)| {
+        let is_ours = !NOT_OF_MODULES.iter().any(|other| name.eq_ignore_ascii_case(other));
+        match is_token(&name) && is_ours {
+            true => checked(&name, value).map(|value| (name, value)),
+            false => Err(Error::invalid_value("headers", name, "headers that are a module's to set")),
+        }
+    };
+    pairs.into_iter().map(check).collect()
+}
+
+/// A value that cannot end its header: what comes from devices must not make headers of its own.
+fn checked(name: &str, value: String) -> Result<String> {
+    match value.contains(|c: char| c.is_control() && c != '\t') {
+        true => {
+            Err(Error::Invalid(format!("Invalid value of '{name}': a header is one line of printable text")))
+        }
+        false => Ok(value),
+    }
+}
+
+/// What names of headers and methods are made of (RFC 9110).
+fn is_token(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    (1..=256).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+impl TenantWrites {
+    /// Has a request made, when it is the tenant's turn, and feeds the tenant's modules with the answer.
+    ///
+    /// # Errors
+    /// When nobody makes requests, too many wait, or no answer comes.
+    pub(super) async fn request(&self, asked: Asked, depth: Depth) -> Result<(), Fault> {
+        let turn = self.requests_under_way.acquire().await;
+        let (answer, answered) = oneshot::channel();
+        let Asked { url, method, body, authorization, content_type, headers, source } = asked;
+        let tenant = self.tenant.clone();
+        let request = OutboundRequest {
+            tenant,
+            url,
+            method,
+            body,
+            authorization,
+            content_type,
+            headers,
+            source,
+            answer,
+        };
+        self.requests
+            .try_send(request)
+            .map_err(|_| Fault::new("requests to other servers cannot be sent now: nobody takes them"))?;
+
+        let answered = timeout(LONGEST, answered).await;
+
+        drop(turn);
+        let Ok(Ok(OutboundResponse { status, body })) = answered else {
+            return Err(Fault::new("a request to another server was given up without an answer"));
+        };
+        let creation_time = Timestamp::now();
+        let response = Arc::new(Response { status, body: body.into(), creation_time, source });
+        let about = source.unwrap_or(ManagedObjectId(0));
+        let mode = ProcessingMode::Persistent;
+        if let Some(tenant) = self.platform.upgrade().map(|platform| platform.tenant(&self.tenant)) {
+            let feeds = &tenant.context().feeds;
+            feeds.feed(Input::new(Occurrence::Response(response), about, mode, depth));
+        }
+        Ok(())
+    }
+}
