@@ -198,12 +198,7 @@ pub(super) fn alarm(json: &Map<String, Value>) -> Alarm {
     let raised = NewAlarm::parse(body(json)).unwrap().raised(Some(AlarmId(id(json))), None);
     let count = json.get("count").and_then(Value::as_i64).unwrap_or(1);
     let status = json.get("status").and_then(Value::as_str).unwrap_or("ACTIVE");
-    Alarm {
-        count: count.try_into().unwrap(),
-        status: AlarmStatus::parse(status).unwrap(),
-        creation_time: creation_time(json),
-        ..raised
-    }
+    Alarm { count, status: AlarmStatus::parse(status).unwrap(), creation_time: creation_time(json), ..raised }
 }
 
 pub(super) fn measurement(json: &Map<String, Value>) -> Measurement {

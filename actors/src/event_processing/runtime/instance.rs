@@ -8,7 +8,7 @@ use super::join::{Join, SideChange};
 use super::join_conditions::JoinKeys;
 use super::named_windows::WindowChange;
 use super::output_rate::Due;
-use super::pattern::PatternState;
+use super::pattern::{Found, PatternState};
 use super::results::{Remembered, Results, Sources};
 use super::step::Step;
 use super::timers::Armed;
@@ -94,20 +94,12 @@ impl Instance {
             }
             From::Pattern { pattern, .. } => {
                 let Reading::Pattern { state, .. } = &mut self.reading else { return };
-                let (mut matches, mut faults) = (Vec::new(), Vec::new());
+                let mut found = Found::default();
                 let before = state.retained();
-                state.feed(
-                    pattern,
-                    stream,
-                    event,
-                    self.results.keys(),
-                    step.world,
-                    &mut matches,
-                    &mut faults,
-                );
+                state.feed(pattern, stream, event, self.results.keys(), step.world, &mut found);
                 replace(step.retained, before, state.retained());
-                faults.into_iter().for_each(|fault| step.fault(fault));
-                for found in matches {
+                found.faults.into_iter().for_each(|fault| step.fault(fault));
+                for found in found.matches {
                     self.take_one(plan, &found, step);
                 }
             }
@@ -170,12 +162,12 @@ impl Instance {
         if let (Reading::Pattern { state, .. }, From::Pattern { pattern, .. }) =
             (&mut self.reading, &plan.from)
         {
-            let (mut matches, mut faults) = (Vec::new(), Vec::new());
+            let mut found = Found::default();
             let before = state.retained();
-            state.advance(pattern, self.results.keys(), step.world, &mut matches, &mut faults);
+            state.advance(pattern, self.results.keys(), step.world, &mut found);
             replace(step.retained, before, state.retained());
-            faults.into_iter().for_each(|fault| step.fault(fault));
-            for found in matches {
+            found.faults.into_iter().for_each(|fault| step.fault(fault));
+            for found in found.matches {
                 self.take_one(plan, &found, step);
             }
         }

@@ -46,6 +46,14 @@ const ACTIONS: usize = 1_000_000;
 /// Timers of one pattern that go off in a step.
 const TIMERS: usize = 1000;
 
+/// What came of an event or the time.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// In the order they turned true.
+    pub(crate) matches: Vec<StreamEvent>,
+    pub(crate) faults: Vec<Fault>,
+}
+
 /// What a pattern of a statement has seen so far; one for each partition.
 #[derive(Debug)]
 pub(crate) struct PatternState {
@@ -74,16 +82,15 @@ impl PatternState {
         event: &StreamEvent,
         keys: &[Value],
         world: &World<'_>,
-        matches: &mut Vec<StreamEvent>,
-        faults: &mut Vec<Fault>,
+        found: &mut Found,
     ) {
-        self.tell_pending(matches);
+        self.tell_pending(found);
         let mut met = Vec::new();
         for &step in plan.waiting_for(stream) {
             if self.tree.waits(step) {
                 let asked = Asked { tree: &self.tree, plan, step, event, keys, world };
                 if let Err(fault) = asked.collect(&mut met) {
-                    faults.push(fault);
+                    found.faults.push(fault);
                 }
             }
         }
@@ -91,10 +98,10 @@ impl PatternState {
             return;
         }
         met.sort_unstable();
-        let mut found = Vec::new();
-        let mut turn = Turn::new(plan, &mut self.tree, world.now, Some((world, keys)), &mut found);
+        let mut matches = Vec::new();
+        let mut turn = Turn::new(plan, &mut self.tree, world.now, Some((world, keys)), &mut matches);
         let done = met.into_iter().try_for_each(|live| turn.meet(live, event));
-        self.finish(plan, done, world.now, found, matches, faults);
+        self.finish(plan, done, world.now, matches, found);
     }
 
     /// Time went on to that of the world: what is due goes off, in the order of its time. When more is due than a step may do, the next
@@ -104,18 +111,17 @@ impl PatternState {
         plan: &PatternPlan,
         keys: &[Value],
         world: &World<'_>,
-        matches: &mut Vec<StreamEvent>,
-        faults: &mut Vec<Fault>,
+        found: &mut Found,
     ) {
-        self.tell_pending(matches);
+        self.tell_pending(found);
         for _ in 0..TIMERS {
             let Some((due, live)) = self.tree.next_deadline() else { return };
             if due > world.now {
                 return;
             }
-            let mut found = Vec::new();
-            let done = Turn::new(plan, &mut self.tree, due, Some((world, keys)), &mut found).come(live);
-            self.finish(plan, done, world.now, found, matches, faults);
+            let mut matches = Vec::new();
+            let done = Turn::new(plan, &mut self.tree, due, Some((world, keys)), &mut matches).come(live);
+            self.finish(plan, done, world.now, matches, found);
         }
     }
 
@@ -141,8 +147,8 @@ impl PatternState {
         self.pending = found;
     }
 
-    fn tell_pending(&mut self, matches: &mut Vec<StreamEvent>) {
-        matches.extend(self.pending.drain(..).map(StreamEvent::Match));
+    fn tell_pending(&mut self, found: &mut Found) {
+        found.matches.extend(self.pending.drain(..).map(StreamEvent::Match));
     }
 
     fn finish(
@@ -150,14 +156,13 @@ impl PatternState {
         plan: &PatternPlan,
         done: Result<(), TooMany>,
         now: i64,
-        found: Vec<Tags>,
-        matches: &mut Vec<StreamEvent>,
-        faults: &mut Vec<Fault>,
+        matches: Vec<Tags>,
+        found: &mut Found,
     ) {
-        matches.extend(found.into_iter().map(StreamEvent::Match));
+        found.matches.extend(matches.into_iter().map(StreamEvent::Match));
         if done == Err(TooMany) {
             // Half of a turn makes no sense, and what grows like this would go on to.
-            faults.push(Fault::new(format!(
+            found.faults.push(Fault::new(format!(
                 "one event sets more than {BURST} instances of the pattern going; it begins anew"
             )));
             self.tree.clear();

@@ -8,11 +8,11 @@ fn a_pattern_that_doubles_with_each_event_begins_anew_in_the_end() {
     for _ in 0..40 {
         bench.feed("A1");
     }
-    assert!(!bench.faults.is_empty());
+    assert!(!bench.found.faults.is_empty());
     assert!(bench.state.retained().bytes < 64 << 20);
-    let size = bench.matches.len();
+    let size = bench.found.matches.len();
     bench.feed("A1");
-    assert!(bench.matches.len() > size, "it goes on");
+    assert!(bench.found.matches.len() > size, "it goes on");
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn combinations_beyond_measure_are_not_made() {
         }
     }
     bench.feed("D1");
-    assert_eq!(bench.faults.len(), 1);
+    assert_eq!(bench.found.faults.len(), 1);
     assert_eq!(bench.state.retained().events, 0);
 }
 
@@ -44,8 +44,8 @@ fn nested_operators_make_a_plan_no_larger_than_their_text() {
     for _ in 0..10 {
         bench.feed("A1");
     }
-    assert_eq!(bench.matches.len(), 10);
-    assert_eq!(bench.faults, []);
+    assert_eq!(bench.found.matches.len(), 10);
+    assert_eq!(bench.found.faults, []);
 }
 
 #[test]
@@ -55,6 +55,6 @@ fn an_and_of_thousands_comes_true_with_one_event() {
     for _ in 0..3 {
         bench.feed("A1");
     }
-    assert_eq!(bench.matches.len(), 3);
-    assert_eq!(bench.faults, []);
+    assert_eq!(bench.found.matches.len(), 3);
+    assert_eq!(bench.found.faults, []);
 }

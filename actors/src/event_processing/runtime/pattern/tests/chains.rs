@@ -73,7 +73,7 @@ fn an_equality_finds_its_instance_among_ten_thousand() {
     assert_eq!(bench.take_matches(), "{A1,B1}");
     assert!(bench.evaluated < 20, "{} expressions for one event", bench.evaluated);
     bench.feed_row(1, row(1, 1, 77));
-    assert!(bench.evaluated < 20 && bench.matches.is_empty());
+    assert!(bench.evaluated < 20 && bench.found.matches.is_empty());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::event_processing::language::parse;
 use crate::event_processing::language::syntax::{self, ExpressionKind, SourceKind, StatementKind};
 use crate::event_processing::plan::expression::{Expression, Filter, Finder, Place, Take};
 use crate::event_processing::plan::pattern::{PatternNode, PatternPlan};
+use crate::event_processing::runtime::pattern::Found;
 use crate::event_processing::runtime::{Fault, LookUps, PatternState, World};
 use crate::event_processing::stream::{Columns, Depth, Row, StreamEvent};
 use crate::event_processing::value::{ObjectKind, Type, Value};
@@ -25,8 +26,7 @@ pub(super) struct Bench {
     pub(super) plan: PatternPlan,
     pub(super) state: PatternState,
     pub(super) now: i64,
-    pub(super) matches: Vec<StreamEvent>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) found: Found,
     /// How many expressions the last step evaluated.
     pub(super) evaluated: u64,
 }
@@ -51,7 +51,7 @@ pub(super) fn run(pattern: &str, script: &str) -> String {
         }
         written.push_str(&bench.take_matches());
     }
-    assert_eq!(bench.faults, []);
+    assert_eq!(bench.found.faults, []);
     written
 }
 
@@ -66,7 +66,7 @@ impl Bench {
     pub(super) fn new(pattern: &str) -> Self {
         let plan = plan(pattern);
         let state = PatternState::start(&plan, MIDNIGHT);
-        Self { plan, state, now: MIDNIGHT, matches: Vec::new(), faults: Vec::new(), evaluated: 0 }
+        Self { plan, state, now: MIDNIGHT, found: Found::default(), evaluated: 0 }
     }
 
     /// Feeds `A1` or `A1:7`.
@@ -79,7 +79,7 @@ impl Bench {
     pub(super) fn feed_row(&mut self, stream: usize, event: StreamEvent) {
         let evaluations = Cell::new(1_000_000);
         let world = World { variables: &[], now: self.now, look_ups: &NoStore, evaluations: &evaluations };
-        self.state.feed(&self.plan, stream, &event, &[], &world, &mut self.matches, &mut self.faults);
+        self.state.feed(&self.plan, stream, &event, &[], &world, &mut self.found);
         self.evaluated = 1_000_000 - evaluations.get();
     }
 
@@ -95,11 +95,11 @@ impl Bench {
     pub(super) fn advance(&mut self) {
         let evaluations = Cell::new(1_000_000);
         let world = World { variables: &[], now: self.now, look_ups: &NoStore, evaluations: &evaluations };
-        self.state.advance(&self.plan, &[], &world, &mut self.matches, &mut self.faults);
+        self.state.advance(&self.plan, &[], &world, &mut self.found);
     }
 
     pub(super) fn take_matches(&mut self) -> String {
-        std::mem::take(&mut self.matches).iter().map(shown).collect()
+        std::mem::take(&mut self.found.matches).iter().map(shown).collect()
     }
 }
 

@@ -137,7 +137,7 @@ fn filters_that_fail_match_nothing_and_are_told_once_an_event() {
         bench.feed(word);
     }
     assert_eq!(bench.take_matches(), "");
-    assert_eq!(bench.faults.len(), 1);
+    assert_eq!(bench.found.faults.len(), 1);
     bench.feed("C1");
     assert_eq!(bench.take_matches(), "{A1,C1}{A2,C1}{A3,C1}");
 }

@@ -32,7 +32,7 @@ fn after_a_rest_a_step_goes_off_so_often_and_leaves_the_others_for_later() {
     bench.now += 2_500_000;
     for (expected, next) in [(1000, 1001), (2000, 2001), (2500, 2501), (2500, 2501)] {
         bench.advance();
-        assert_eq!(bench.matches.len(), expected);
+        assert_eq!(bench.found.matches.len(), expected);
         assert_eq!(bench.state.next_deadline(), Some(MIDNIGHT + next * 1000));
     }
 }

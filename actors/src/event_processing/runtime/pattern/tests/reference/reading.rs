@@ -38,7 +38,7 @@ impl Reading {
                 }
                 // All that can be true at once are `not`s, alone or at the end of a chain, each once.
                 if found.iter().all(|found| !found.is_empty()) {
-                    came.found = combinations(&found, usize::MAX, &[tags.clone()]);
+                    came.found = combinations(&found, usize::MAX, std::slice::from_ref(tags));
                     if all.iter().all(|inner| matches!(inner, Pattern::Not(_))) {
                         return (None, Came { fate: Fate::True, ..came });
                     }
