@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{deploy, status};
-use crate::harness::{Caller, TestServer, alarm_of, event_of, eventually, merged};
+use crate::harness::{Caller, TestServer, alarm_of, event_of, eventually};
 
 /// Acts when an event comes whose type is the name of a stream; `target` in it is the object it is about.
 const ACTS: &str = "module acts;
@@ -51,7 +51,8 @@ async fn start() -> (TestServer, Caller, String) {
 
 /// Has the module act.
 async fn act(caller: &Caller, device: &str, stream: &str, target: &Value) {
-    let event = merged(event_of(device, stream), json!({"target": target["id"]}));
+    let mut event = event_of(device, stream);
+    event["target"] = target["id"].clone();
     caller.create("/event/events", &event).await;
 }
 
@@ -180,7 +181,7 @@ async fn write_that_is_refused_leaves_the_others_going() {
     let refused = "module refused;
         insert into CreateAlarm select 'bad' as type, 'MAJOR' as severity, 'ACTIVE' as status, 'x' as text,
             a.alarm.time as time, '999999' as source from AlarmCreated a where a.alarm.type = 'hot';
-        insert into CreateAlarm select 'wrong' as type, 'TERRIBLE' as severity, 'ACTIVE' as status, 'x' as text,
+        insert into CreateAlarm select 'wrong' as type, a.alarm.type as severity, 'ACTIVE' as status, 'x' as text,
             a.alarm.time as time, a.alarm.source as source from AlarmCreated a where a.alarm.type = 'hot';
         insert into CreateAlarm select 'good' as type, a.alarm.severity as severity, 'ACTIVE' as status,
             a.alarm.text as text, a.alarm.time as time, a.alarm.source as source

@@ -26,6 +26,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use super::OutboundRequest;
 use super::module_actor::{Faulted, TooManyWrites};
+use super::runtime::Fault;
 use super::stream::{Depth, OutputStream, Row};
 use crate::limits::Limits;
 use crate::model::id::{ModuleId, TenantId};
@@ -35,6 +36,8 @@ use crate::store::Database;
 use allowance::{Allowance, Backlog};
 use queue::{Order, Queue};
 
+/// Writes of modules, one causing the other; what would come after that is a fault.
+const MAX_WRITES: u8 = 8;
 /// Rows and bytes of one module that may wait to be written.
 const WAITING: (usize, usize) = (10_000, 64 << 20);
 /// Requests to other servers that a tenant may have under way.
@@ -74,6 +77,7 @@ pub(crate) struct Writes {
     shared: Arc<TenantWrites>,
     backlog: Arc<Backlog>,
     orders: UnboundedSender<Order>,
+    faults: Recipient<Faulted>,
     overflow: Recipient<TooManyWrites>,
     /// It asked for too much, which is told once.
     is_over: AtomicBool,
@@ -99,18 +103,22 @@ impl Writes {
         overflow: Recipient<TooManyWrites>,
     ) -> Self {
         let (orders, ordered) = mpsc::unbounded_channel();
-        let queue = Queue { shared: shared.clone(), module, faults };
+        let queue = Queue { shared: shared.clone(), module, faults: faults.clone() };
         actix::spawn(queue.run(ordered));
         let (backlog, is_over) = (Arc::default(), AtomicBool::default());
-        Self { shared, backlog, orders, overflow, is_over }
+        Self { shared, backlog, orders, faults, overflow, is_over }
     }
 
-    /// Has a row carried out, soon; never waits. `depth` is that of what the write causes, as the effect has it. Too
-    /// many at a time, of the module or of its tenant, end the module.
+    /// Has a row carried out, soon; never waits. `depth` is that of the row. Too many writes in a chain of causes are a
+    /// fault of the statement; too many at a time, of the module or of its tenant, end the module.
     pub(crate) fn perform(&self, maker: Maker, stream: OutputStream, row: Arc<Row>, depth: Depth) {
         let Maker { statement, name, fence } = maker;
         if self.is_over.load(Ordering::Relaxed) {
             return;
+        }
+        if depth.writes >= MAX_WRITES {
+            let fault = Fault::new("modules set each other going: what eight writes led to is not written");
+            return self.faults.do_send(Faulted { statement, fault });
         }
         let place = match self.shared.allowance.take(Instant::now()) {
             true => self.backlog.place(row.weight as usize, WAITING),
@@ -120,6 +128,8 @@ impl Writes {
             self.is_over.store(true, Ordering::Relaxed);
             return self.overflow.do_send(TooManyWrites);
         };
+        // What it causes begins a chain of statements anew.
+        let depth = Depth { statements: 0, writes: depth.writes + 1 };
         // Whoever receives ends with this sender, or with the thread.
         let _ = self.orders.send(Order { statement, name, stream, row, depth, fence, place });
     }
