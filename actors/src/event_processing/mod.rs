@@ -8,6 +8,8 @@
 //! what leaves it for other servers.
 
 pub(crate) mod deployment;
+#[cfg(test)]
+mod documentation;
 pub(crate) mod feed;
 pub(crate) mod language;
 pub(crate) mod look_ups;

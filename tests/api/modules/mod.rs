@@ -5,6 +5,7 @@ mod lease;
 mod look_ups;
 mod outputs;
 mod reading;
+mod requests;
 mod switched_off;
 mod writing;
 

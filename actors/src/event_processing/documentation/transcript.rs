@@ -90,7 +90,9 @@ impl Line {
         match self {
             Self::Store(kind, content) => format!("store {kind} {}", content.text),
             Self::Time(_, time) => time.clone(),
-            Self::Input { time, stream, content, .. } => format!("{time} {} {}", stream.words().0, content.text),
+            Self::Input { time, stream, content, .. } => {
+                format!("{time} {} {}", stream.words().0, content.text)
+            }
             Self::Out(line) => line.clone(),
         }
     }
@@ -98,7 +100,8 @@ impl Line {
 
 impl Content {
     fn parse(text: &str, now: i64) -> Self {
-        let mut json: Map<String, Value> = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let mut json: Map<String, Value> =
+            serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         json.entry("time").or_insert_with(|| timestamp(now).to_string().into());
         json.insert("creationTime".into(), timestamp(now).to_string().into());
         Self { text: text.to_owned(), json }
@@ -180,7 +183,8 @@ pub(super) fn managed_object(json: &Map<String, Value>) -> ManagedObject {
     let mut json = json.clone();
     json.remove("time");
     let owner = json.get("owner").and_then(Value::as_str).unwrap_or("ada").to_owned();
-    let created = NewManagedObject::parse(body(&json)).unwrap().created(Some(ManagedObjectId(id(&json))), &owner);
+    let created =
+        NewManagedObject::parse(body(&json)).unwrap().created(Some(ManagedObjectId(id(&json))), &owner);
     let time = creation_time(&json);
     ManagedObject { creation_time: time, last_updated: time, ..created }
 }

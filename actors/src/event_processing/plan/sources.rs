@@ -97,7 +97,8 @@ impl Planner<'_> {
             plan.view.is_some() || self.window(&name.text).is_some()
         };
         if !plans.iter().zip(&streams).any(retains) {
-            let message = "a join needs a view, such as .std:lastevent() or .win:length(1): without one nothing is retained";
+            let message = "a join needs a view, such as .std:lastevent() or .win:length(1): \
+                           without one nothing is retained";
             return Err(Mistake::new(one.span, message));
         }
         let plans: Box<[SourcePlan; 2]> =

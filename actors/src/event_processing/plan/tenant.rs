@@ -209,7 +209,11 @@ fn needs(module: &Module) -> Vec<Vec<Arc<str>>> {
     let own = declared_by(module);
     let is_fixed = |name: &str| InputStream::of_name(name).is_some() || OutputStream::of_name(name).is_some();
     let is_schema = |name: &Arc<str>| {
-        module.statements.iter().any(|one| matches!(&one.kind, StatementKind::CreateSchema { name: schema, .. } if schema.text == *name))
+        let schema = |kind: &StatementKind| match kind {
+            StatementKind::CreateSchema { name: schema, .. } => schema.text == *name,
+            _ => false,
+        };
+        module.statements.iter().any(|statement| schema(&statement.kind))
     };
     let windows = windows(module);
     let is_of_window = |name: &Arc<str>| windows.iter().any(|window| window.contains(name));

@@ -87,8 +87,11 @@ fn patterns_of_many_parts_are_planned() {
 /// Words of the forms, put together anew: most is nonsense, and all of it ends in a plan or a mistake that can be shown.
 #[test]
 fn nonsense_ends_in_a_mistake() {
-    let statements: Vec<Vec<&str>> =
-        FORMS.iter().flat_map(|form| form.split(';')).map(|statement| statement.split_inclusive(' ').collect()).collect();
+    let statements: Vec<Vec<&str>> = FORMS
+        .iter()
+        .flat_map(|form| form.split(';'))
+        .map(|statement| statement.split_inclusive(' ').collect())
+        .collect();
     let mut state = 42u64;
     let mut random = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
