@@ -81,7 +81,7 @@ pub(super) async fn exchange(message: Message, roots: &Roots) -> Result<Outbound
                 ServerName::try_from(name).map_err(|_| format!("not sent: '{host}' is no name for https"))?;
             let connector = TlsConnector::from(roots.config().await?);
             let stream = connector.connect(server, tcp).await.map_err(unreachable)?;
-            over(TokioIo::new(stream), message).await
+            Box::pin(over(TokioIo::new(stream), message)).await
         }
     }
 }

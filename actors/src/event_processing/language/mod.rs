@@ -19,7 +19,6 @@ pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use shown::ShownMistake;
 use syntax::Span;
 
 /// Bytes of a text at most.
