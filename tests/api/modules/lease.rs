@@ -153,6 +153,18 @@ async fn what_a_module_asks_for_after_it_was_taken_over_is_not_written() {
     measure(&admin, &device, 1).await;
     events_come(&admin, "told", 1).await;
 
+    // The lease is looked after whenever a module was deployed; then nothing of it is heard for long.
+    let renewed = async || {
+        let renewed = "SELECT leased_until::text FROM module_leases WHERE tenant = 'main'";
+        database.query(renewed, &[]).await[0].get::<_, String>(0)
+    };
+    eventually("a lease that is left alone", async || {
+        let before = renewed().await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        (renewed().await == before).then_some(())
+    })
+    .await;
+
     database.execute("UPDATE module_leases SET fence = fence + 1", &[]).await;
     measure(&admin, &device, 2).await;
     measure(&admin, &device, 3).await;

@@ -1,8 +1,7 @@
 //! What a plan has to do with the other modules of the tenant: what it is fed with, and whether they made another one of it.
 
 use crate::event_processing::feed::Appetite;
-use crate::event_processing::plan::catalog::Declared;
-use crate::event_processing::plan::{Catalog, ModulePlan, Stream};
+use crate::event_processing::plan::{Catalog, Declared, ModulePlan, Stream};
 
 impl ModulePlan {
     /// What it is fed with.

@@ -9,7 +9,7 @@
 //! ([`triggers`]). [`resolve`] makes expressions of expressions. [`tenant`] plans all modules of a tenant against each other.
 
 mod aggregates;
-pub(crate) mod catalog;
+mod catalog;
 mod column_names;
 mod declarations;
 pub(crate) mod expression;
