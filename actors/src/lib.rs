@@ -37,7 +37,6 @@ mod bulk_operation;
 pub mod bulk_registration;
 pub mod device;
 pub mod error;
-#[allow(dead_code)]
 pub mod event_processing;
 mod heartbeats;
 pub mod hub;

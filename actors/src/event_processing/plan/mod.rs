@@ -46,7 +46,7 @@ use super::value::Type;
 use expression::{Aggregate, Expression};
 use pattern::PatternPlan;
 
-pub(crate) use catalog::Catalog;
+pub(crate) use catalog::{Catalog, Declared};
 
 /// Everything that is known of a module before it runs.
 #[derive(Debug)]
