@@ -57,9 +57,10 @@ fn mistakes_of_the_document_are_shown_as_it_says() {
     assert!(count > 0);
 }
 
-fn plan(module: &str) -> Result<ModulePlan, String> {
+/// Name and plan of a module.
+fn plan(module: &str) -> Result<(Arc<str>, ModulePlan), String> {
     language::parse(module)
-        .and_then(|tree| plan::plan(&tree, &plan::Catalog::new()))
+        .and_then(|tree| Ok((tree.name.text.clone(), plan::plan(&tree, &plan::Catalog::new())?)))
         .map_err(|mistake| mistake.shown(module).to_string())
 }
 
@@ -103,8 +104,8 @@ fn blocks() -> Vec<(&'static str, usize, &'static str)> {
 
 /// Runs a module over a transcript, and writes the transcript as it came out.
 fn run(module: &str, transcript: &Transcript) -> String {
-    let plan = match plan(module) {
-        Ok(plan) => Arc::new(plan),
+    let (name, plan) = match plan(module) {
+        Ok((name, plan)) => (name, Arc::new(plan)),
         Err(mistake) => return mistake,
     };
     let budget = Budget {
@@ -131,7 +132,7 @@ fn run(module: &str, transcript: &Transcript) -> String {
             }
         }
         writeln!(written, "{}", line.written()).unwrap();
-        written.push_str(&shown(&plan, &outcome));
+        written.push_str(&shown(&name, &plan, &outcome));
     }
     written
 }
@@ -145,7 +146,7 @@ fn advance(runtime: &mut Runtime, now: i64, store: &Store, outcome: &mut Outcome
 }
 
 /// What came out, a line each. A row that is written to the platform is told too; that is checked and not shown.
-fn shown(plan: &ModulePlan, outcome: &Outcome) -> String {
+fn shown(module: &str, plan: &ModulePlan, outcome: &Outcome) -> String {
     let mut written = String::new();
     let mut untold: Vec<&Arc<Row>> = Vec::new();
     for effect in &outcome.effects {
@@ -159,7 +160,7 @@ fn shown(plan: &ModulePlan, outcome: &Outcome) -> String {
                 untold.remove(place.expect("what is told was written"));
             }
             Effect::Tell { statement, row } => {
-                let (module, statement) = (&plan.name, &plan.statements[*statement].name);
+                let statement = &plan.statements[*statement].name;
                 writeln!(written, "> /{module}/{statement} {}", spaced(&row.to_json())).unwrap();
             }
             Effect::Forward { .. } => {}
@@ -167,7 +168,7 @@ fn shown(plan: &ModulePlan, outcome: &Outcome) -> String {
     }
     assert!(untold.is_empty(), "written and not told: {untold:?}");
     for (statement, fault) in &outcome.faults {
-        writeln!(written, "! /{}/{} {fault}", plan.name, plan.statements[*statement].name).unwrap();
+        writeln!(written, "! /{module}/{} {fault}", plan.statements[*statement].name).unwrap();
     }
     written
 }

@@ -51,8 +51,6 @@ pub(crate) use catalog::{Catalog, Declared};
 /// Everything that is known of a module before it runs.
 #[derive(Debug)]
 pub(crate) struct ModulePlan {
-    /// From the text; the name in force is that of the row.
-    pub(crate) name: Arc<str>,
     pub(crate) statements: Vec<StatementPlan>,
     pub(crate) variables: Vec<VariablePlan>,
     pub(crate) windows: Vec<WindowPlan>,

@@ -66,7 +66,6 @@ pub(super) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mis
         statements.push(StatementPlan { name: statement.name.text.clone(), kind });
     }
     Ok(ModulePlan {
-        name: planner.name,
         statements,
         variables: planner.variables,
         windows: planner.windows,

@@ -34,7 +34,6 @@ use std::fmt;
 use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
-pub(crate) use pattern::PatternState;
 pub(crate) use scope::{Scope, World};
 
 use super::plan::expression::Finder;

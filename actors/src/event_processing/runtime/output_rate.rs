@@ -112,10 +112,6 @@ impl OutputRate {
         }
     }
 
-    pub(super) fn is_timed(&self) -> bool {
-        matches!(self.every, EveryPlan::Time(_))
-    }
-
     /// Keeps a row until the output.
     pub(super) fn wait(&mut self, made: Made, retained: &mut Retained) {
         hold(&made, retained);

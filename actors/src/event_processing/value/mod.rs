@@ -80,6 +80,7 @@ impl Map {
 }
 
 /// Objects of the platform, shared with whoever else holds them.
+#[allow(clippy::enum_variant_names)] // The document calls one of them an object.
 #[derive(Debug, Clone)]
 pub(crate) enum Object {
     ManagedObject(Arc<ManagedObject>),

@@ -39,16 +39,6 @@ impl Value {
         }
     }
 
-    /// Whether the values are equal; `None`, which is null, where one is null or they do not go together.
-    pub(crate) fn equals(&self, other: &Self) -> Option<bool> {
-        Seen::Kept(self).equals(&Seen::Kept(other))
-    }
-
-    /// Which is less; `None`, which is null, where there is no order between them.
-    pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
-        self.plain().compare(other.plain())
-    }
-
     /// A total order: null, booleans, numbers, texts and ids, times, everything else (all alike). NaN is the largest number.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         let (left, right) = (self.plain(), other.plain());
@@ -60,7 +50,7 @@ impl Value {
 }
 
 impl Plain<'_> {
-    /// See [`Value::compare`].
+    /// Which is less; `None`, which is null, where there is no order between them.
     pub(crate) fn compare(self, other: Plain<'_>) -> Option<Ordering> {
         Some(match (self, other) {
             (Self::Number(left), Plain::Number(right)) => compare_numbers(left, right),
@@ -100,7 +90,7 @@ impl Seen<'_> {
         }
     }
 
-    /// See [`Value::equals`]. Lists, maps, objects and events are equal as they are as [`Key`]s.
+    /// Whether the values are equal; `None`, which is null, where one is null or they do not go together. Lists, maps, objects and events are equal as they are as [`Key`]s.
     pub(crate) fn equals(&self, other: &Seen<'_>) -> Option<bool> {
         match (self.plain(), other.plain()) {
             (Plain::Null, _) | (_, Plain::Null) => None,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Id, Object, ObjectSeen, Plain, Value, arithmetic::Number, parse};
+use super::{Id, ObjectSeen, Plain, Value, arithmetic::Number, parse};
 use crate::event_processing::runtime::{Fault, World};
 use crate::event_processing::stream::StreamEvent;
 use crate::model::measurement::Measurement;
@@ -251,12 +251,5 @@ impl<'a> IdSeen<'a> {
         [("id", Seen::Digits(self.number)), ("self", Seen::Made(Value::Text(link().into())))]
             .into_iter()
             .chain(optional)
-    }
-}
-
-impl Object {
-    /// A member by its name.
-    pub(crate) fn member(&self, name: &str) -> Seen<'_> {
-        ObjectSeen::of(self).member(name)
     }
 }

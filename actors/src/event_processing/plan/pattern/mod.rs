@@ -36,8 +36,6 @@ pub(crate) enum PatternNode {
 pub(crate) struct PatternPlan {
     /// The root is the first; each stands before what is below it.
     steps: Vec<Step>,
-    /// How many tags a match has.
-    pub(crate) tags: usize,
     /// For each stream it reads the steps that wait for it; both in ascending order.
     waiting: Vec<(usize, Vec<u32>)>,
     /// What every instance begins with.
@@ -91,8 +89,7 @@ pub(crate) enum About {
 
 impl PatternPlan {
     pub(crate) fn new(root: PatternNode, tags: usize) -> Self {
-        let mut plan =
-            Self { steps: Vec::new(), tags, waiting: Vec::new(), nothing: vec![None; tags].into() };
+        let mut plan = Self { steps: Vec::new(), waiting: Vec::new(), nothing: vec![None; tags].into() };
         plan.append(root, 0);
         plan
     }

@@ -6,37 +6,13 @@ use std::collections::BTreeMap;
 use super::number::Number;
 use crate::event_processing::value::Value;
 
-/// A value with a place in one order of all values: numbers, texts, times, the rest.
+/// A value with its place in the one order of all values.
 #[derive(Debug, Clone)]
 pub(super) struct Ordered(pub(super) Value);
 
-impl Ordered {
-    fn rank(&self) -> u8 {
-        match &self.0 {
-            Value::Integer(_) | Value::Double(_) => 0,
-            Value::Text(_) | Value::Id(_) => 1,
-            Value::Time(_) => 2,
-            Value::Boolean(_) => 3,
-            _ => 4,
-        }
-    }
-}
-
 impl Ord for Ordered {
     fn cmp(&self, other: &Self) -> Ordering {
-        match (&self.0, &other.0) {
-            (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
-            (Value::Double(a), Value::Double(b)) => double_order(*a, *b),
-            (Value::Integer(a), Value::Double(b)) => mixed_order(*a, *b),
-            (Value::Double(a), Value::Integer(b)) => mixed_order(*b, *a).reverse(),
-            (Value::Text(a), Value::Text(b)) => a.cmp(b),
-            (Value::Text(a), Value::Id(b)) => a.cmp(&b.value),
-            (Value::Id(a), Value::Text(b)) => a.value.cmp(b),
-            (Value::Id(a), Value::Id(b)) => a.value.cmp(&b.value),
-            (Value::Time(a), Value::Time(b)) => a.cmp(b),
-            (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
-            _ => self.rank().cmp(&other.rank()),
-        }
+        self.0.order(&other.0)
     }
 }
 
@@ -53,19 +29,6 @@ impl PartialEq for Ordered {
 }
 
 impl Eq for Ordered {}
-
-/// Both zeros are one.
-fn double_order(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| a.total_cmp(&b))
-}
-
-/// Exact where an integer has no double of its own.
-fn mixed_order(integer: i64, double: f64) -> Ordering {
-    match double_order(integer as f64, double) {
-        Ordering::Equal => i128::from(integer).cmp(&(double as i128)),
-        other => other,
-    }
-}
 
 /// How often each value is there.
 #[derive(Debug, Clone, Default)]

@@ -29,7 +29,7 @@ pub(in crate::event_processing::runtime) fn matches(
     let mut steps = 0_u32;
     loop {
         steps += 1;
-        if steps % STEPS == 0 {
+        if steps.is_multiple_of(STEPS) {
             world.spend()?;
         }
         let mut behind = pattern.clone();

@@ -14,7 +14,8 @@ use crate::event_processing::language::syntax::{self, ExpressionKind, SourceKind
 use crate::event_processing::plan::expression::{Expression, Filter, Finder, Place, Take};
 use crate::event_processing::plan::pattern::{PatternNode, PatternPlan};
 use crate::event_processing::runtime::pattern::Found;
-use crate::event_processing::runtime::{Fault, LookUps, PatternState, World};
+use crate::event_processing::runtime::pattern::PatternState;
+use crate::event_processing::runtime::{Fault, LookUps, World};
 use crate::event_processing::stream::{Columns, Depth, Row, StreamEvent};
 use crate::event_processing::value::{ObjectKind, Type, Value};
 
