@@ -91,6 +91,15 @@ pub(crate) enum Taken {
     Overflowed,
 }
 
+/// What a module does for which nothing waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Without {
+    /// It rests, and is woken when there is more.
+    Rests,
+    /// It looks again by itself.
+    LooksAgain,
+}
+
 impl Feeds {
     /// Whether some module of the tenant reads this stream, here or elsewhere; so that nobody makes an [`Input`] for nothing.
     pub(crate) fn want(&self, stream: InputStream) -> bool {
@@ -170,8 +179,8 @@ impl Feeds {
 }
 
 impl Feed {
-    /// The next, at most so many and at least one.
-    pub(crate) fn take(&self, most: usize) -> Taken {
+    /// The next, at most so many and at least one. When there is none the module rests, if it says so.
+    pub(crate) fn take(&self, most: usize, without: Without) -> Taken {
         let mut waiting = self.reader.waiting.lock();
         if waiting.overflowed {
             return Taken::Overflowed;
@@ -179,7 +188,7 @@ impl Feed {
         let count = waiting.fed.len().min(most.max(1));
         let taken: Vec<Fed> = waiting.fed.drain(..count).collect();
         waiting.bytes -= taken.iter().map(Fed::weight).sum::<usize>();
-        if taken.is_empty() {
+        if taken.is_empty() && without == Without::Rests {
             waiting.module = Activity::Resting;
         }
         Taken::Some(taken)

@@ -36,6 +36,8 @@ use trouble::{Faults, shown};
 
 /// A module takes steps for so long, then others have their turn.
 const SLICE: Duration = Duration::from_millis(5);
+/// So long events gather once some came: the first is taken at once, those behind it at most this late.
+const GATHER: Duration = Duration::from_millis(5);
 /// How soon a module looks again whether its process may go on.
 const LAPSED: Duration = Duration::from_millis(100);
 /// No timer is waited for longer at a time: clocks are set, machines sleep.
@@ -160,11 +162,13 @@ impl ModuleActor {
         let woken = std::mem::take(&mut self.woken);
         match ran.then {
             Then::SwitchOff(trouble) => self.switch_off(trouble, ctx),
-            Then::Rest(deadline) if !woken => {
-                let now = self.place.clock.now();
-                let rest = deadline.map(|deadline| deadline.saturating_sub(now).max(0).unsigned_abs());
-                let rest = rest.map(Duration::from_millis).map(|rest| rest.min(LONGEST_REST));
-                self.rest(rest, ctx);
+            Then::Rest(deadline) if !woken => match deadline {
+                Some(deadline) => self.work_in(self.until(deadline).min(LONGEST_REST), ctx),
+                None => self.forget_timer(ctx),
+            },
+            Then::Gather(deadline) => {
+                let rest = deadline.map_or(GATHER, |deadline| self.until(deadline).min(GATHER));
+                self.work_in(rest, ctx);
             }
             Then::Rest(_) | Then::GoOn => {
                 // Not by a message to itself: that would be handled before anybody else has a turn.
@@ -174,11 +178,9 @@ impl ModuleActor {
         }
     }
 
-    fn rest(&mut self, rest: Option<Duration>, ctx: &mut Context<Self>) {
-        match rest {
-            Some(rest) => self.work_in(rest, ctx),
-            None => self.forget_timer(ctx),
-        }
+    fn until(&self, deadline: i64) -> Duration {
+        let rest = deadline.saturating_sub(self.place.clock.now());
+        Duration::from_millis(rest.max(0).unsigned_abs())
     }
 
     fn work_in(&mut self, rest: Duration, ctx: &mut Context<Self>) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::share::Share;
 use super::trouble::{Cause, Trouble};
 use crate::event_processing::deployment::clock::Clock;
-use crate::event_processing::feed::{Fed, Feed, Taken};
+use crate::event_processing::feed::{Fed, Feed, Taken, Without};
 use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::runtime::{Budget, Effect, Fault, LookUps, Outcome, Runtime};
 use crate::metrics;
@@ -25,6 +25,8 @@ pub(crate) struct Steps {
     runtime: Runtime,
     feed: Feed,
     taken: VecDeque<Fed>,
+    /// What it does when nothing waits: it rests only if nothing came since it last looked.
+    without: Without,
     clock: Clock,
     budget: Budget,
     share: Share,
@@ -47,6 +49,9 @@ pub(super) enum Then {
     GoOn,
     /// Nothing to do until it is woken, or until this time (milliseconds since 1970).
     Rest(Option<i64>),
+    /// Nothing to do this moment, or until this time. Where something came, more will come soon: that may gather, and is then looked for
+    /// without being woken. Under load being woken for each event costs more than the event.
+    Gather(Option<i64>),
     /// It cannot go on.
     SwitchOff(Trouble),
 }
@@ -55,7 +60,7 @@ impl Steps {
     /// A module that has seen nothing yet. Its timers run from now.
     pub(crate) fn new(plan: Arc<ModulePlan>, budget: Budget, feed: Feed, clock: Clock, share: Share) -> Self {
         let runtime = Runtime::new(plan, budget, clock.now());
-        Self { runtime, feed, taken: VecDeque::new(), clock, budget, share }
+        Self { runtime, feed, taken: VecDeque::new(), without: Without::Rests, clock, budget, share }
     }
 
     /// Takes steps until nothing is left to do, `slice` is used up, or a lot came out.
@@ -83,7 +88,10 @@ impl Steps {
         if fed.is_none() {
             let deadline = self.runtime.next_deadline();
             if deadline.is_none_or(|deadline| now < deadline) {
-                return Ok(Some(Then::Rest(deadline)));
+                return Ok(Some(match std::mem::replace(&mut self.without, Without::Rests) {
+                    Without::Rests => Then::Rest(deadline),
+                    Without::LooksAgain => Then::Gather(deadline),
+                }));
             }
         }
         let runtime = &mut self.runtime;
@@ -101,9 +109,12 @@ impl Steps {
     /// What it is fed with next.
     fn next(&mut self) -> Result<Option<Fed>, Trouble> {
         if self.taken.is_empty() {
-            match self.feed.take(BATCH) {
+            match self.feed.take(BATCH, self.without) {
                 Taken::Some(fed) => {
-                    metrics::MODULE_EVENTS.increment(fed.len() as u64);
+                    if !fed.is_empty() {
+                        self.without = Without::LooksAgain;
+                        metrics::MODULE_EVENTS.increment(fed.len() as u64);
+                    }
                     self.taken.extend(fed);
                 }
                 Taken::Overflowed => {

@@ -77,14 +77,17 @@ impl Fixture {
 }
 
 #[test]
-fn each_event_is_a_step_and_then_the_module_rests() {
+fn each_event_is_a_step_and_the_module_rests_when_no_more_gathered_behind_it() {
     let mut module = started(COUNTING, budget(100), 100);
     module.feed(3);
 
     let (rows, then) = module.told();
 
     assert_eq!(rows, [json!({"n": 1}), json!({"n": 2}), json!({"n": 3})]);
-    assert_eq!(then, Then::Rest(None));
+    assert_eq!(then, Then::Gather(None));
+    module.feed(1);
+    assert_eq!(module.told(), (vec![json!({"n": 4})], Then::Gather(None)));
+    assert_eq!(module.told(), (vec![], Then::Rest(None)));
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn a_lot_that_came_out_is_handed_on_before_more_is_made() {
 fn module_that_retains_too_much_cannot_go_on() {
     let mut module = started(KEEPING, budget(10), 100);
     module.feed(10);
-    assert_eq!(module.run().then, Then::Rest(None));
+    assert_eq!(module.run().then, Then::Gather(None));
     module.feed(1);
 
     let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
