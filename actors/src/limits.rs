@@ -201,7 +201,7 @@ impl Default for Limits {
             module_idle: Duration::from_secs(10),
             module_queue: 20_000,
             module_events: 100_000,
-            module_bytes: 64 << 20,
+            module_bytes: 128 << 20,
             tenant_module_bytes: 256 << 20,
             module_writes_per_second: 2000,
             module_writes_at_once: 10_000,

@@ -252,7 +252,7 @@ pub struct LimitSettings {
     pub module_events: usize,
 
     /// Bytes that one event-processing module may retain; with more it is switched off
-    #[arg(long, env = "PLATFORM_MODULE_BYTES", value_name = "BYTES", default_value = "67108864",
+    #[arg(long, env = "PLATFORM_MODULE_BYTES", value_name = "BYTES", default_value = "134217728",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub module_bytes: usize,
 

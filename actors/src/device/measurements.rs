@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::hub::Event;
 use crate::model::access::Authority;
 use crate::model::id::{ManagedObjectId, MeasurementId};
-use crate::model::measurement::{Measurement, NewMeasurement};
+use crate::model::measurement::{Measurement, NewMeasurement, Shape};
 use crate::model::origin::Origin;
 use crate::store::access::{self, Source};
 use crate::store::measurements::{SentMeasurements, UnseenShape};
@@ -86,7 +86,8 @@ fn sent(context: &Context, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<Sen
             sent.unseen.push(UnseenShape { source, shape, definition, first: id });
         }
         sent.shapes.push(shape);
-        sent.measurements.push(Arc::new(new.measured(Some(MeasurementId(id)))));
+        let share = |definition| known.share(&context.tenant, shape, definition);
+        sent.measurements.push(Arc::new(new.measured(Some(MeasurementId(id)), share)));
     }
     Arc::new(sent)
 }
@@ -108,7 +109,9 @@ async fn unstored(
     new: Vec<NewMeasurement>,
     origin: &Origin,
 ) -> Result<Vec<Arc<Measurement>>> {
-    let measurements: Vec<_> = new.into_iter().map(|new| Arc::new(new.measured(None))).collect();
+    let shapes = context.database.shapes();
+    let share = |shape: Shape| shapes.share(&context.tenant, shape.definition().0, shape);
+    let measurements: Vec<_> = new.into_iter().map(|new| Arc::new(new.measured(None, share))).collect();
     authorize(context, &measurements, origin, Look::Lately).await?;
     Ok(measurements)
 }

@@ -35,7 +35,7 @@ fn body(json: &str) -> Body {
 /// A measurement of source 7 with more fragments, which begin with a comma.
 pub(crate) fn measurement(fragments: &str) -> Arc<Measurement> {
     let json = format!(r#"{{"type":"t","time":"{}","source":{{"id":"7"}}{fragments}}}"#, time());
-    Arc::new(NewMeasurement::parse(body(&json)).expect(&json).measured(Some(MeasurementId(100))))
+    Arc::new(NewMeasurement::parse(body(&json)).expect(&json).measured(Some(MeasurementId(100)), Arc::new))
 }
 
 pub(crate) fn alarm(fragments: &str) -> Arc<Alarm> {

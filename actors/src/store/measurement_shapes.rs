@@ -40,6 +40,16 @@ impl Shapes {
         self.seen.insert((source, shape), ());
     }
 
+    /// The copy of a shape that all its measurements in memory have in common: windows of modules retain many.
+    pub(crate) fn share(&self, tenant: &TenantId, number: i64, shape: Shape) -> Arc<Shape> {
+        let key = (tenant.clone(), number);
+        self.definitions.get(&key).unwrap_or_else(|| {
+            let shape = Arc::new(shape);
+            self.definitions.insert(key, shape.clone());
+            shape
+        })
+    }
+
     /// The definitions of shapes that measurements of a tenant have, by number.
     ///
     /// # Errors

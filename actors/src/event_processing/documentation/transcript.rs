@@ -202,7 +202,7 @@ pub(super) fn alarm(json: &Map<String, Value>) -> Alarm {
 }
 
 pub(super) fn measurement(json: &Map<String, Value>) -> Measurement {
-    NewMeasurement::parse(body(json)).unwrap().measured(Some(MeasurementId(id(json))))
+    NewMeasurement::parse(body(json)).unwrap().measured(Some(MeasurementId(id(json))), Arc::new)
 }
 
 pub(super) fn operation(json: &Map<String, Value>) -> Operation {

@@ -188,7 +188,12 @@ impl<'a> ObjectSeen<'a> {
                     });
                     let readings = size_of_val(&*measurement.readings);
                     let verbatim = measurement.verbatim.as_ref().map_or(0, of);
-                    shape.type_.len() + names.sum::<usize>() + readings + verbatim
+                    // Most share their shape with all others of their kind.
+                    let names = match Arc::strong_count(shape) {
+                        1 => shape.type_.len() + names.sum::<usize>(),
+                        _ => 0,
+                    };
+                    names + readings + verbatim
                 }
                 Self::Operation(operation) => {
                     text(&operation.device_name) + text(&operation.failure_reason) + of(&operation.fragments)

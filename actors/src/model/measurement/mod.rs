@@ -154,10 +154,14 @@ impl NewMeasurement {
         elements.into_iter().enumerate().map(parse).collect()
     }
 
-    /// The measurement this body makes.
-    pub(crate) fn measured(self, id: Option<MeasurementId>) -> Measurement {
+    /// The measurement this body makes; `share` gives the copy of its shape that those in memory have in common.
+    pub(crate) fn measured(
+        self,
+        id: Option<MeasurementId>,
+        share: impl FnOnce(Shape) -> Arc<Shape>,
+    ) -> Measurement {
         let Self { source, time, shape, readings, verbatim } = self;
-        Measurement { id, source, time, shape: Arc::new(shape), readings, verbatim }
+        Measurement { id, source, time, shape: share(shape), readings, verbatim }
     }
 }
 
@@ -178,7 +182,7 @@ mod tests {
         let new = parse(fragments).expect("is valid");
         assert!(new.verbatim.is_none());
         assert_eq!(new.readings, [23.5, -4.0, 1e-7]);
-        let shown = encode(&new.measured(None), &Links::new("http://h"));
+        let shown = encode(&new.measured(None, Arc::new), &Links::new("http://h"));
         let shown = String::from_utf8(shown).expect("is UTF-8");
         assert!(shown.ends_with(&format!("{}}}", &fragments[1..])), "{shown}");
     }

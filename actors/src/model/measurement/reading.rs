@@ -95,7 +95,7 @@ mod tests {
         let body =
             format!(r#"{{"type":"t","time":"2024-01-01T00:00:00Z","source":{{"id":"7"}},{fragments}}}"#);
         let body = Body::parse(body.as_bytes()).expect("JSON");
-        NewMeasurement::parse(body).expect("is valid").measured(None).exact_readings()
+        NewMeasurement::parse(body).expect("is valid").measured(None, std::sync::Arc::new).exact_readings()
     }
 
     #[test]

@@ -105,7 +105,7 @@ mod tests {
         let body =
             format!(r#"{{"type":"t","time":"2024-01-01T00:00:00Z","source":{{"id":"7"}},{fragments}}}"#);
         let new = NewMeasurement::parse(Body::parse(body.as_bytes()).expect("JSON")).expect("is valid");
-        let shown = encode(&new.measured(None).in_units(system), &Links::new("http://h"));
+        let shown = encode(&new.measured(None, Arc::new).in_units(system), &Links::new("http://h"));
         let shown = String::from_utf8(shown).expect("is UTF-8");
         let at = shown.find(r#""a":"#).expect("holds the fragment");
         shown[at..shown.len() - 1].to_owned()
