@@ -9,10 +9,10 @@ fn a_measurement_becomes_an_alarm() {
     let plan = good(
         r#"
         @Name("copy") insert into CreateAlarm
-        select m.measurement.time as time, m.measurement.source.value as source, "c8y_Hot" as type,
-            'hot: ' || getNumber(m, "c8y_T.T.value") as text, PlatformAlarmStatuses.ACTIVE as status,
-            PlatformSeverities.MAJOR as severity, { "c8y_T.value", getNumber(m, "c8y_T.T.value") } as fragments
-        from MeasurementCreated m where getNumber(m, "c8y_T.T.value", 0) > 100;"#,
+        select m.measurement.time as time, m.measurement.source.value as source, "acme_Hot" as type,
+            'hot: ' || getNumber(m, "acme_T.T.value") as text, PlatformAlarmStatuses.ACTIVE as status,
+            PlatformSeverities.MAJOR as severity, { "acme_T.value", getNumber(m, "acme_T.T.value") } as fragments
+        from MeasurementCreated m where getNumber(m, "acme_T.T.value", 0) > 100;"#,
     );
     assert_eq!(plan.streams, [Stream::Input(InputStream::MeasurementCreated)]);
     assert_eq!(select(&plan).into, Some(Target::Output(OutputStream::CreateAlarm)));
@@ -25,11 +25,11 @@ fn hourly_averages_are_made_for_each_device() {
         r#"
         create context Devices partition by measurement.source.value from MeasurementCreated;
         @Name("hourly") context Devices insert into CreateMeasurement
-        select m.measurement.source as source, current_timestamp().toDate() as time, "c8y_Average" as type,
-            { "c8y_Average.T.value", avg(cast(getNumber(m, "c8y_T.T.value"), double)),
-              "c8y_Average.T.unit", getString(m, "c8y_T.T.unit") } as fragments
+        select m.measurement.source as source, current_timestamp().toDate() as time, "acme_Average" as type,
+            { "acme_Average.T.value", avg(cast(getNumber(m, "acme_T.T.value"), double)),
+              "acme_Average.T.unit", getString(m, "acme_T.T.unit") } as fragments
         from MeasurementCreated.win:time(1 hours) m
-        where getObject(m, "c8y_T") is not null
+        where getObject(m, "acme_T") is not null
         output last every 1 hours;"#,
     );
     let select = select(&plan);
@@ -88,18 +88,18 @@ fn devices_that_leave_their_fence_are_found() {
         create expression double away(lat, lng, fence) [
             squared(lat - getNumber(fence, 'lat')) + squared(lng - getNumber(fence, 'lng'))];
         insert into Located select e.event as event, findManagedObjectById(e.event.source.value) as device
-            from EventCreated e where getObject(e, 'c8y_Position') is not null;
+            from EventCreated e where getObject(e, 'acme_Position') is not null;
         create schema Distance(event Event, device ManagedObject, distance double);
-        insert into Distance select event, l.device as device, away(getNumber(event, 'c8y_Position.lat'),
-            getNumber(event, 'c8y_Position.lng'), device.c8y_Geofence) as distance
-            from Located l where device.c8y_Geofence is not null;
+        insert into Distance select event, l.device as device, away(getNumber(event, 'acme_Position.lat'),
+            getNumber(event, 'acme_Position.lng'), device.acme_Geofence) as distance
+            from Located l where device.acme_Geofence is not null;
         create context Fences partition by event.source.value from Distance;
         context Fences insert into CreateAlarm select b.event.source as source, b.event.time as time,
-            'c8y_Geofence' as type, 'outside' as text, 'ACTIVE' as status, 'MAJOR' as severity
+            'acme_Geofence' as type, 'outside' as text, 'ACTIVE' as status, 'MAJOR' as severity
             from pattern [every (a=Distance -> b=Distance)] where a.distance <= 1 and b.distance > 1;
         context Fences insert into UpdateAlarm
             select findFirstAlarmBySourceAndStatusAndType(b.event.source.value, PlatformAlarmStatuses.ACTIVE,
-                'c8y_Geofence').getId().getValue() as id, 'CLEARED' as status
+                'acme_Geofence').getId().getValue() as id, 'CLEARED' as status
             from pattern [every (a=Distance -> b=Distance)] as p where p.a.distance > 1 and p.b.distance <= 1;"#,
     );
     assert!(plan.looks_up);
@@ -150,13 +150,13 @@ pub(super) const FORMS: &[&str] = &[
              current_timestamp().toDate()) as l, findOperationById('1').status as s, \
              findAllMeasurementBySourceAndType(event.source, 't')[0].id as m, \
              findFirstOperationByDeviceAndStatusAndCreationTimeBetween(1, 'PENDING', event.time, event.time) as f from EventCreated;",
-    "select cast(event.text, long) as n, cast(event.time, string) as t, cast(event.c8y_A, com.x.Foo).bar as b, \
-             cast(event.c8y_A, boolean) as c, event.c8y_B[0].name as d, event.c8y_N.doubleValue() as n2 from EventCreated;",
+    "select cast(event.text, long) as n, cast(event.time, string) as t, cast(event.acme_A, com.x.Foo).bar as b, \
+             cast(event.acme_A, boolean) as c, event.acme_B[0].name as d, event.acme_N.doubleValue() as n2 from EventCreated;",
     "insert into SendRequest select 'http://x' as url, 'GET' as method, {'a', 'b'} as headers from AlarmCreated; \
              select s.url as url, body from SendRequest s;",
     "insert into SendDashboard select 1 as anything from AlarmCreated;",
     "insert into CreateManagedObject select 'x' as name, {} as fragments, {'1', '2'} as childAssets from AlarmCreated;",
-    "insert into CreateOperation select 'PENDING' as status, alarm.source as deviceId, {'c8y_Restart', {}} as fragments from AlarmCreated;",
+    "insert into CreateOperation select 'PENDING' as status, alarm.source as deviceId, {'acme_Restart', {}} as fragments from AlarmCreated;",
     "insert into A select alarm.source as x, 1 as n from AlarmCreated; insert into A select 2 as n, 'text' as x from EventCreated; \
              insert into B select * from A; select x.value, n from B;",
     "insert into Copy select * from MeasurementCreated; select getNumber(c, 'T.value') as n, measurement.type from Copy c;",

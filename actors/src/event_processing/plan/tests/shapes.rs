@@ -39,7 +39,7 @@ fn rows_are_made_as_what_is_selected_says() {
 #[test]
 fn columns_without_a_name_are_called_by_their_expression() {
     let plan = good(
-        "select a.alarm.type, alarm.count+1, (1+alarm.count)*2, avg( alarm.count ), alarm.c8y_A[0].x, not alarm.count in (1,2), \
+        "select a.alarm.type, alarm.count+1, (1+alarm.count)*2, avg( alarm.count ), alarm.acme_A[0].x, not alarm.count in (1,2), \
          case when alarm.text is null then \"none\" else alarm.text end, cast(alarm.text, long) from AlarmCreated a;",
     );
     let names: Vec<_> = select(&plan).columns.0.iter().map(|(name, _)| &**name).collect();
@@ -48,7 +48,7 @@ fn columns_without_a_name_are_called_by_their_expression() {
         "alarm.count + 1",
         "(1 + alarm.count) * 2",
         "avg(alarm.count)",
-        "alarm.c8y_A[0].x",
+        "alarm.acme_A[0].x",
         "not alarm.count in (1, 2)",
         "case when alarm.text is null then 'none' else alarm.text end",
         "cast(alarm.text, long)",
