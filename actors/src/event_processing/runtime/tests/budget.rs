@@ -1,7 +1,7 @@
 //! What a module may use up, and that it recovers.
 
 use super::bench::{BUDGET, Bench};
-use crate::event_processing::runtime::aggregates::Memory;
+use crate::event_processing::runtime::aggregates::{Memories, Memory};
 use crate::event_processing::runtime::results::Remembered;
 use crate::event_processing::runtime::views::Held;
 use crate::event_processing::runtime::{Budget, Retained};
@@ -84,7 +84,7 @@ fn the_next_deadline_of_many_partitions_is_known_at_once() {
 #[test]
 fn what_is_remembered_with_an_event_is_small() {
     assert!(size_of::<Held<Remembered>>() <= 56);
-    assert_eq!(size_of::<Memory>(), 16);
+    assert_eq!((size_of::<Memory>(), size_of::<Memories>()), (16, 16));
 }
 
 #[test]
