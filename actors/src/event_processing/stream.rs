@@ -227,7 +227,23 @@ pub(crate) enum StreamEvent {
     Input(Arc<Input>),
     Row(Arc<Row>),
     /// What a pattern found: an event for each tag, as far as it was met.
-    Match(Arc<[Option<StreamEvent>]>),
+    Match(Arc<Match>),
+}
+
+/// Shared by a thin pointer, so that all events are small.
+#[derive(Debug, Clone)]
+pub(crate) struct Match(pub(crate) Box<[Option<StreamEvent>]>);
+
+impl Match {
+    /// The event of a tag, if it was met.
+    pub(crate) fn get(&self, tag: u16) -> Option<&StreamEvent> {
+        self.0.get(usize::from(tag))?.as_ref()
+    }
+
+    /// What was met.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &StreamEvent> {
+        self.0.iter().flatten()
+    }
 }
 
 impl StreamEvent {
@@ -235,7 +251,7 @@ impl StreamEvent {
         match self {
             Self::Input(input) => input.depth,
             Self::Row(row) => row.depth,
-            Self::Match(tags) => tags.iter().flatten().map(Self::depth).fold(Depth::default(), Depth::max),
+            Self::Match(tags) => tags.events().map(Self::depth).fold(Depth::default(), Depth::max),
         }
     }
 }

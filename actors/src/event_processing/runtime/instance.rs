@@ -19,7 +19,7 @@ use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
 /// About how many bytes a retained event takes, besides its own and what entered more than one aggregate.
-const HELD: usize = 80;
+const HELD: usize = 72;
 
 /// State of one `select`, of one partition where it has a context.
 #[derive(Debug)]

@@ -89,10 +89,10 @@ impl StreamEvent {
             Self::Input(input) => input.weight as usize,
             Self::Row(row) => row.weight as usize,
             Self::Match(tags) => {
-                let events = tags.iter().map(|tag| {
+                let events = tags.0.iter().map(|tag| {
                     size_of::<Option<Self>>().saturating_add(tag.as_ref().map_or(0, Self::weight))
                 });
-                events.fold(SHARED, usize::saturating_add)
+                events.fold(2 * SHARED, usize::saturating_add)
             }
         }
     }
@@ -101,9 +101,7 @@ impl StreamEvent {
         match self {
             Self::Input(_) => 1,
             Self::Row(row) => row.nesting,
-            Self::Match(tags) => {
-                tags.iter().flatten().map(Self::nesting).max().unwrap_or(0).saturating_add(1)
-            }
+            Self::Match(tags) => tags.events().map(Self::nesting).max().unwrap_or(0).saturating_add(1),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::event_processing::runtime::aggregates::{Memories, Memory};
 use crate::event_processing::runtime::results::Remembered;
 use crate::event_processing::runtime::views::Held;
 use crate::event_processing::runtime::{Budget, Retained};
+use crate::event_processing::stream::StreamEvent;
 
 const STREAM: &str = "create schema S(k string, v double);";
 
@@ -83,8 +84,9 @@ fn the_next_deadline_of_many_partitions_is_known_at_once() {
 
 #[test]
 fn what_is_remembered_with_an_event_is_small() {
-    assert!(size_of::<Held<Remembered>>() <= 56);
+    assert!(size_of::<Held<Remembered>>() <= 48);
     assert_eq!((size_of::<Memory>(), size_of::<Memories>()), (16, 16));
+    assert_eq!(size_of::<StreamEvent>(), 16);
 }
 
 #[test]
