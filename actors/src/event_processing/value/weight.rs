@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::{ObjectSeen, Value};
 use crate::event_processing::runtime::Fault;
-use crate::event_processing::stream::{Columns, Depth, Input, Occurrence, Response, Row, StreamEvent};
+use crate::event_processing::stream::{
+    Columns, Deletion, Depth, Input, Occurrence, Response, Row, StreamEvent,
+};
 use crate::hub;
 use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
@@ -123,19 +125,27 @@ impl Row {
 }
 
 impl Input {
+    /// `source` is the managed object it is about.
     pub(crate) fn new(
         occurrence: Occurrence,
         source: ManagedObjectId,
         mode: ProcessingMode,
         depth: Depth,
     ) -> Self {
+        let occurrence = match occurrence {
+            Occurrence::Told(event) if ObjectSeen::told(&event).is_none() => {
+                Occurrence::Deleted(Box::new(Deletion { event, source }))
+            }
+            occurrence => occurrence,
+        };
         let bytes = SHARED
             + size_of::<Self>()
             + match &occurrence {
                 Occurrence::Told(event) => ObjectSeen::told(event).map_or(0, ObjectSeen::bytes),
+                Occurrence::Deleted(_) => SHARED + size_of::<Deletion>(),
                 Occurrence::Response(response) => size_of::<Response>() + 2 * SHARED + response.body.len(),
             };
-        Self { occurrence, source, mode, depth, weight: u32::try_from(bytes).unwrap_or(u32::MAX) }
+        Self { occurrence, mode, depth, weight: u32::try_from(bytes).unwrap_or(u32::MAX) }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::event_processing::runtime::aggregates::{Memories, Memory};
 use crate::event_processing::runtime::results::Remembered;
 use crate::event_processing::runtime::views::Held;
 use crate::event_processing::runtime::{Budget, Retained};
-use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::stream::{Input, Occurrence, StreamEvent};
 
 const STREAM: &str = "create schema S(k string, v double);";
 
@@ -87,6 +87,7 @@ fn what_is_remembered_with_an_event_is_small() {
     assert!(size_of::<Held<Remembered>>() <= 48);
     assert_eq!((size_of::<Memory>(), size_of::<Memories>()), (16, 16));
     assert_eq!(size_of::<StreamEvent>(), 16);
+    assert_eq!((size_of::<Input>(), size_of::<Occurrence>()), (24, 16));
 }
 
 #[test]
