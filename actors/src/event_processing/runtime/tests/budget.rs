@@ -88,6 +88,10 @@ fn what_is_remembered_with_an_event_is_small() {
     assert_eq!((size_of::<Memory>(), size_of::<Memories>()), (16, 16));
     assert_eq!(size_of::<StreamEvent>(), 16);
     assert_eq!((size_of::<Input>(), size_of::<Occurrence>()), (24, 16));
+
+    let counts = 2 * size_of::<usize>();
+    let held = size_of::<Held<Remembered>>();
+    assert!(held + held / 4 + counts + size_of::<Input>() <= 100, "in a window that grows by a quarter");
 }
 
 #[test]
