@@ -142,8 +142,6 @@ pub(crate) enum OutputStream {
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) occurrence: Occurrence,
-    /// The managed object it is about.
-    pub(crate) source: ManagedObjectId,
     pub(crate) mode: ProcessingMode,
     /// How much of it is the doing of modules; beyond zero writes `_origin` is "cep".
     pub(crate) depth: Depth,
@@ -158,18 +156,30 @@ impl Input {
     /// For what belongs to none; see [`InputStream::of`].
     pub(crate) fn stream(&self) -> InputStream {
         match &self.occurrence {
-            Occurrence::Told(event) => {
-                InputStream::of(event).expect("only what belongs to a stream becomes an input")
-            }
-            Occurrence::Response(_) => InputStream::ResponseReceived,
+            Occurrence::Told(event) => InputStream::of(event),
+            Occurrence::Deleted(deletion) => InputStream::of(&deletion.event),
+            Occurrence::Response(_) => Some(InputStream::ResponseReceived),
         }
+        .expect("only what belongs to a stream becomes an input")
     }
 }
 
+/// Two words, for a module may retain many.
 #[derive(Debug)]
 pub(crate) enum Occurrence {
+    /// With the object, which says what it is about.
     Told(hub::Event),
+    /// [`Input::new`] makes it of a deletion that is told.
+    Deleted(Box<Deletion>),
     Response(Arc<Response>),
+}
+
+/// Only ids are known of what is gone.
+#[derive(Debug)]
+pub(crate) struct Deletion {
+    pub(crate) event: hub::Event,
+    /// The managed object it is about.
+    pub(crate) source: ManagedObjectId,
 }
 
 /// What became of a `SendRequest`.
@@ -227,7 +237,23 @@ pub(crate) enum StreamEvent {
     Input(Arc<Input>),
     Row(Arc<Row>),
     /// What a pattern found: an event for each tag, as far as it was met.
-    Match(Arc<[Option<StreamEvent>]>),
+    Match(Arc<Match>),
+}
+
+/// Shared by a thin pointer, so that all events are small.
+#[derive(Debug, Clone)]
+pub(crate) struct Match(pub(crate) Box<[Option<StreamEvent>]>);
+
+impl Match {
+    /// The event of a tag, if it was met.
+    pub(crate) fn get(&self, tag: u16) -> Option<&StreamEvent> {
+        self.0.get(usize::from(tag))?.as_ref()
+    }
+
+    /// What was met.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &StreamEvent> {
+        self.0.iter().flatten()
+    }
 }
 
 impl StreamEvent {
@@ -235,7 +261,7 @@ impl StreamEvent {
         match self {
             Self::Input(input) => input.depth,
             Self::Row(row) => row.depth,
-            Self::Match(tags) => tags.iter().flatten().map(Self::depth).fold(Depth::default(), Depth::max),
+            Self::Match(tags) => tags.events().map(Self::depth).fold(Depth::default(), Depth::max),
         }
     }
 }

@@ -43,7 +43,10 @@ fn row(weight: u32) -> Arc<Row> {
 fn sources(taken: Taken) -> Vec<i64> {
     let Taken::Some(fed) = taken else { panic!("overflowed") };
     let source = |fed: &Fed| match fed {
-        Fed::Input(input) => input.source.0,
+        Fed::Input(input) => match &input.occurrence {
+            Occurrence::Deleted(deletion) => deletion.source.0,
+            occurrence => panic!("{occurrence:?}"),
+        },
         Fed::Row(..) => panic!("a row"),
     };
     fed.iter().map(source).collect()

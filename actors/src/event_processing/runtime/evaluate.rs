@@ -132,7 +132,7 @@ fn event<'a>(place: Place, scope: &Scope<'a>) -> Option<&'a StreamEvent> {
     let source = (*scope.sources.get(usize::from(place.source))?)?;
     match (place.tag, source) {
         (None, source) => Some(source),
-        (Some(tag), StreamEvent::Match(tags)) => tags.get(usize::from(tag))?.as_ref(),
+        (Some(tag), StreamEvent::Match(tags)) => tags.get(tag),
         (Some(_), _) => None,
     }
 }

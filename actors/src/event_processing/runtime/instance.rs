@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::aggregates::Span;
+use super::aggregates::{Memories, Span};
 use super::join::{Join, SideChange};
 use super::join_conditions::JoinKeys;
 use super::named_windows::WindowChange;
@@ -18,8 +18,8 @@ use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream, ViewPl
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
-/// About how many bytes a retained event takes, besides its own.
-const HELD: usize = 96;
+/// About how many bytes a retained event takes, besides its own and what entered more than one aggregate.
+const HELD: usize = 72;
 
 /// State of one `select`, of one partition where it has a context.
 #[derive(Debug)]
@@ -218,7 +218,7 @@ impl Instance {
         };
         match &mut self.reading {
             Reading::View(view) | Reading::Pattern { view: Some(view), .. } => {
-                step.retained.add(event.weight() + HELD);
+                step.retained.add(event.weight() + bytes_beside(plan));
                 let mut left = Vec::new();
                 let entered = view.insert(event.clone(), key, step.world.now, &mut left);
                 self.change(plan, entered, left, step);
@@ -248,7 +248,7 @@ impl Instance {
             held.memory = self.results.enter(plan, step, [Some(&held.event), None]);
         }
         for held in &left {
-            step.retained.remove(held.event.weight() + HELD);
+            step.retained.remove(held.event.weight() + bytes_beside(plan));
             self.results.leave(step, &held.memory);
         }
         let due = self.results.finish(plan, step, entered.iter().map(as_single));
@@ -271,12 +271,12 @@ impl Instance {
         };
         for (number, event) in &change.entered {
             let memory = self.results.enter(plan, step, [Some(event), None]);
-            step.retained.bytes += HELD;
+            step.retained.bytes += bytes_beside(plan);
             contents.insert(*number, Held { event: event.clone(), at: step.world.now, memory });
         }
         for number in &change.left {
             if let Some(held) = contents.remove(number) {
-                step.retained.bytes = step.retained.bytes.saturating_sub(HELD);
+                step.retained.bytes = step.retained.bytes.saturating_sub(bytes_beside(plan));
                 self.results.leave(step, &held.memory);
             }
         }
@@ -317,6 +317,11 @@ impl Instance {
             }
         }
     }
+}
+
+/// About how many bytes an event of a window takes, besides its own.
+fn bytes_beside(plan: &SelectPlan) -> usize {
+    HELD + Memories::bytes(plan.aggregates.len())
 }
 
 fn as_single(held: &Held<Remembered>) -> (Sources<'_>, &Remembered) {

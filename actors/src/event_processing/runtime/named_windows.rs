@@ -11,7 +11,7 @@ use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Key;
 
 /// About how many bytes an event takes in a window, besides its own.
-const HELD: usize = 64;
+const HELD: usize = 48;
 
 /// The contents of a named window.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::event_processing::plan::expression::Property;
-use crate::event_processing::stream::{Input, InputStream, Occurrence, Response, StreamEvent};
+use crate::event_processing::stream::{Deletion, Input, InputStream, Occurrence, Response, StreamEvent};
 use crate::event_processing::value::{Id, IdSeen, Map, ObjectSeen, Seen, Value};
 use crate::hub;
 use crate::model::id::ManagedObjectId;
@@ -70,17 +70,17 @@ impl Input {
             (Property::Type, _) => Seen::Text(self.stream().words().1),
             (Property::Mode, _) => Seen::Text(word(self.mode)),
             (Property::Origin, _) => Seen::optional_text((self.depth.writes > 0).then_some("cep")),
-            (Property::Object, Occurrence::Told(event)) => match ObjectSeen::told(event) {
-                Some(object) => Seen::Object(object),
-                None => Seen::Made(self.deleted(event, |id| Value::Id(Arc::new(Id::of(id))))),
-            },
-            (Property::Payload, Occurrence::Told(event)) => match ObjectSeen::told(event) {
-                Some(object) => Seen::Payload(object),
-                None => Seen::Made(
-                    deleted_id(event)
-                        .map_or(Value::Null, |id| map([("id", Value::Text(id.to_string().into()))])),
-                ),
-            },
+            (Property::Object, Occurrence::Told(event)) => {
+                ObjectSeen::told(event).map_or(Seen::Null, Seen::Object)
+            }
+            (Property::Payload, Occurrence::Told(event)) => {
+                ObjectSeen::told(event).map_or(Seen::Null, Seen::Payload)
+            }
+            (Property::Object, Occurrence::Deleted(deletion)) => Seen::Made(deleted(deletion)),
+            (Property::Payload, Occurrence::Deleted(deletion)) => Seen::Made(
+                deleted_id(&deletion.event)
+                    .map_or(Value::Null, |id| map([("id", Value::Text(id.to_string().into()))])),
+            ),
             (Property::Payload, Occurrence::Response(response)) => Seen::Made(payload(response)),
             (Property::Status, Occurrence::Response(response)) => {
                 Seen::Made(Value::Integer(response.status.into()))
@@ -91,12 +91,13 @@ impl Input {
             _ => Seen::Null,
         }
     }
+}
 
-    /// All that is known of what is gone: its id, and what it was of.
-    fn deleted(&self, event: &hub::Event, id: impl Fn(i64) -> Value) -> Value {
-        let own = deleted_id(event).map(|own| ("id", id(own)));
-        map(own.into_iter().chain([("source", id(self.source.0))]))
-    }
+/// All that is known of what is gone: its id, and what it was of.
+fn deleted(deletion: &Deletion) -> Value {
+    let id = |id| Value::Id(Arc::new(Id::of(id)));
+    let own = deleted_id(&deletion.event).map(|own| ("id", id(own)));
+    map(own.into_iter().chain([("source", id(deletion.source.0))]))
 }
 
 /// The id of what is gone.

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::aggregates::{Memory, Span};
+use super::aggregates::{Memories, Memory, Span};
 use super::groups::{GroupId, Groups};
 use super::output_rate::{Due, OutputRate};
 use super::step::{Made, Step};
@@ -26,7 +26,7 @@ pub(super) struct Remembered {
     /// None: it did not pass.
     group: Option<std::num::NonZeroU64>,
     /// For each aggregate what entered it.
-    values: Box<[Memory]>,
+    values: Memories,
 }
 
 /// The rows of a statement in one partition.
@@ -41,6 +41,7 @@ pub(super) struct Results {
     /// Groups in which something came or left by this change, in that order.
     pub(super) touched: Vec<GroupId>,
     arguments: Vec<Option<Value>>,
+    memories: Vec<Memory>,
     values: Vec<Value>,
 }
 
@@ -57,6 +58,7 @@ impl Results {
             left: 0,
             touched: Vec::new(),
             arguments: Vec::new(),
+            memories: Vec::new(),
             values: Vec::new(),
         }
     }
@@ -82,20 +84,16 @@ impl Results {
         if keeps_sample {
             group.keep(sources, step.retained);
         }
-        let mut values = Vec::new();
         let mut grown = 0;
-        if self.span == Span::Window {
-            values.reserve_exact(group.aggregates.len());
-        }
         for (state, argument) in group.aggregates.iter_mut().zip(self.arguments.drain(..)) {
             let (memory, bytes) = state.enter(argument);
             grown += bytes;
             if self.span == Span::Window {
-                values.push(memory);
+                self.memories.push(memory);
             }
         }
         group.grow(grown, step.retained);
-        Remembered { group: remembered_number(number), values: values.into_boxed_slice() }
+        Remembered { group: remembered_number(number), values: Memories::take(&mut self.memories) }
     }
 
     /// What came leaves. It asks no expression, so it cannot fail.
@@ -106,7 +104,7 @@ impl Results {
         let Some(group) = self.groups.get_mut(number) else { return };
         group.events = group.events.saturating_sub(1);
         let mut shrunk = 0;
-        for (state, memory) in group.aggregates.iter_mut().zip(&remembered.values) {
+        for (state, memory) in group.aggregates.iter_mut().zip(remembered.values.as_slice()) {
             shrunk += state.leave(memory);
         }
         group.shrink(shrunk, step.retained);
@@ -304,7 +302,7 @@ impl Results {
 impl Remembered {
     /// Of the one group there is without `group by`.
     pub(super) fn of_all() -> Self {
-        Self { group: remembered_number(0), values: Box::default() }
+        Self { group: remembered_number(0), values: Memories::default() }
     }
 
     pub(super) fn number(&self) -> Option<GroupId> {

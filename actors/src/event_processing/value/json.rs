@@ -73,8 +73,8 @@ impl Serialize for StreamEvent {
             Self::Input(input) => input.serialize(serializer),
             Self::Row(row) => row.serialize(serializer),
             Self::Match(tags) => {
-                let mut list = serializer.serialize_seq(Some(tags.len()))?;
-                tags.iter().try_for_each(|tag| list.serialize_element(tag))?;
+                let mut list = serializer.serialize_seq(Some(tags.0.len()))?;
+                tags.0.iter().try_for_each(|tag| list.serialize_element(tag))?;
                 list.end()
             }
         }

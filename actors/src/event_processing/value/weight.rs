@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::{ObjectSeen, Value};
 use crate::event_processing::runtime::Fault;
-use crate::event_processing::stream::{Columns, Depth, Input, Occurrence, Response, Row, StreamEvent};
+use crate::event_processing::stream::{
+    Columns, Deletion, Depth, Input, Occurrence, Response, Row, StreamEvent,
+};
 use crate::hub;
 use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
@@ -89,10 +91,10 @@ impl StreamEvent {
             Self::Input(input) => input.weight as usize,
             Self::Row(row) => row.weight as usize,
             Self::Match(tags) => {
-                let events = tags.iter().map(|tag| {
+                let events = tags.0.iter().map(|tag| {
                     size_of::<Option<Self>>().saturating_add(tag.as_ref().map_or(0, Self::weight))
                 });
-                events.fold(SHARED, usize::saturating_add)
+                events.fold(2 * SHARED, usize::saturating_add)
             }
         }
     }
@@ -101,9 +103,7 @@ impl StreamEvent {
         match self {
             Self::Input(_) => 1,
             Self::Row(row) => row.nesting,
-            Self::Match(tags) => {
-                tags.iter().flatten().map(Self::nesting).max().unwrap_or(0).saturating_add(1)
-            }
+            Self::Match(tags) => tags.events().map(Self::nesting).max().unwrap_or(0).saturating_add(1),
         }
     }
 
@@ -125,19 +125,27 @@ impl Row {
 }
 
 impl Input {
+    /// `source` is the managed object it is about.
     pub(crate) fn new(
         occurrence: Occurrence,
         source: ManagedObjectId,
         mode: ProcessingMode,
         depth: Depth,
     ) -> Self {
+        let occurrence = match occurrence {
+            Occurrence::Told(event) if ObjectSeen::told(&event).is_none() => {
+                Occurrence::Deleted(Box::new(Deletion { event, source }))
+            }
+            occurrence => occurrence,
+        };
         let bytes = SHARED
             + size_of::<Self>()
             + match &occurrence {
                 Occurrence::Told(event) => ObjectSeen::told(event).map_or(0, ObjectSeen::bytes),
+                Occurrence::Deleted(_) => SHARED + size_of::<Deletion>(),
                 Occurrence::Response(response) => size_of::<Response>() + 2 * SHARED + response.body.len(),
             };
-        Self { occurrence, source, mode, depth, weight: u32::try_from(bytes).unwrap_or(u32::MAX) }
+        Self { occurrence, mode, depth, weight: u32::try_from(bytes).unwrap_or(u32::MAX) }
     }
 }
 

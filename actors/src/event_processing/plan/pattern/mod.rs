@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::expression::Expression;
 use crate::event_processing::language::syntax::Schedule;
-use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::stream::Match;
 
 pub(crate) use equality::Equality;
 
@@ -39,7 +39,7 @@ pub(crate) struct PatternPlan {
     /// For each stream it reads the steps that wait for it; both in ascending order.
     waiting: Vec<(usize, Vec<u32>)>,
     /// What every instance begins with.
-    nothing: Arc<[Option<StreamEvent>]>,
+    nothing: Arc<Match>,
 }
 
 /// One node of a pattern.
@@ -89,7 +89,8 @@ pub(crate) enum About {
 
 impl PatternPlan {
     pub(crate) fn new(root: PatternNode, tags: usize) -> Self {
-        let mut plan = Self { steps: Vec::new(), waiting: Vec::new(), nothing: vec![None; tags].into() };
+        let nothing = Arc::new(Match(vec![None; tags].into()));
+        let mut plan = Self { steps: Vec::new(), waiting: Vec::new(), nothing };
         plan.append(root, 0);
         plan
     }
@@ -117,7 +118,7 @@ impl PatternPlan {
     }
 
     /// A match of which nothing was met yet.
-    pub(crate) fn nothing(&self) -> &Arc<[Option<StreamEvent>]> {
+    pub(crate) fn nothing(&self) -> &Arc<Match> {
         &self.nothing
     }
 

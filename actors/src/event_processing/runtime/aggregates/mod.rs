@@ -8,6 +8,7 @@
 //! an integer. What is no number does not count where numbers are wanted.
 
 mod exact_sum;
+mod memories;
 mod number;
 mod ordered;
 
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::event_processing::plan::expression::{Aggregate, AggregateKind};
 use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
+pub(super) use memories::Memories;
 use number::{Deviation, Number, Sum};
 use ordered::{Median, Multiset, Ordered};
 
@@ -29,9 +31,10 @@ pub(super) enum Span {
 }
 
 /// What entered an aggregate; small, for it is kept with each event of a window.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) enum Memory {
     /// It did not count.
+    #[default]
     Nothing,
     /// It counted, that is all.
     Counted,

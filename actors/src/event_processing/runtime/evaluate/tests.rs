@@ -6,7 +6,7 @@ use crate::event_processing::samples::{
     FIRST, alarm, evaluate, evaluate_within, event, literal, managed_object, map, measurement, operation,
     path, response, row, shown, text, time, told,
 };
-use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::stream::{Match, StreamEvent};
 use crate::event_processing::value::Id;
 use crate::hub;
 use crate::model::id::{ManagedObjectId, MeasurementId};
@@ -296,7 +296,7 @@ fn payload_as_a_whole_is_what_clients_are_shown() {
 #[test]
 fn places_columns_variables_keys_and_aggregates_are_found_and_missing_ones_are_null() {
     let one = row(&[("a", Value::Integer(1)), ("e", Value::Event(row(&[("b", text("x"))])))]);
-    let found = StreamEvent::Match([Some(one.clone()), None].into());
+    let found = StreamEvent::Match(Arc::new(Match([Some(one.clone()), None].into())));
     let tagged = |tag| Place { source: 1, tag: Some(tag) };
     let member = |of: Expression, name: &str| Expression::Member(Box::new(of), name.into());
     for (expression, expected) in [

@@ -1,7 +1,10 @@
 //! `and`: what each side found so far, and what they make together.
 
+use std::sync::Arc;
+
 use super::BURST;
 use super::tree::Tags;
+use crate::event_processing::stream::Match;
 
 /// What the children of an `and` found.
 #[derive(Debug)]
@@ -52,15 +55,15 @@ impl Conjunction {
 
 /// The combination of this number; the last child's finds change fastest.
 fn combination(others: &[&[Tags]], mut number: usize, tags: &Tags) -> Tags {
-    let mut all = tags.to_vec();
+    let mut all = Match::clone(tags);
     for found in others.iter().rev() {
         let chosen = &found[number % found.len()];
         number /= found.len();
-        for (tag, event) in all.iter_mut().zip(chosen.iter()) {
+        for (tag, event) in all.0.iter_mut().zip(&chosen.0) {
             if let Some(event) = event {
                 *tag = Some(event.clone());
             }
         }
     }
-    all.into()
+    Arc::new(all)
 }

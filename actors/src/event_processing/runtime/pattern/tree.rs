@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::conjunction::Conjunction;
 use super::waiting::Waiting;
 use crate::event_processing::runtime::Retained;
-use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::stream::{Match, StreamEvent};
 
 /// What was matched so far.
-pub(super) type Tags = Arc<[Option<StreamEvent>]>;
+pub(super) type Tags = Arc<Match>;
 
 /// No slot.
 pub(super) const NONE: u32 = u32::MAX;
@@ -285,5 +285,5 @@ impl Tree {
 
 /// Bytes that a match holds: its own and those of its events.
 fn weight(tags: &Tags) -> usize {
-    size_of_val::<[_]>(tags) + tags.iter().flatten().map(StreamEvent::weight).sum::<usize>()
+    size_of::<Match>() + size_of_val(&*tags.0) + tags.events().map(StreamEvent::weight).sum::<usize>()
 }

@@ -10,7 +10,7 @@ use super::tree::{Detail, Live, Tags, Tree};
 use super::{ACTIONS, BURST};
 use crate::event_processing::plan::pattern::{PatternPlan, StepKind};
 use crate::event_processing::runtime::World;
-use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::stream::{Match, StreamEvent};
 use crate::event_processing::value::Value;
 
 /// What spreads from one event or time.
@@ -81,9 +81,9 @@ impl<'a> Turn<'a> {
         let tags = match tag {
             None => Arc::clone(tags),
             Some(tag) => {
-                let mut tags = tags.to_vec();
-                tags[usize::from(*tag)] = Some(event.clone());
-                tags.into()
+                let mut tags = Match::clone(tags);
+                tags.0[usize::from(*tag)] = Some(event.clone());
+                Arc::new(tags)
             }
         };
         // An `every` right above would only start the same again.

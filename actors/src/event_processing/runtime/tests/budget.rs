@@ -1,10 +1,11 @@
 //! What a module may use up, and that it recovers.
 
 use super::bench::{BUDGET, Bench};
-use crate::event_processing::runtime::aggregates::Memory;
+use crate::event_processing::runtime::aggregates::{Memories, Memory};
 use crate::event_processing::runtime::results::Remembered;
 use crate::event_processing::runtime::views::Held;
 use crate::event_processing::runtime::{Budget, Retained};
+use crate::event_processing::stream::{Input, Occurrence, StreamEvent};
 
 const STREAM: &str = "create schema S(k string, v double);";
 
@@ -83,8 +84,14 @@ fn the_next_deadline_of_many_partitions_is_known_at_once() {
 
 #[test]
 fn what_is_remembered_with_an_event_is_small() {
-    assert!(size_of::<Held<Remembered>>() <= 56);
-    assert_eq!(size_of::<Memory>(), 16);
+    assert!(size_of::<Held<Remembered>>() <= 48);
+    assert_eq!((size_of::<Memory>(), size_of::<Memories>()), (16, 16));
+    assert_eq!(size_of::<StreamEvent>(), 16);
+    assert_eq!((size_of::<Input>(), size_of::<Occurrence>()), (24, 16));
+
+    let counts = 2 * size_of::<usize>();
+    let held = size_of::<Held<Remembered>>();
+    assert!(held + held / 4 + counts + size_of::<Input>() <= 100, "in a window that grows by a quarter");
 }
 
 #[test]

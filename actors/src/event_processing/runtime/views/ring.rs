@@ -37,7 +37,7 @@ impl<T> Ring<T> {
         {
             left.extend(self.held.pop_front());
         }
-        self.held.push_back(held);
+        self.push(held);
         Entered::One
     }
 
@@ -62,12 +62,51 @@ impl<T> Ring<T> {
 
     pub(super) fn remove(&mut self, chosen: &mut dyn FnMut(&Held<T>) -> bool, left: &mut Vec<Held<T>>) {
         for held in std::mem::take(&mut self.held) {
-            if chosen(&held) { left.push(held) } else { self.held.push_back(held) }
+            if chosen(&held) { left.push(held) } else { self.push(held) }
         }
     }
 
     pub(super) fn next_deadline(&self) -> Option<i64> {
         let Bound::Period(period) = self.bound else { return None };
         self.held.front().map(|oldest| oldest.at.saturating_add(period))
+    }
+
+    /// With a bound of its length there is never room for more; on the way there it grows by a quarter, for it may be long.
+    fn push(&mut self, held: Held<T>) {
+        let length = self.held.len();
+        if let Bound::Length(most) = self.bound
+            && length == self.held.capacity()
+        {
+            self.held.reserve_exact((length / 4).max(4).min(most.saturating_sub(length)));
+        }
+        self.held.push_back(held);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::event_processing::stream::{Match, StreamEvent};
+
+    #[test]
+    fn a_window_of_a_length_takes_little_more_than_what_is_in_it() {
+        for most in [1, 3, 100, 1000] {
+            let mut ring = Ring::of_length(most);
+            let mut left = Vec::new();
+            let event = StreamEvent::Match(Arc::new(Match(Box::new([]))));
+            for at in 0..3000 {
+                ring.insert(Held { event: event.clone(), at, memory: () }, &mut left);
+                let (length, capacity) = (ring.held.len(), ring.held.capacity());
+                assert!(
+                    capacity <= most.min(length + (length / 4).max(4)),
+                    "{capacity} for {length} of {most}"
+                );
+            }
+            assert_eq!((ring.held.len(), left.len()), (most, 3000 - most));
+            ring.remove(&mut |held| held.at % 2 == 0, &mut left);
+            assert!(ring.held.capacity() <= most);
+        }
     }
 }

@@ -113,7 +113,7 @@ pub(super) fn row(stream: usize, n: i64, id: i64) -> StreamEvent {
 fn shown(event: &StreamEvent) -> String {
     let StreamEvent::Match(tags) = event else { panic!("{event:?}") };
     let mut written = String::from("{");
-    for tag in tags.iter().flatten() {
+    for tag in tags.events() {
         let StreamEvent::Row(row) = tag else { panic!("{tag:?}") };
         let [Value::Integer(stream), Value::Integer(n), _] = &*row.values else { panic!("{row:?}") };
         let comma = if written.len() > 1 { "," } else { "" };
