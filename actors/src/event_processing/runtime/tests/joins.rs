@@ -1,6 +1,7 @@
 //! Joins of two sources.
 
-use super::bench::{Bench, run};
+use super::bench::{BUDGET, Bench, run};
+use crate::event_processing::runtime::Budget;
 
 const STREAMS: &str = "create schema A(k string, x double); create schema B(k string, y double);";
 
@@ -146,14 +147,13 @@ fn a_join_over_large_windows_is_not_quadratic() {
     let text = format!(
         "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:length(10000) as a, B.win:length(10000) as b where a.k = b.k"
     );
-    let mut bench = Bench::new(&text);
+    // Nobody could look at ten thousand events with so few evaluations.
+    let mut bench = Bench::with(&text, Budget { evaluations: 100, ..BUDGET });
     for at in 0..10_000 {
         assert!(bench.step(0, &format!("A k{at} {at}")).effects.is_empty());
     }
-    let started = std::time::Instant::now();
     for at in 0..10_000 {
         assert_eq!(bench.step(0, &format!("B k{at} {at}")).effects.len(), 1);
     }
-    assert!(started.elapsed().as_secs() < 5);
     assert_eq!(bench.runtime.retained().events, 20_000);
 }
