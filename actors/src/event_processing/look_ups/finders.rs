@@ -40,6 +40,17 @@ impl Filter {
             Self::Agent | Self::Device | Self::CreationTimeBetween => kind == ObjectKind::Operation,
         }
     }
+
+    /// Whether two filters ask for the same, so that only one of them can be met: the source of an operation is its device, and
+    /// its time is that of its creation.
+    pub(crate) fn asks_for_the_same(self, other: Self) -> bool {
+        let of_operations = |filter| match filter {
+            Self::Source => Self::Device,
+            Self::TimeBetween => Self::CreationTimeBetween,
+            filter => filter,
+        };
+        of_operations(self) == of_operations(other)
+    }
 }
 
 /// The filters with their arguments.
