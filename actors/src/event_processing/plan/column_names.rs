@@ -3,7 +3,6 @@
 
 use std::fmt::{self, Write};
 
-use super::operators::word;
 use crate::event_processing::language::syntax::{Expression, ExpressionKind, Operator};
 
 /// The expression as text; `None` when it is longer than so many bytes.
@@ -96,7 +95,7 @@ fn write_expression(out: &mut Short, expression: &Expression, around: u8) -> fmt
         }
         ExpressionKind::Binary(operator, one, other) => {
             write_expression(out, one, own)?;
-            write!(out, " {} ", word(*operator))?;
+            write!(out, " {} ", operator.word())?;
             write_expression(out, other, own + 1)
         }
         ExpressionKind::Braces(elements) => write_list(out, "{", elements, "}"),
