@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::bench::{Bench, Nothing};
 use crate::event_processing::runtime::Outcome;
-use crate::event_processing::stream::{Columns, Depth, Row};
+use crate::event_processing::stream::{Depth, Row};
 use crate::event_processing::value::Value;
 
 const DEVICES: usize = 1000;
@@ -13,7 +13,7 @@ const DEVICES: usize = 1000;
 /// Microseconds for each of so many events of `S(k, v)`, once the windows are full.
 fn cost(statements: &str, warm: usize, events: usize) -> f64 {
     let mut bench = Bench::new(&format!("create schema S(k string, v double); {statements}"));
-    let columns = Arc::new(Columns::default());
+    let columns = bench.columns("S");
     let names: Vec<Arc<str>> = (0..DEVICES).map(|at| format!("device-{at}").into()).collect();
     let row = |at: usize| {
         let values = [Value::Text(names[at % DEVICES].clone()), Value::Double(at as f64 * 0.1)];
