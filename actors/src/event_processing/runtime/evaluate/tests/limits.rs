@@ -38,3 +38,13 @@ fn what_takes_long_counts_as_many_evaluations() {
     let (value, _) = evaluate_within(100, &path(Property::Object, &["plat_X", "a"]), &[&told]);
     assert!(value.expect_err("nothing left to spend").0.contains("may do at a time"));
 }
+
+#[test]
+fn fragments_of_many_names_count_by_how_often_names_are_compared() {
+    let pairs = |prefix: &str, count: usize| {
+        let pair = |at: usize| (literal(text(&format!("{prefix}n{at}"))), literal(Value::Null));
+        evaluate_within(u64::MAX, &Expression::Fragments((0..count).map(pair).collect()), &[]).1
+    };
+    assert!(pairs("", 4000) > 100_000);
+    assert!(pairs("a.b.", 4000) > 100_000, "deep inside as well");
+}
