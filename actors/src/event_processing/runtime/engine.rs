@@ -175,7 +175,9 @@ impl Runtime {
             };
             let scope = super::Scope { sources: [None, None], aggregates: &[], keys: &[], world: &world };
             let value = variable.initial.as_ref().and_then(|initial| initial.evaluate(&scope).ok());
-            self.variables.push(value.unwrap_or(Value::Null));
+            let value = value.unwrap_or(Value::Null);
+            self.retained.bytes += value.size().bytes;
+            self.variables.push(value);
         }
         let mut turn = Turn { look_ups: &NoLookUps, outcome: &mut outcome };
         for (number, statement) in plan.statements.iter().enumerate() {
