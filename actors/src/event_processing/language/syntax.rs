@@ -246,7 +246,7 @@ pub(crate) enum ExpressionKind {
     /// `name(…)`: a function, an aggregate, a declared expression.
     Call {
         name: Name,
-        distinct: bool,
+        quantifier: Quantifier,
         arguments: Vec<Expression>,
     },
     /// `count(*)`.
@@ -289,6 +289,14 @@ pub(crate) enum ExpressionKind {
     },
     /// `{ … }`: pairs of a path and a value, or a list.
     Braces(Vec<Expression>),
+}
+
+/// Which values an aggregate takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantifier {
+    All,
+    /// Each value once.
+    Distinct,
 }
 
 /// Operators with two sides. Binding, from tight to loose: `* / %`, `+ -`, `||`, comparisons, `and`, `or`.

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::event_processing::language::syntax::{Expression, ExpressionKind, Operator};
+use crate::event_processing::language::syntax::{Expression, ExpressionKind, Operator, Quantifier};
 
 /// The expression as text; `None` when it is longer than so many bytes.
 pub(super) fn written(expression: &Expression, most: usize) -> Option<String> {
@@ -75,9 +75,13 @@ fn write_expression(out: &mut Short, expression: &Expression, around: u8) -> fmt
             write!(out, ".{}", name.text)?;
             write_list(out, "(", arguments, ")")
         }
-        ExpressionKind::Call { name, distinct, arguments } => {
+        ExpressionKind::Call { name, quantifier, arguments } => {
             out.write_str(&name.text)?;
-            write_list(out, if *distinct { "(distinct " } else { "(" }, arguments, ")")
+            let opening = match quantifier {
+                Quantifier::All => "(",
+                Quantifier::Distinct => "(distinct ",
+            };
+            write_list(out, opening, arguments, ")")
         }
         ExpressionKind::CountAll => out.write_str("count(*)"),
         ExpressionKind::Cast(value, type_) => {

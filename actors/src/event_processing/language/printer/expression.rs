@@ -27,8 +27,8 @@ pub(super) fn expression(value: &Expression) -> String {
         ExpressionKind::Method(receiver, method, arguments) => {
             format!("{}.{}({})", expression(receiver), name(&method.text), list(arguments, expression))
         }
-        ExpressionKind::Call { name: function, distinct, arguments } => {
-            let distinct = if *distinct { "distinct " } else { "" };
+        ExpressionKind::Call { name: function, quantifier, arguments } => {
+            let distinct = if *quantifier == Quantifier::Distinct { "distinct " } else { "" };
             let function = match &*function.text {
                 known @ ("count" | "current_timestamp") => known.to_owned(),
                 other => name(other),
