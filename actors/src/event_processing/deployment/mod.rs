@@ -183,7 +183,8 @@ impl Deployments {
     fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>) {
         let Some(platform) = self.platform.upgrade() else { return };
         let tenant = platform.tenant(id);
-        let seed = id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31) + i64::from(byte));
+        let seed =
+            id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
         let thread = &self.threads[place(ManagedObjectId(seed), self.threads.len())];
         let (deployments, context, held) = (self.clone(), tenant.context().clone(), hold.clone());
         let runner =

@@ -246,7 +246,7 @@ pub(crate) enum ExpressionKind {
     /// `name(…)`: a function, an aggregate, a declared expression.
     Call {
         name: Name,
-        distinct: bool,
+        quantifier: Quantifier,
         arguments: Vec<Expression>,
     },
     /// `count(*)`.
@@ -291,6 +291,14 @@ pub(crate) enum ExpressionKind {
     Braces(Vec<Expression>),
 }
 
+/// Which values an aggregate takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quantifier {
+    All,
+    /// Each value once.
+    Distinct,
+}
+
 /// Operators with two sides. Binding, from tight to loose: `* / %`, `+ -`, `||`, comparisons, `and`, `or`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
@@ -308,4 +316,26 @@ pub(crate) enum Operator {
     Multiply,
     Divide,
     Modulo,
+}
+
+impl Operator {
+    /// How it is written.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Or => "or",
+            Self::And => "and",
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Concatenate => "||",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Modulo => "%",
+        }
+    }
 }

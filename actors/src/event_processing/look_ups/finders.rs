@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::{WANTED, known_id};
 use crate::error::{Error, Result};
 use crate::event_processing::plan::expression::{Filter, Take};
-use crate::event_processing::value::{Object, ObjectKind, Value};
-use crate::event_processing::writes::cells::{milliseconds, time_of};
+use crate::event_processing::value::{Object, ObjectKind, Value, time_of};
+use crate::event_processing::writes::cells::milliseconds;
 use crate::model::access::Authority;
 use crate::model::alarm::{AlarmFilter, AlarmStatus};
 use crate::model::event::EventFilter;
@@ -39,6 +39,17 @@ impl Filter {
             Self::Status => matches!(kind, ObjectKind::Alarm | ObjectKind::Operation),
             Self::Agent | Self::Device | Self::CreationTimeBetween => kind == ObjectKind::Operation,
         }
+    }
+
+    /// Whether two filters ask for the same, so that only one of them can be met: the source of an operation is its device, and
+    /// its time is that of its creation.
+    pub(crate) fn asks_for_the_same(self, other: Self) -> bool {
+        let of_operations = |filter| match filter {
+            Self::Source => Self::Device,
+            Self::TimeBetween => Self::CreationTimeBetween,
+            filter => filter,
+        };
+        of_operations(self) == of_operations(other)
     }
 }
 

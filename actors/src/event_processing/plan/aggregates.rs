@@ -4,7 +4,7 @@ use super::expression::{Aggregate, AggregateKind, Expression};
 use super::resolve::{Resolver, Typed};
 use super::types::{self, describe};
 use crate::event_processing::language::Mistake;
-use crate::event_processing::language::syntax::{self, Name, Span};
+use crate::event_processing::language::syntax::{self, Name, Quantifier, Span};
 use crate::event_processing::value::Type;
 
 /// Whether a clause may have aggregates, and those it has.
@@ -35,7 +35,7 @@ pub(super) fn of_name(name: &str) -> Option<AggregateKind> {
 impl Resolver<'_, '_> {
     /// `count(*)`.
     pub(super) fn count_all(&mut self, span: Span) -> Result<Typed, Mistake> {
-        let aggregate = Aggregate { kind: AggregateKind::Count, argument: None, distinct: false };
+        let aggregate = Aggregate { kind: AggregateKind::Count, argument: None, quantifier: Quantifier::All };
         self.collect(aggregate, Type::Integer, span)
     }
 
@@ -44,7 +44,7 @@ impl Resolver<'_, '_> {
         &mut self,
         kind: AggregateKind,
         name: &Name,
-        distinct: bool,
+        quantifier: Quantifier,
         arguments: &[syntax::Expression],
     ) -> Result<Typed, Mistake> {
         let [argument] = arguments else {
@@ -68,11 +68,12 @@ impl Resolver<'_, '_> {
                 format!("'{}' takes {wanted}, this is {}", name.text, describe(&type_)),
             )
         })?;
-        if distinct && (!types::is_key(&type_) || matches!(kind, AggregateKind::First | AggregateKind::Last))
+        if quantifier == Quantifier::Distinct
+            && (!types::is_key(&type_) || matches!(kind, AggregateKind::First | AggregateKind::Last))
         {
             return Err(Mistake::new(name.span, "'distinct' does not go with this"));
         }
-        self.collect(Aggregate { kind, argument: Some(expression), distinct }, result, name.span)
+        self.collect(Aggregate { kind, argument: Some(expression), quantifier }, result, name.span)
     }
 
     fn collect(&mut self, aggregate: Aggregate, type_: Type, span: Span) -> Result<Typed, Mistake> {

@@ -3,8 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use super::operators::word;
-use crate::event_processing::language::syntax::{Expression, ExpressionKind, Operator};
+use crate::event_processing::language::syntax::{Expression, ExpressionKind, Operator, Quantifier};
 
 /// The expression as text; `None` when it is longer than so many bytes.
 pub(super) fn written(expression: &Expression, most: usize) -> Option<String> {
@@ -76,9 +75,13 @@ fn write_expression(out: &mut Short, expression: &Expression, around: u8) -> fmt
             write!(out, ".{}", name.text)?;
             write_list(out, "(", arguments, ")")
         }
-        ExpressionKind::Call { name, distinct, arguments } => {
+        ExpressionKind::Call { name, quantifier, arguments } => {
             out.write_str(&name.text)?;
-            write_list(out, if *distinct { "(distinct " } else { "(" }, arguments, ")")
+            let opening = match quantifier {
+                Quantifier::All => "(",
+                Quantifier::Distinct => "(distinct ",
+            };
+            write_list(out, opening, arguments, ")")
         }
         ExpressionKind::CountAll => out.write_str("count(*)"),
         ExpressionKind::Cast(value, type_) => {
@@ -96,7 +99,7 @@ fn write_expression(out: &mut Short, expression: &Expression, around: u8) -> fmt
         }
         ExpressionKind::Binary(operator, one, other) => {
             write_expression(out, one, own)?;
-            write!(out, " {} ", word(*operator))?;
+            write!(out, " {} ", operator.word())?;
             write_expression(out, other, own + 1)
         }
         ExpressionKind::Braces(elements) => write_list(out, "{", elements, "}"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::event_processing::language::syntax::Operator;
+use crate::event_processing::language::syntax::{Operator, Quantifier};
 use crate::event_processing::value::{ObjectKind, Value};
 
 /// Where an event that an expression reads is found.
@@ -168,7 +168,7 @@ pub(crate) struct Aggregate {
     pub(crate) kind: AggregateKind,
     /// `None` for `count(*)`.
     pub(crate) argument: Option<Expression>,
-    pub(crate) distinct: bool,
+    pub(crate) quantifier: Quantifier,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Finders: functions that read the store, by their names.
 //!
-//! `find<Noun>ById`, and `find(One|First|All)<Noun>By<Filter>(And<Filter>)*` with the filters that the noun has, each once.
+//! `find<Noun>ById`, and `find(One|First|All)<Noun>By<Filter>(And<Filter>)*` with the filters that the noun has. No two
+//! of them ask for the same.
 
 use super::catalog::enumerate;
 use super::expression::{Filter, Finder, Take};
@@ -68,8 +69,15 @@ fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
         let known = FILTERS.iter().find_map(|(word, filter)| Some((*filter, rest.strip_prefix(word)?)));
         let (filter, after) =
             known.filter(|(filter, _)| filter.applies_to(kind)).ok_or_else(|| unknown(rest))?;
-        if found.contains(&filter) {
-            return Err("each filter may stand once".to_owned());
+        if let Some(other) = found.iter().find(|other| filter.asks_for_the_same(**other)) {
+            return Err(match filter == *other {
+                true => format!("'{}' stands here twice", word(filter)),
+                false => format!(
+                    "'{}' and '{}' ask for the same: only one of them may stand here",
+                    word(*other),
+                    word(filter)
+                ),
+            });
         }
         found.push(filter);
         if after.is_empty() {
@@ -77,6 +85,11 @@ fn filters(kind: ObjectKind, by: &str) -> Result<Vec<Filter>, String> {
         }
         rest = after.strip_prefix("And").ok_or_else(|| unknown(rest))?;
     }
+}
+
+/// How a filter is written.
+fn word(filter: Filter) -> &'static str {
+    FILTERS.iter().find(|(_, known)| *known == filter).map_or("", |(word, _)| word)
 }
 
 impl Found {

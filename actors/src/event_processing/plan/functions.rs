@@ -8,7 +8,7 @@ use super::finders;
 use super::resolve::{Resolver, Typed};
 use super::types::{self, describe};
 use crate::event_processing::language::Mistake;
-use crate::event_processing::language::syntax::{self, Name, Span};
+use crate::event_processing::language::syntax::{self, Name, Quantifier, Span};
 use crate::event_processing::stream::StreamType;
 use crate::event_processing::value::Type;
 
@@ -114,13 +114,13 @@ impl Resolver<'_, '_> {
         &mut self,
         span: Span,
         name: &Name,
-        distinct: bool,
+        quantifier: Quantifier,
         arguments: &[syntax::Expression],
     ) -> Result<Typed, Mistake> {
         if let Some(kind) = aggregates::of_name(&name.text) {
-            return self.aggregate(kind, name, distinct, arguments);
+            return self.aggregate(kind, name, quantifier, arguments);
         }
-        if distinct {
+        if quantifier == Quantifier::Distinct {
             return Err(Mistake::new(
                 name.span,
                 format!("'distinct' goes with aggregates, '{}' is none", name.text),

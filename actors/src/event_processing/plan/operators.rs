@@ -58,13 +58,13 @@ impl Resolver<'_, '_> {
         span: Span,
     ) -> Result<Typed, Mistake> {
         if let Operator::And | Operator::Or = operator {
-            let clause = format!("'{}'", word(operator));
+            let clause = format!("'{}'", operator.word());
             let sides = (self.condition(one, &clause)?, self.condition(other, &clause)?);
             return Ok(Typed::new(joined(operator, sides.0, sides.1), Type::Boolean));
         }
         let (one, other) = (self.resolve(one)?, self.resolve(other)?);
         let (fits, type_) = result(operator, &one.type_, &other.type_);
-        check(fits, word(operator), &one, &other, span)?;
+        check(fits, operator.word(), &one, &other, span)?;
         Ok(Typed::new(joined(operator, one.expression, other.expression), type_))
     }
 
@@ -175,24 +175,4 @@ fn check(fits: bool, operator: &str, one: &Typed, other: &Typed, span: Span) -> 
 
 fn joined(operator: Operator, one: Expression, other: Expression) -> Expression {
     Expression::Binary(operator, Box::new(one), Box::new(other))
-}
-
-/// How an operator is written.
-pub(super) fn word(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Or => "or",
-        Operator::And => "and",
-        Operator::Equal => "=",
-        Operator::NotEqual => "!=",
-        Operator::Less => "<",
-        Operator::LessOrEqual => "<=",
-        Operator::Greater => ">",
-        Operator::GreaterOrEqual => ">=",
-        Operator::Concatenate => "||",
-        Operator::Add => "+",
-        Operator::Subtract => "-",
-        Operator::Multiply => "*",
-        Operator::Divide => "/",
-        Operator::Modulo => "%",
-    }
 }

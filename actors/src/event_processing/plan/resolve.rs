@@ -177,8 +177,8 @@ impl<'p, 'a> Resolver<'p, 'a> {
                 let receiver = self.resolve(receiver)?;
                 self.method(receiver, name, arguments)
             }
-            ExpressionKind::Call { name, distinct, arguments } => {
-                self.call(tree.span, name, *distinct, arguments)
+            ExpressionKind::Call { name, quantifier, arguments } => {
+                self.call(tree.span, name, *quantifier, arguments)
             }
             ExpressionKind::CountAll => self.count_all(tree.span),
             ExpressionKind::Cast(value, type_) => self.cast(value, type_),

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::forwarded::{self, Unreadable};
 use super::named_windows::NamedWindow;
 use super::partitions::Partitions;
 use super::routes::Routes;
@@ -38,6 +39,7 @@ pub(crate) struct Runtime {
     /// How many expressions this step may still evaluate.
     evaluations: Cell<u64>,
     made: Vec<Made>,
+    unreadable: Unreadable,
 }
 
 /// An event that waits for its statements.
@@ -81,6 +83,7 @@ impl Runtime {
             retained: Retained::default(),
             evaluations: Cell::new(budget.evaluations),
             made: Vec::new(),
+            unreadable: Unreadable::default(),
             plan,
         };
         runtime.begin();
@@ -106,7 +109,7 @@ impl Runtime {
         }
     }
 
-    /// Another module inserted a row into a stream.
+    /// Another module inserted a row into a stream. One that cannot be read is a fault of who reads it first.
     pub(crate) fn feed_row(
         &mut self,
         stream: &str,
@@ -116,8 +119,16 @@ impl Runtime {
         outcome: &mut Outcome,
     ) {
         self.advance(now, look_ups, outcome);
-        if let Some(stream) = self.routes.of_name(stream) {
-            self.feed(stream, StreamEvent::Row(row.clone()), row.depth, &mut Turn { look_ups, outcome });
+        let Some(place) = self.routes.of_name(stream) else { return };
+        match forwarded::fitted(&self.plan.streams[place], row) {
+            Some(row) => {
+                self.feed(place, StreamEvent::Row(row.clone()), row.depth, &mut Turn { look_ups, outcome });
+            }
+            None => {
+                let reader = self.routes.readers(place).first().copied().unwrap_or_default();
+                let fault = self.unreadable.note(stream, row);
+                outcome.faults.extend(fault.map(|fault| (reader, fault)));
+            }
         }
     }
 
@@ -164,7 +175,9 @@ impl Runtime {
             };
             let scope = super::Scope { sources: [None, None], aggregates: &[], keys: &[], world: &world };
             let value = variable.initial.as_ref().and_then(|initial| initial.evaluate(&scope).ok());
-            self.variables.push(value.unwrap_or(Value::Null));
+            let value = value.unwrap_or(Value::Null);
+            self.retained.bytes += value.size().bytes;
+            self.variables.push(value);
         }
         let mut turn = Turn { look_ups: &NoLookUps, outcome: &mut outcome };
         for (number, statement) in plan.statements.iter().enumerate() {

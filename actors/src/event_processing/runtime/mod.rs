@@ -7,6 +7,7 @@ mod aggregates;
 mod dispatch;
 mod engine;
 mod evaluate;
+mod forwarded;
 mod functions;
 mod groups;
 mod instance;

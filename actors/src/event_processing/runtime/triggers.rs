@@ -5,6 +5,7 @@ use super::step::Cause;
 use crate::event_processing::plan::expression::Expression;
 use crate::event_processing::plan::{StatementKind, TriggerPlan};
 use crate::event_processing::stream::StreamEvent;
+use crate::event_processing::value::Value;
 
 impl Runtime {
     /// Statements that act on an event: `on … set`, `on … delete`.
@@ -63,12 +64,20 @@ impl Runtime {
             });
             let Some(value) = value else {
                 for (variable, value) in before.into_iter().rev() {
-                    self.variables[variable] = value;
+                    self.assign(variable, value);
                 }
                 return;
             };
-            before.push((*variable, std::mem::replace(&mut self.variables[*variable], value)));
+            before.push((*variable, self.assign(*variable, value)));
         }
+    }
+
+    /// Gives the value that the variable had. What variables hold is retained like all else.
+    fn assign(&mut self, variable: usize, value: Value) -> Value {
+        let bytes = value.size().bytes;
+        let before = std::mem::replace(&mut self.variables[variable], value);
+        self.retained.bytes = self.retained.bytes.saturating_add(bytes).saturating_sub(before.size().bytes);
+        before
     }
 
     /// Deletes the rows of a window that the condition chooses; when it fails for one, none is deleted.

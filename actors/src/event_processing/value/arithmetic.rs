@@ -1,7 +1,10 @@
 //! Reckoning with values: whole numbers stay whole where they can, and nothing panics.
 
+use time::OffsetDateTime;
+
 use super::Value;
 use crate::event_processing::language::syntax::Operator;
+use crate::model::timestamp::Timestamp;
 
 /// A number of an expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,4 +83,11 @@ pub(crate) fn negate(number: Number) -> Number {
         }
         Number::Double(number) => Number::Double(-number),
     }
+}
+
+/// The time so many milliseconds after 1970, in UTC; of the years a timestamp may have.
+pub(crate) fn time_of(milliseconds: i64) -> Option<Timestamp> {
+    let nanoseconds = i128::from(milliseconds).checked_mul(1_000_000)?;
+    let instant = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
+    (1970..=9999).contains(&instant.year()).then(|| Timestamp::stored(instant, 0))
 }

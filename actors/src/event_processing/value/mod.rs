@@ -25,7 +25,7 @@ use crate::model::operation::Operation;
 use crate::model::timestamp::Timestamp;
 
 use super::stream::{StreamEvent, StreamType};
-pub(crate) use arithmetic::{Number, negate, reckon};
+pub(crate) use arithmetic::{Number, negate, reckon, time_of};
 pub(crate) use key::Key;
 pub(crate) use object::ObjectSeen;
 pub(crate) use order::Plain;

@@ -1,12 +1,9 @@
 //! What stands in the columns of a row, as the bodies of requests and the streams that send want it.
 
-use time::OffsetDateTime;
-
 use crate::error::{Error, Result};
 use crate::event_processing::stream::Row;
-use crate::event_processing::value::{Map, Object, Value};
+use crate::event_processing::value::{Map, Number, Object, Value, time_of};
 use crate::model::body::MAX_SHORT_TEXT;
-use crate::model::timestamp::Timestamp;
 
 /// The columns of a row by their names. Null is as good as absent (C-10).
 #[derive(Debug, Clone, Copy)]
@@ -125,18 +122,11 @@ fn own_id(object: &Object) -> Option<String> {
     }
 }
 
-/// A number as milliseconds; none of what is no number.
+/// A number as milliseconds; none of what is no number, or beyond 64 bits.
 pub(in crate::event_processing) fn milliseconds(value: &Value) -> Option<i64> {
     match value {
         Value::Integer(number) => Some(*number),
-        // Beyond 64 bits it is cut off, and no time either.
-        Value::Double(number) => Some(*number as i64),
+        Value::Double(number) => Number::Double(*number).whole(),
         _ => None,
     }
-}
-
-/// The time so many milliseconds after 1970, in UTC; none where no date is.
-pub(in crate::event_processing) fn time_of(milliseconds: i64) -> Option<Timestamp> {
-    let instant = OffsetDateTime::from_unix_timestamp_nanos(i128::from(milliseconds) * 1_000_000).ok()?;
-    Some(Timestamp::stored(instant, 0))
 }

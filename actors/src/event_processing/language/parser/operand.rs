@@ -3,7 +3,7 @@
 use super::super::Mistake;
 use super::super::lexer::Kind;
 use super::super::literal;
-use super::super::syntax::{Expression, ExpressionKind, Name};
+use super::super::syntax::{Expression, ExpressionKind, Name, Quantifier};
 use super::Parser;
 use super::expression::Binding;
 
@@ -148,7 +148,7 @@ impl Parser<'_> {
                     self.expect(")")?;
                 }
                 let name = Name { text: word.into(), span: start };
-                ExpressionKind::Call { name, distinct: false, arguments: Vec::new() }
+                ExpressionKind::Call { name, quantifier: Quantifier::All, arguments: Vec::new() }
             }
             word if self.at("(") => return self.call(name, word),
             _ => ExpressionKind::Name(name.text),
@@ -172,16 +172,17 @@ impl Parser<'_> {
             self.expect(")")?;
             return self.finished(ExpressionKind::Cast(value, type_), start);
         }
-        let distinct = self.at_word("distinct")
+        let is_distinct = self.at_word("distinct")
             && matches!(
                 self.next.kind,
                 Kind::Word | Kind::Escaped | Kind::Number | Kind::Text | Kind::Symbol("(" | "{")
             );
-        if distinct {
+        let quantifier = if is_distinct { Quantifier::Distinct } else { Quantifier::All };
+        if is_distinct {
             self.advance();
         }
         let arguments = self.arguments_up_to(")")?;
-        self.finished(ExpressionKind::Call { name, distinct, arguments }, start)
+        self.finished(ExpressionKind::Call { name, quantifier, arguments }, start)
     }
 
     /// `case [operand] when … then … [else …] end`.

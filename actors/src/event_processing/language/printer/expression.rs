@@ -27,8 +27,8 @@ pub(super) fn expression(value: &Expression) -> String {
         ExpressionKind::Method(receiver, method, arguments) => {
             format!("{}.{}({})", expression(receiver), name(&method.text), list(arguments, expression))
         }
-        ExpressionKind::Call { name: function, distinct, arguments } => {
-            let distinct = if *distinct { "distinct " } else { "" };
+        ExpressionKind::Call { name: function, quantifier, arguments } => {
+            let distinct = if *quantifier == Quantifier::Distinct { "distinct " } else { "" };
             let function = match &*function.text {
                 known @ ("count" | "current_timestamp") => known.to_owned(),
                 other => name(other),
@@ -40,7 +40,7 @@ pub(super) fn expression(value: &Expression) -> String {
         ExpressionKind::Not(value) => format!("(not {})", expression(value)),
         ExpressionKind::Negate(value) => format!("(-{})", expression(value)),
         ExpressionKind::Binary(operator, left, right) => {
-            format!("({} {} {})", expression(left), symbol(*operator), expression(right))
+            format!("({} {} {})", expression(left), operator.word(), expression(right))
         }
         ExpressionKind::Case { operand, branches, otherwise } => case(operand, branches, otherwise),
         ExpressionKind::Braces(items) => format!("{{{}}}", list(items, expression)),
@@ -84,23 +84,4 @@ fn case(
     }
     printed += &otherwise.as_ref().map(|otherwise| part("else", otherwise)).unwrap_or_default();
     printed + "end"
-}
-
-fn symbol(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Or => "or",
-        Operator::And => "and",
-        Operator::Equal => "=",
-        Operator::NotEqual => "!=",
-        Operator::Less => "<",
-        Operator::LessOrEqual => "<=",
-        Operator::Greater => ">",
-        Operator::GreaterOrEqual => ">=",
-        Operator::Concatenate => "||",
-        Operator::Add => "+",
-        Operator::Subtract => "-",
-        Operator::Multiply => "*",
-        Operator::Divide => "/",
-        Operator::Modulo => "%",
-    }
 }

@@ -72,6 +72,30 @@ fn mistakes_say_what_is_wrong_and_where() {
             "2:8 no filter 'Status'; there are FragmentType, TimeBetween, Source, Type, joined by 'And'",
         ),
         (
+            "select findAllAlarmByFragmentType('x') from AlarmCreated;",
+            "2:8 no filter 'FragmentType'; there are TimeBetween, Source, Status, Type, joined by 'And'",
+        ),
+        (
+            "select findAllManagedObjectByTypeAndSource('t', '1') from AlarmCreated;",
+            "2:8 no filter 'Source'; there are FragmentType, Type, joined by 'And'",
+        ),
+        (
+            "select findAllOperationByDeviceAndType('1', 't') from AlarmCreated;",
+            "2:8 no filter 'Type'; there are CreationTimeBetween, FragmentType, TimeBetween, Source, Status, Agent, Device, joined by 'And'",
+        ),
+        (
+            "select findAllEventByTypeAndSourceAndType('t', '1', 't') from AlarmCreated;",
+            "2:8 'Type' stands here twice",
+        ),
+        (
+            "select findAllOperationBySourceAndDevice('1', '1') from AlarmCreated;",
+            "2:8 'Source' and 'Device' ask for the same: only one of them may stand here",
+        ),
+        (
+            "select findAllOperationByCreationTimeBetweenAndTimeBetween(1, 2, 1, 2) from AlarmCreated;",
+            "2:8 'CreationTimeBetween' and 'TimeBetween' ask for the same: only one of them may stand here",
+        ),
+        (
             "select findAllAlarmByStatus('OPEN') from AlarmCreated;",
             "2:29 no such status; there are ACTIVE, ACKNOWLEDGED, CLEARED",
         ),

@@ -14,6 +14,7 @@ mod ordered;
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::event_processing::language::syntax::Quantifier;
 use crate::event_processing::plan::expression::{Aggregate, AggregateKind};
 use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
@@ -111,7 +112,7 @@ impl AggregateState {
             kind,
             Kind::Count(_) | Kind::Sum(_) | Kind::Average(_) | Kind::Deviation(_) | Kind::Median(_)
         );
-        Self { kind, distinct: (plan.distinct && matters).then(HashMap::new) }
+        Self { kind, distinct: (plan.quantifier == Quantifier::Distinct && matters).then(HashMap::new) }
     }
 
     /// Takes in the value of an event; `None` is that of `count(*)`. Tells what must leave when the event does, and about how many

@@ -1,9 +1,7 @@
 //! Values as values of another type; null where that is impossible.
 
-use time::OffsetDateTime;
-
 use crate::event_processing::plan::expression::Scalar;
-use crate::event_processing::value::{Number, Plain, Seen, Value};
+use crate::event_processing::value::{Number, Plain, Seen, Value, time_of};
 use crate::model::timestamp::Timestamp;
 
 /// Numbers of one text of numbers.
@@ -71,12 +69,10 @@ pub(super) fn time(value: &Seen<'_>) -> Option<Timestamp> {
     }
 }
 
-/// The time so many milliseconds after 1970, in UTC; of the years a timestamp may have.
+/// The time so many milliseconds after 1970.
 fn of_millis(value: &Seen<'_>) -> Option<Timestamp> {
     let Plain::Number(number) = value.plain() else { return None };
-    let millis = i128::from(number.whole()?);
-    let instant = OffsetDateTime::from_unix_timestamp_nanos(millis.checked_mul(1_000_000)?).ok()?;
-    (1970..=9999).contains(&instant.year()).then(|| Timestamp::stored(instant, 0))
+    time_of(number.whole()?)
 }
 
 /// Milliseconds since 1970.

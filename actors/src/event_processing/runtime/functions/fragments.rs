@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::event_processing::plan::expression::Expression;
 use crate::event_processing::runtime::evaluate::value_of;
-use crate::event_processing::runtime::{Fault, Scope};
+use crate::event_processing::runtime::{Fault, Scope, World};
 use crate::event_processing::value::{Map, Value};
 
 /// Members of members in one path.
@@ -26,14 +26,14 @@ pub(in crate::event_processing::runtime) fn nest(
         if path.split('.').count() > MAX_SEGMENTS {
             return Err(Fault::new(format!("the path of a fragment has more than {MAX_SEGMENTS} parts")));
         }
-        // Names are looked for one after the other.
-        scope.world.spend_for(object.0.len() * 32)?;
-        put(&mut object, &path, value_of(value, scope)?);
+        put(&mut object, &path, value_of(value, scope)?, scope.world)?;
     }
     Ok(Value::Map(Arc::new(object)))
 }
 
-fn put(object: &mut Map, path: &str, value: Value) {
+fn put(object: &mut Map, path: &str, value: Value, world: &World<'_>) -> Result<(), Fault> {
+    // Names are looked for one after the other, and an object that others have too is copied.
+    world.spend_for(object.0.len() * 32)?;
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     let at = object.0.iter().position(|(known, _)| **known == *name).unwrap_or_else(|| {
         object.0.push((name.into(), Value::Null));
@@ -47,8 +47,9 @@ fn put(object: &mut Map, path: &str, value: Value) {
                 *member = Value::Map(Arc::default());
             }
             if let Value::Map(inner) = member {
-                put(Arc::make_mut(inner), rest, value);
+                return put(Arc::make_mut(inner), rest, value, world);
             }
         }
     }
+    Ok(())
 }

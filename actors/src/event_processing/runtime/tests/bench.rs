@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::event_processing::language::parse;
 use crate::event_processing::plan::expression::Finder;
-use crate::event_processing::plan::{self, Catalog, ModulePlan};
+use crate::event_processing::plan::{self, Catalog, ModulePlan, Stream};
 use crate::event_processing::runtime::{Budget, Effect, Fault, LookUps, Outcome, Retained, Runtime};
 use crate::event_processing::stream::{Columns, Depth, Row};
 use crate::event_processing::value::Value;
@@ -47,11 +47,20 @@ impl Bench {
         match what.split_once(' ').or((!what.is_empty()).then_some((what, ""))) {
             None => self.runtime.advance(at, &Nothing, &mut outcome),
             Some((stream, values)) => {
-                let row = Arc::new(row(values));
+                let row = Arc::new(row(self.columns(stream), values));
                 self.runtime.feed_row(stream, &row, at, &Nothing, &mut outcome);
             }
         }
         outcome
+    }
+
+    /// The columns of a stream that the module reads.
+    pub(super) fn columns(&self, stream: &str) -> Arc<Columns> {
+        let columns = self.plan.streams.iter().find_map(|known| match known {
+            Stream::Named(name, columns) if **name == *stream => Some(columns.clone()),
+            _ => None,
+        });
+        columns.unwrap_or_default()
     }
 
     /// What came out, as scripts write it.
@@ -82,7 +91,7 @@ pub(super) fn run(statements: &str, script: &[Line<'_>]) {
     Bench::new(statements).run(script);
 }
 
-fn row(values: &str) -> Row {
+pub(super) fn row(columns: Arc<Columns>, values: &str) -> Row {
     let values = values.split_whitespace().map(|word| match word {
         "null" => Value::Null,
         word => word
@@ -91,7 +100,7 @@ fn row(values: &str) -> Row {
             .or_else(|_| word.parse().map(Value::Double))
             .unwrap_or_else(|_| Value::Text(word.into())),
     });
-    Row::new(Arc::new(Columns::default()), values.collect(), Depth::default())
+    Row::new(columns, values.collect(), Depth::default())
 }
 
 fn written(value: &Value) -> String {

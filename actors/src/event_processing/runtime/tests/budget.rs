@@ -116,3 +116,13 @@ fn a_key_that_is_too_large_is_a_fault_and_the_event_is_not_kept() {
     let long = "x".repeat(5000);
     bench.run(&[(0, &format!("S {long} 1"), "!o"), (0, "S a 1", "o 1")]);
 }
+
+#[test]
+fn what_variables_hold_is_retained_until_they_hold_something_else() {
+    let mut bench = Bench::new(&format!("{STREAM} create variable string kept = 'a'; on S set kept = k;"));
+    let begun = bench.runtime.retained();
+    bench.step(0, &format!("S {} 1", "x".repeat(10_000)));
+    assert!(bench.runtime.retained().bytes >= begun.bytes + 9_999);
+    bench.step(0, "S a 1");
+    assert_eq!(bench.runtime.retained(), begun);
+}

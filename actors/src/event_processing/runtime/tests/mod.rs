@@ -4,6 +4,7 @@ mod aggregates;
 mod bench;
 mod budget;
 mod contexts;
+mod forwarded;
 mod joins;
 mod model;
 mod output_rate;

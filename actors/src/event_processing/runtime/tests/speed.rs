@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::bench::{BUDGET, Bench, Nothing};
 use crate::event_processing::runtime::{Budget, Outcome};
-use crate::event_processing::stream::{Columns, Depth, Row};
+use crate::event_processing::stream::{Depth, Row};
 use crate::event_processing::value::Value;
 
 const DEVICES: usize = 1000;
@@ -13,7 +13,7 @@ const DEVICES: usize = 1000;
 fn feed_within(evaluations: u64, statements: &str, events: usize) {
     let text = format!("create schema S(k string, v double); {statements}");
     let mut bench = Bench::with(&text, Budget { evaluations, ..BUDGET });
-    let columns = Arc::new(Columns::default());
+    let columns = bench.columns("S");
     let names: Vec<Arc<str>> = (0..DEVICES).map(|at| format!("device-{at}").into()).collect();
     for at in 0..events {
         let values = [Value::Text(names[at % DEVICES].clone()), Value::Double(at as f64 * 0.1)];
