@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::auth::Source;
+use crate::http;
 use crate::http::body::Unread;
 use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
@@ -51,9 +52,7 @@ async fn issue(request: &HttpRequest, body: Unread, edge: &Edge) -> Result<HttpR
 
 /// Unlike elsewhere the type must be said (document 1, Endpoints 3).
 fn check_content_type(request: &HttpRequest) -> Result<()> {
-    let given = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = given.and_then(|given| given.split(';').next()).unwrap_or_default().trim();
-    match essence.eq_ignore_ascii_case("application/json") {
+    match http::essence(request.headers()).eq_ignore_ascii_case("application/json") {
         true => Ok(()),
         false => Err(ApiError::UnsupportedMediaType("Content-Type must be application/json".into())),
     }

@@ -20,7 +20,7 @@ use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
-use crate::http::multipart::{Form, Part};
+use crate::http::multipart::{Form, Part, is_form};
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
@@ -295,9 +295,4 @@ impl Described {
 fn content_range(wire: &Wire) -> Result<Option<ContentRange>> {
     let header = wire.headers().get(header::CONTENT_RANGE);
     Ok(header.map(|value| ContentRange::parse(&String::from_utf8_lossy(value.as_bytes()))).transpose()?)
-}
-
-fn is_form(wire: &Wire) -> bool {
-    let essence = wire.content_type().and_then(|text| text.split(';').next()).unwrap_or_default();
-    essence.trim().eq_ignore_ascii_case("multipart/form-data")
 }

@@ -89,6 +89,11 @@ impl Wire {
         self.request.headers().get(header::CONTENT_TYPE)?.to_str().ok()
     }
 
+    /// The type of the body, see [`essence`].
+    pub fn body_type(&self) -> &str {
+        essence(self.headers())
+    }
+
     /// The headers as they came.
     pub fn headers(&self) -> &header::HeaderMap {
         self.request.headers()
@@ -204,6 +209,12 @@ impl Wire {
             }
         }
     }
+}
+
+/// The type of a body without its parameters, as it was written; empty where none is said.
+pub fn essence(headers: &header::HeaderMap) -> &str {
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
 }
 
 impl FromRequest for Wire {

@@ -19,7 +19,8 @@ use crate::http::error::{ApiError, Result};
 
 /// Parts of one form; the documents name three.
 const MAX_PARTS: usize = 32;
-const FORM_DATA: &str = "multipart/form-data";
+/// The type of a body that is a form.
+pub const FORM_DATA: &str = "multipart/form-data";
 
 /// A form that is being read.
 pub struct Form {
@@ -54,15 +55,19 @@ pub struct Part {
     bounds: Bounds,
 }
 
+/// Whether a body is a form, by what is said of it.
+pub fn is_form(wire: &Wire) -> bool {
+    wire.body_type().eq_ignore_ascii_case(FORM_DATA)
+}
+
 impl Form {
     /// Begins to read a body, of which at most `limit` bytes are taken.
     ///
     /// # Errors
     /// `UnsupportedMediaType` for what is no form, `TooLarge` for a body that is announced as longer.
     pub async fn new(wire: &Wire, body: Unread, limit: usize) -> Result<Self> {
-        let content_type = wire.content_type().unwrap_or_default();
-        let essence = content_type.split(';').next().unwrap_or_default().trim();
-        if !essence.eq_ignore_ascii_case(FORM_DATA) {
+        if !is_form(wire) {
+            let content_type = wire.content_type().unwrap_or_default();
             let message = format!("Unsupported type of body: {content_type}; allowed: {FORM_DATA}");
             return Err(ApiError::UnsupportedMediaType(message));
         }

@@ -9,7 +9,6 @@ mod replies;
 mod results;
 mod rows;
 
-use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use platform_actors::bayeux::channel::Endpoint;
 use platform_actors::model::id::TenantId;
@@ -20,6 +19,7 @@ use super::line::{Lines, Record, records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::static_templates;
 use crate::auth::{Caller, Source};
+use crate::http;
 use crate::http::body::Unread;
 use crate::http::error::Result;
 use crate::http::{authority, client_address};
@@ -32,8 +32,7 @@ use rows::{Message, Row};
 
 /// Whether a Bayeux request is one of rows (S-50).
 pub(crate) fn is_meant(request: &HttpRequest) -> bool {
-    let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = media_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    let essence = http::essence(request.headers());
     let of_text = ["text/plain", "text/csv"].iter().any(|csv| essence.eq_ignore_ascii_case(csv));
     of_text || request.headers().contains_key("X-Id")
 }
