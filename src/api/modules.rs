@@ -8,10 +8,8 @@ use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use platform_actors::Error;
-use platform_actors::model::access::Authority;
 use platform_actors::model::id::ModuleId;
 use platform_actors::model::module::{Module, ModulePatch};
-use platform_actors::model::origin::Origin;
 use platform_actors::model::role;
 use platform_actors::store::modules;
 
@@ -19,7 +17,7 @@ use crate::auth::Caller;
 use crate::http::body::Unread;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
-use crate::http::multipart::Form;
+use crate::http::multipart::{FORM_DATA, Form};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
@@ -27,9 +25,8 @@ use crate::server::Edge;
 
 /// Bytes of the text of a module.
 const TEXT_BYTES: usize = 1 << 20;
-/// Types of a body that is a text.
+/// The type of a body that is a text.
 const TEXT: &str = "text/plain";
-const FORM: &str = "multipart/form-data";
 
 /// `GET /cep/modules`: a page of the tenant's modules, by id.
 ///
@@ -51,13 +48,13 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// 422 for a text with a mistake, whose place is shown.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
-    let origin = origin(&caller, &wire)?;
+    let origin = caller.origin_by_role(&wire)?;
     let media_type = wire.accepted("cepModule")?;
-    let text = match essence(&wire).as_str() {
-        FORM => form(&wire, body).await?,
+    let text = match wire.body_type().to_ascii_lowercase().as_str() {
+        FORM_DATA => form(&wire, body).await?,
         TEXT | "" => body.read(TEXT_BYTES).await?,
         other => {
-            let message = format!("Unsupported type of body: {other}; allowed: {FORM} and {TEXT}");
+            let message = format!("Unsupported type of body: {other}; allowed: {FORM_DATA} and {TEXT}");
             return Err(ApiError::UnsupportedMediaType(message));
         }
     };
@@ -101,11 +98,11 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
-    let origin = origin(&caller, &wire)?;
+    let origin = caller.origin_by_role(&wire)?;
     let media_type = wire.accepted("cepModule")?;
     let id = ModuleId::parse(&path)?;
-    let text = match essence(&wire).as_str() {
-        FORM => form(&wire, body).await?,
+    let text = match wire.body_type().to_ascii_lowercase().as_str() {
+        FORM_DATA => form(&wire, body).await?,
         TEXT => body.read(TEXT_BYTES).await?,
         _ => {
             wire.check_content_type(&["cepModule"])?;
@@ -134,27 +131,9 @@ pub async fn remove(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
-    let origin = origin(&caller, &wire)?;
+    let origin = caller.origin_by_role(&wire)?;
     edge.platform.delete_module(&caller.tenant, ModuleId::parse(&path)?, &origin).await?;
     Ok(HttpResponse::NoContent().finish())
-}
-
-/// Modules are nobody's own, so that the role alone lets write.
-fn origin(caller: &Caller, wire: &Wire) -> Result<Origin> {
-    Ok(Origin {
-        user: caller.user.clone(),
-        mode: wire.mode()?,
-        authority: Authority::Role,
-        application: caller.sent_by().cloned(),
-        links: wire.links(),
-        by_module: None,
-    })
-}
-
-/// The type of the body without its parameters, in small letters; empty where none was sent.
-fn essence(wire: &Wire) -> String {
-    let content_type = wire.content_type().unwrap_or_default();
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// The only part of a form, whatever it is called.

@@ -218,11 +218,23 @@ impl Caller {
         Ok(self.origin_in(wire.data_mode()?, wire, role, api))
     }
 
+    /// What travels with a write of what is nobody's own, so that the role alone, which was asked for, lets write.
+    ///
+    /// # Errors
+    /// `Invalid` for an unknown processing mode.
+    pub fn origin_by_role(&self, wire: &Wire) -> Result<Origin> {
+        Ok(self.origin_with(wire.mode()?, wire, Authority::Role))
+    }
+
     fn origin_in(&self, mode: ProcessingMode, wire: &Wire, role: &str, api: Api) -> Origin {
+        self.origin_with(mode, wire, self.authority(role, api, Permission::Admin))
+    }
+
+    fn origin_with(&self, mode: ProcessingMode, wire: &Wire, authority: Authority) -> Origin {
         Origin {
             user: self.user.clone(),
             mode,
-            authority: self.authority(role, api, Permission::Admin),
+            authority,
             application: self.sent_by.clone(),
             links: wire.links(),
             by_module: None,
