@@ -34,7 +34,7 @@ use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::leases;
 use crate::store::watch::{self, Seen};
-use crate::tenant::{EndSessions, TenantActor, place};
+use crate::tenant::{EndSessions, TenantActor, place, place_of_tenant};
 use crate::writer::{Writer, WriterHandle};
 
 /// The running platform of one server process.
@@ -171,8 +171,7 @@ impl Platform {
     }
 
     fn start_tenant(&self, id: &TenantId) -> Tenant {
-        let seed = id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31) + i64::from(byte));
-        let arbiter = &self.threads[place(ManagedObjectId(seed), self.threads.len())].arbiter;
+        let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
         let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Registry<_, _>>::default());
         let (tenant, database, audience) = (id.clone(), self.database.clone(), Audience::default());
         let listened = audience.clone();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix::prelude::*;
 
 use crate::device::{self, DeviceActor};
-use crate::model::id::ManagedObjectId;
+use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::origin::is_device_user;
 use crate::model::units::SystemOfUnits;
 use crate::presence::{Appeared, Vanished};
@@ -167,6 +167,12 @@ impl Handler<EndSessions> for TenantActor {
             }
         }
     }
+}
+
+/// On which of so many threads the actors of a tenant live.
+pub(crate) fn place_of_tenant(tenant: &TenantId, threads: usize) -> usize {
+    let mix = |hash: i64, byte: u8| hash.wrapping_mul(31).wrapping_add(byte.into());
+    place(ManagedObjectId(tenant.as_str().bytes().fold(7, mix)), threads)
 }
 
 /// On which actor thread a device lives. Ids carry a time, so their bits are mixed first.

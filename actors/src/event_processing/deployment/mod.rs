@@ -26,12 +26,12 @@ use super::look_ups::{LookUpPath, StoreLookUps};
 use super::writes::TenantWrites;
 use crate::error::Result;
 use crate::limits::Limits;
-use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
+use crate::model::id::{IdGenerator, TenantId};
 use crate::model::links::Links;
 use crate::platform::{Platform, Tenant};
 use crate::store::Database;
 use crate::store::module_holders::{self, ModuleHold};
-use crate::tenant::place;
+use crate::tenant::place_of_tenant;
 use clock::Clock;
 use hold::Hold;
 use runner::{Over, Reconcile, TenantRunner};
@@ -183,9 +183,7 @@ impl Deployments {
     fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>) {
         let Some(platform) = self.platform.upgrade() else { return };
         let tenant = platform.tenant(id);
-        let seed =
-            id.as_str().bytes().fold(7_i64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-        let thread = &self.threads[place(ManagedObjectId(seed), self.threads.len())];
+        let thread = &self.threads[place_of_tenant(id, self.threads.len())];
         let (deployments, context, held) = (self.clone(), tenant.context().clone(), hold.clone());
         let runner =
             TenantRunner::start_in_arbiter(thread, move |_| TenantRunner::new(deployments, context, held));
