@@ -129,6 +129,15 @@ struct Listener {
     units: Option<SystemOfUnits>,
 }
 
+/// Those who listen in any of several ways. A session that does so in more than one is named once (B-02).
+fn each_once<'l>(listeners: &[&'l Listeners]) -> impl Iterator<Item = &'l Listener> {
+    listeners.iter().enumerate().flat_map(move |(at, listening)| {
+        let earlier = &listeners[..at];
+        let first_here = move |client: &ClientId| !earlier.iter().any(|earlier| earlier.contains_key(client));
+        listening.iter().filter(move |(client, _)| first_here(client)).map(|(_, listener)| listener)
+    })
+}
+
 /// A notification in the forms that listeners need, each encoded once.
 struct Forms<'a> {
     publish: &'a Publish,
@@ -166,13 +175,8 @@ impl NotificationHub {
         }
         self.last_id += 1;
         let mut forms = Forms { publish, channel, id: self.last_id, encoded: Default::default() };
-        for (at, listening) in listeners.iter().enumerate() {
-            for (client, listener) in *listening {
-                // A session subscribed in several ways gets it once (B-02).
-                if !listeners[..at].iter().any(|earlier| earlier.contains_key(client)) {
-                    listener.session.do_send(Deliver(forms.in_units(listener.units)));
-                }
-            }
+        for listener in each_once(&listeners) {
+            listener.session.do_send(Deliver(forms.in_units(listener.units)));
         }
     }
 

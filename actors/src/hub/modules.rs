@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Listeners, Notification, NotificationHub};
+use super::{Notification, NotificationHub, each_once};
 use crate::bayeux::Pattern;
 use crate::session::Deliver;
 
@@ -31,21 +31,14 @@ impl Handler<PublishRow> for NotificationHub {
             module: (*row.module).into(),
             statement: statement.map(Into::into),
         };
-        let [exact, all] = [of(Some(&row.statement)), of(None)].map(|pattern| self.listeners.get(&pattern));
-        let both = exact.into_iter().flatten();
-        let rest = all.into_iter().flatten();
-        let is_told = |listeners: Option<&Listeners>, client| {
-            listeners.is_some_and(|listeners| listeners.contains_key(client))
-        };
-        // A session subscribed in both ways gets it once.
-        let rest = rest.filter(|(client, _)| !is_told(exact, client));
-        let mut listeners = both.chain(rest).map(|(_, listener)| listener).peekable();
-        if listeners.peek().is_none() {
+        let patterns = [of(Some(&row.statement)), of(None)];
+        let listeners: Vec<_> = patterns.iter().filter_map(|pattern| self.listeners.get(pattern)).collect();
+        if listeners.is_empty() {
             return;
         }
         self.last_id += 1;
         let notification = Arc::new(row.encode(self.last_id));
-        listeners.for_each(|listener| listener.session.do_send(Deliver(notification.clone())));
+        each_once(&listeners).for_each(|listener| listener.session.do_send(Deliver(notification.clone())));
     }
 }
 
