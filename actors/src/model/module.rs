@@ -3,6 +3,8 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use crate::bayeux::Pattern;
+use crate::bayeux::channel::Endpoint;
 use crate::error::{Error, Result};
 use crate::model::body::{Body, MAX_SHORT_TEXT};
 use crate::model::id::ModuleId;
@@ -29,6 +31,14 @@ impl ModuleStatus {
             "DEPLOYED" => Ok(Self::Deployed),
             "NOT_DEPLOYED" => Ok(Self::NotDeployed),
             _ => Err(Error::invalid_value("status", word, "DEPLOYED, NOT_DEPLOYED")),
+        }
+    }
+
+    /// The word of the document.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deployed => "DEPLOYED",
+            Self::NotDeployed => "NOT_DEPLOYED",
         }
     }
 }
@@ -81,29 +91,16 @@ impl ModulePatch {
     }
 }
 
-/// First parts of channels that are not modules' (B-01).
-const RESERVED: [&str; 9] = [
-    "managedobjects",
-    "measurements",
-    "events",
-    "alarms",
-    "operations",
-    "alarmsWithChildren",
-    "eventsWithChildren",
-    "meta",
-    "service",
-];
-
 /// Whether a module may be called so: the name is the first part of its channels (B-01, Q-05).
 ///
 /// # Errors
 /// `Invalid` says why not.
 pub fn check_name(name: &str) -> Result<()> {
-    if RESERVED.contains(&name) {
-        return Err(Error::invalid_value("name", name, "no word that a channel of the platform begins with"));
+    if name.is_empty() || name.contains(['/', '*']) || name.chars().any(char::is_control) {
+        return Err(Error::invalid_value("name", name, "a name without '/', '*' and control characters"));
     }
-    match name.is_empty() || name.contains(['/', '*']) || name.chars().any(char::is_control) {
-        true => Err(Error::invalid_value("name", name, "a name without '/', '*' and control characters")),
-        false => Ok(()),
+    match Pattern::parse(Endpoint::Realtime, &format!("/{name}/*")) {
+        Some(Pattern::Module { .. }) => Ok(()),
+        _ => Err(Error::invalid_value("name", name, "no word that a channel of the platform begins with")),
     }
 }

@@ -148,7 +148,7 @@ async fn record(
     by: ChangedBy<'_>,
 ) -> Result<()> {
     let module = change.module();
-    let (not, deployed) = ("NOT_DEPLOYED", "DEPLOYED");
+    let [not, deployed] = [ModuleStatus::NotDeployed, ModuleStatus::Deployed].map(ModuleStatus::as_str);
     let (activity, changes) = match change {
         ModuleChange::Insert { .. } => ("Module created", Vec::new()),
         ModuleChange::Rename { before, .. } => {
