@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Context;
 use crate::error::{Error, Result};
+use crate::event_processing::stream::InputStream;
 use crate::hub::Event;
 use crate::model::access::Authority;
 use crate::model::id::{ManagedObjectId, MeasurementId};
@@ -110,7 +111,12 @@ async fn unstored(
     origin: &Origin,
 ) -> Result<Vec<Arc<Measurement>>> {
     let shapes = context.database.shapes();
-    let share = |shape: Shape| shapes.share(&context.tenant, shape.definition().0, shape);
+    // Worth its number only where modules may retain them.
+    let may_stay = context.feeds.want(InputStream::MeasurementCreated);
+    let share = |shape: Shape| match may_stay {
+        true => shapes.share(&context.tenant, shape.definition().0, shape),
+        false => Arc::new(shape),
+    };
     let measurements: Vec<_> = new.into_iter().map(|new| Arc::new(new.measured(None, share))).collect();
     authorize(context, &measurements, origin, Look::Lately).await?;
     Ok(measurements)
