@@ -12,8 +12,9 @@ use transcript::{Line, START, Transcript, spaced};
 
 use super::language;
 use super::plan::{self, ModulePlan, StatementKind, Target};
-use super::runtime::{Budget, Effect, Outcome, Retained, Runtime};
+use super::runtime::{Effect, Outcome, Runtime};
 use super::stream::Row;
+use crate::limits::Limits;
 
 const DOCUMENT: &str = include_str!("../../../docs/modules.md");
 
@@ -108,12 +109,7 @@ fn run(module: &str, transcript: &Transcript) -> String {
         Ok((name, plan)) => (name, Arc::new(plan)),
         Err(mistake) => return mistake,
     };
-    let budget = Budget {
-        retained: Retained { events: 100_000, bytes: 64 << 20 },
-        evaluations: 1_000_000,
-        chain: 64,
-        timers: 1000,
-    };
+    let budget = Limits::default().module_budget();
     let store = Store::default();
     let mut runtime = Runtime::new(Arc::clone(&plan), budget, START);
     let mut written = String::new();
