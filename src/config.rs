@@ -92,6 +92,13 @@ pub struct Settings {
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub gateway_check: bool,
 
+    /// Whether polls are held by a transport of their own, which needs a fraction of the memory
+    ///
+    /// What it does not take, and every other request, goes through the common one; without it, all do.
+    #[arg(long, env = "PLATFORM_FAST_LANE", value_name = "true|false", default_value = "true",
+          action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub fast_lane: bool,
+
     /// What to log: a level (error, warn, info, debug, trace), also by module (info,platform_actors=debug)
     #[arg(long, env = "PLATFORM_LOG", value_name = "FILTER", default_value = "info")]
     pub log: String,

@@ -132,7 +132,13 @@ fn settings(database: &TestDatabase) -> Settings {
     settings.store.data_dir = database.data_dir().into();
     settings.limits.keep_alive = KEEP_ALIVE;
     settings.limits.session_interval = SESSION_INTERVAL;
+    settings.fast_lane = !runs_without_lane();
     settings
+}
+
+/// Tests that are about notifications run twice; a module whose name ends so has servers without the fast lane.
+fn runs_without_lane() -> bool {
+    thread::current().name().is_some_and(|test| test.contains("_without_lane::"))
 }
 
 /// Lets a server make schema, tenants and users, and waits for its end.
