@@ -19,6 +19,7 @@ pub mod embedded_postgres;
 pub mod health;
 pub mod hosted_files;
 pub mod http;
+pub mod lane;
 pub mod outbound_requests;
 pub mod realtime;
 pub mod routes;

@@ -28,7 +28,8 @@ use tokio::sync::oneshot;
 use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};
 use crate::server::Edge;
-pub use held::Held;
+use held::REPLY_BYTES;
+pub use held::{Held, Text};
 
 /// By what way messages come, as far as the protocol cares.
 #[derive(Debug, Clone)]
@@ -65,8 +66,8 @@ pub struct Exchange<'e> {
 pub enum Outcome {
     /// These replies, a JSON array.
     Replies(Vec<u8>),
-    /// The replies so far, which may be none, and a connect that waits.
-    Held(Vec<u8>, Held),
+    /// A connect that came alone and waits.
+    Held(Held),
 }
 
 impl Exchange<'_> {
@@ -84,7 +85,7 @@ impl Exchange<'_> {
         let mut replies = Replies::default();
         for message in &messages {
             if let Some(held) = self.process_one(message, alone, &mut replies).await? {
-                return Ok(Outcome::Held(replies.0, held));
+                return Ok(Outcome::Held(held));
             }
         }
         Ok(Outcome::Replies(replies.finish()))
@@ -320,21 +321,13 @@ impl Replies {
     /// Notifications, then the reply to their connect.
     fn connected(&mut self, held: &Held, answer: &Answer) {
         let notifications = &answer.delivery.notifications;
-        self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + 160);
+        self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + REPLY_BYTES);
         for notification in notifications {
             self.separate();
             self.0.extend_from_slice(notification.json());
         }
-        self.push(&Reply {
-            id: held.id.as_deref(),
-            channel: Some("/meta/connect"),
-            client_id: Some(&held.client.to_string()),
-            successful: answer.error.is_none(),
-            error: answer.error,
-            advice: answer.advice,
-            ext: answer.delivery.batch.map(Acknowledgement::Batch),
-            ..Reply::default()
-        });
+        self.separate();
+        held.write_reply(answer, &mut self.0);
     }
 
     fn separate(&mut self) {
