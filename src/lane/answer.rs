@@ -1,24 +1,28 @@
-//! Answers as bytes: heads that look like those of actix-http, and what follows them.
+//! Answers: what they are, and their bytes. Heads look like those of actix-http.
 
 use std::fmt::Write;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use actix_http::ServiceConfig;
 use actix_web::HttpResponse;
 use actix_web::body::MessageBody;
 use actix_web::http::StatusCode;
-use actix_web::http::header::HeaderMap;
+use actix_web::http::header::{self, HeaderMap};
 use bytes::{BufMut, BytesMut};
 use tokio::io::AsyncWrite;
 
+use super::request::Request;
 use crate::connection::Stream;
+use crate::http::cors;
+use crate::http::head::Head as _;
 use crate::realtime::Text;
-use crate::realtime::long_polling::DEPRECATION;
+use crate::realtime::long_polling::{Answered, Body, DEPRECATION, HeldPoll};
 
 /// Parts that are written at once.
-const SLICES: usize = 32;
+const SLICES: usize = 16;
 /// Room for most heads.
 const HEAD_BYTES: usize = 256;
 
@@ -84,18 +88,58 @@ fn end(mut head: BytesMut, config: &ServiceConfig) -> BytesMut {
     head
 }
 
-/// An answer on its way: a head, a text, and what stands behind it.
+/// What a request is answered with.
+pub(super) enum Answer {
+    /// This, and whether the connection closes behind it.
+    Now(Outgoing, bool),
+    /// A poll that is held.
+    Later(Head, HeldPoll),
+}
+
+/// Works out the answer to a request, and counts it as it is counted everywhere: a held poll until it is held.
+pub(super) async fn answer(request: Request) -> Answer {
+    let (begun, closes) = (Instant::now(), request.outline.closes);
+    let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
+    let answered = path.answer(&request).await;
+    let mut for_pages = None;
+    if request.has(&header::ORIGIN) {
+        let mut headers = HeaderMap::new();
+        Box::pin(cors::allow(&request, &mut headers)).await;
+        for_pages = Some(Box::new(headers));
+    }
+    let (status, answer) = match answered {
+        Ok(Answered { media_type, deprecated, body }) => {
+            let head = Head { media_type, deprecated, closes, for_pages };
+            let answer = match body {
+                Body::Text(text) => Answer::Now(Outgoing::whole(&head, text.into(), config), closes),
+                Body::Held(held) => Answer::Later(head, held),
+            };
+            (StatusCode::OK, answer)
+        }
+        Err(error) => {
+            let response = error.answer(&request);
+            let status = response.status();
+            (status, Answer::Now(Outgoing::refusal(response, closes, for_pages, config), closes))
+        }
+    };
+    path.durations.record(status, begun.elapsed());
+    answer
+}
+
+/// Bytes on their way: a head, a text, and what stands behind it.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     head: BytesMut,
     text: Text,
     end: &'static [u8],
     written: usize,
+    /// Whether there was no room once.
+    pub(super) is_stuck: bool,
 }
 
 impl Outgoing {
     fn new(head: BytesMut, text: Text, end: &'static [u8]) -> Self {
-        Self { head, text, end, written: 0 }
+        Self { head, text, end, written: 0, is_stuck: false }
     }
 
     /// The text behind its head.
@@ -119,11 +163,17 @@ impl Outgoing {
     }
 
     /// What is wrong with a request.
-    pub(super) fn refusal(response: HttpResponse, closes: bool, config: &ServiceConfig) -> Self {
+    fn refusal(
+        response: HttpResponse,
+        closes: bool,
+        for_pages: Option<Box<HeaderMap>>,
+        config: &ServiceConfig,
+    ) -> Self {
         let (response, body) = response.into_parts();
         let text = body.try_into_bytes().unwrap_or_default();
         let mut head = begin(response.status(), Framing::Length(text.len()), closes);
         put_headers(&mut head, response.headers());
+        for_pages.iter().for_each(|headers| put_headers(&mut head, headers));
         Self::new(end(head, config), Text::from(text.to_vec()), b"")
     }
 
@@ -155,7 +205,7 @@ impl Outgoing {
         match ready!(Pin::new(stream).poll_write_vectored(cx, &slices[..count]))? {
             0 => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             count => {
-                self.written += count;
+                (self.written, self.is_stuck) = (self.written + count, false);
                 Poll::Ready(Ok(()))
             }
         }

@@ -9,11 +9,11 @@
 //! connections of a worker share, and what is told is shared with everybody who is told the same.
 
 mod answer;
+mod clock;
 mod connection;
-mod deadline;
 mod request;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -23,7 +23,6 @@ use actix_server::GracefulShutdownSignal;
 use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::bayeux::channel::Endpoint;
-use tokio::sync::Notify;
 
 use crate::auth::Caller;
 use crate::connection::Stream;
@@ -32,6 +31,8 @@ use crate::realtime::long_polling::{self, Answered};
 use crate::routes;
 use crate::server::Edge;
 use crate::telemetry::RouteDurations;
+use clock::Clock;
+use connection::Connection;
 use request::Request;
 
 /// Bytes of a connection that are read at once.
@@ -45,9 +46,7 @@ pub(crate) struct Lane {
     config: ServiceConfig,
     /// Where all connections read into.
     buffer: RefCell<Box<[u8]>>,
-    stopping: Cell<bool>,
-    /// Wakes the connections that wait for a request when the server stops.
-    stop: Notify,
+    clock: Rc<Clock>,
 }
 
 /// A path that long polls may be sent to.
@@ -64,34 +63,27 @@ impl Lane {
             let durations = RouteDurations::new(&name);
             Path { name, endpoint, durations }
         };
-        let lane = Rc::new(Self {
+        let clock = Clock::new();
+        spawn(clock.clone().run(signal));
+        Rc::new(Self {
             edge,
             paths: routes::of_long_polls().map(path).collect(),
             config: ServiceConfig::default(),
             buffer: RefCell::new(vec![0; READ].into()),
-            stopping: Cell::new(false),
-            stop: Notify::new(),
-        });
-        let stopped = lane.clone();
-        spawn(async move {
-            signal.notified().await;
-            stopped.stopping.set(true);
-            stopped.stop.notify_waiters();
-        });
-        lane
+            clock,
+        })
     }
-
     /// Serves a connection for as long as its requests are the lane's. Gives it back, with what came and was not served, at the
     /// first that is not.
     ///
     /// # Errors
     /// The peer is gone.
-    pub(crate) async fn serve(
+    pub(crate) fn serve(
         self: Rc<Self>,
         stream: Stream,
         peer: Option<SocketAddr>,
-    ) -> io::Result<Option<(Stream, Vec<u8>)>> {
-        connection::serve(&self, stream, peer).await
+    ) -> impl Future<Output = io::Result<Option<(Stream, Vec<u8>)>>> {
+        Connection::new(self, stream, peer)
     }
 
     /// Where a path stands among those of the lane.
@@ -105,7 +97,8 @@ impl Path {
     async fn answer(&self, request: &Request) -> Result<Answered> {
         let caller = match Caller::known(request) {
             Some(caller) => caller?,
-            None => Caller::of(request).await?,
+            // On the heap, so that the path of known callers stays small.
+            None => Box::pin(Caller::of(request)).await?,
         };
         long_polling::answer(self.endpoint, caller, request, request.body()).await
     }

@@ -17,7 +17,7 @@ use crate::server::Edge;
 /// A longer head is somebody else's.
 pub(super) const HEAD_BYTES: usize = 8 << 10;
 /// More headers are somebody else's.
-const HEADERS: usize = 32;
+const HEADERS: usize = 24;
 /// What each request of the lane begins with.
 const BEGINNING: &[u8] = b"POST /";
 /// What stands behind the path.
@@ -204,7 +204,7 @@ fn content_length(value: &[u8]) -> Option<usize> {
 /// A request of the lane, as it came.
 pub(super) struct Request {
     pub(super) lane: Rc<Lane>,
-    pub(super) outline: Box<Outline>,
+    pub(super) outline: Outline,
     pub(super) peer: Option<SocketAddr>,
     /// Head and body.
     pub(super) bytes: Vec<u8>,
