@@ -15,6 +15,7 @@ use crate::model::links::Links;
 use crate::store::{Connections, Database};
 use crate::tenant::TenantActor;
 
+mod cost;
 mod module_channels;
 
 const USER: &str = "joe";
@@ -22,6 +23,7 @@ const USER: &str = "joe";
 /// A session with short limits, as a tenant would start it.
 struct Bench {
     hub: Addr<NotificationHub>,
+    tenant: Addr<TenantActor>,
     session: Addr<SessionActor>,
     sessions: Arc<Registry<ClientId, SessionActor>>,
     client: ClientId,
@@ -47,9 +49,10 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
         TenantActor::new(shared, Vec::new())
     });
     let (home, client) = (home.expect("set above"), ClientId::draw());
+    let tenant = home.tenant.clone();
     let session = shape(SessionActor::new(home, client, USER.into(), None)).start();
     sessions.enter(client, session.clone());
-    Bench { hub: of_bench, session, sessions, client }
+    Bench { hub: of_bench, tenant, session, sessions, client }
 }
 
 impl Bench {
