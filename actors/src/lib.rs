@@ -38,6 +38,7 @@ pub mod bulk_registration;
 pub mod device;
 pub mod error;
 pub mod event_processing;
+mod few;
 mod heartbeats;
 pub mod hub;
 mod leases;

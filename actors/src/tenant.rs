@@ -1,13 +1,15 @@
 //! One actor per tenant: it gives birth to devices and sessions and knows which of them live. It never proxies
 //! traffic: who needs a child reads the registry, and asks here only when it is missing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::WeakAddr;
 use actix::prelude::*;
 
 use crate::device::{self, DeviceActor};
+use crate::few::Few;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::origin::is_device_user;
 use crate::model::units::SystemOfUnits;
@@ -48,7 +50,7 @@ pub enum AcknowledgementExtension {
 pub(crate) struct SessionConnected {
     pub(crate) client: ClientId,
     pub(crate) user: Arc<str>,
-    pub(crate) session: Addr<SessionActor>,
+    pub(crate) session: WeakAddr<SessionActor>,
 }
 
 /// A session is over. Sent by the session itself.
@@ -71,7 +73,7 @@ pub(crate) struct EndSessions {
 pub struct TenantActor {
     home: Arc<Home>,
     devices: Vec<(ArbiterHandle, device::Context)>,
-    sessions_of_user: HashMap<Arc<str>, HashSet<ClientId>>,
+    sessions_of_user: HashMap<Arc<str>, Few<ClientId, ()>>,
 }
 
 impl TenantActor {
@@ -113,7 +115,7 @@ impl Handler<StartSession> for TenantActor {
             return MessageResult(None);
         }
         let client = ClientId::draw();
-        of_user.insert(client);
+        of_user.insert(client, ());
         let (home, user) = (self.home.clone(), start.user);
         let address = SessionActor::start_in_arbiter(&start.arbiter, move |_| {
             let session = SessionActor::new(home, client, user, start.interval).in_units(start.units);
@@ -161,7 +163,7 @@ impl Handler<EndSessions> for TenantActor {
     fn handle(&mut self, end: EndSessions, _: &mut Self::Context) {
         let concerned = |user: &str| end.user.as_deref().is_none_or(|changed| changed == user);
         let of_users = self.sessions_of_user.iter().filter(|(user, _)| concerned(user));
-        for client in of_users.flat_map(|(_, clients)| clients) {
+        for (client, ()) in of_users.flat_map(|(_, clients)| clients.iter()) {
             if let Some(session) = self.home.sessions.find(client) {
                 session.do_send(End);
             }

@@ -111,7 +111,8 @@ pub struct SessionActor {
     units: Option<SystemOfUnits>,
     queue: Queue,
     parked: Option<Parked>,
-    socket: Option<Socket>,
+    /// Boxed, for most sessions have none.
+    socket: Option<Box<Socket>>,
     connects: u64,
     /// Through which templates a CSV client sees its notifications; `None` for a client that reads JSON (S-53).
     templates: Option<Arc<SessionTemplates>>,
@@ -131,7 +132,7 @@ impl SessionActor {
         let limits = &home.limits;
         let interval = interval.unwrap_or(limits.session_interval);
         Self {
-            queue: Queue::new(limits.queued_notifications, limits.queued_bytes),
+            queue: Queue::default(),
             expires: Instant::now() + interval,
             interval,
             home,
@@ -243,7 +244,7 @@ impl Handler<Deliver> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, Deliver(notification): Deliver, ctx: &mut Self::Context) {
-        if self.queue.push(notification).is_err() {
+        if self.queue.push(notification, &self.home.limits).is_err() {
             return self.overflow(ctx);
         }
         match self.socket {

@@ -10,7 +10,7 @@ impl SessionActor {
     /// A connect is held or a socket attached: from now to the end of the session its user counts as connected.
     pub(super) fn appear(&mut self, ctx: &mut Context<Self>) {
         if !std::mem::replace(&mut self.appeared, true) && is_device_user(&self.user) {
-            let (client, user, session) = (self.client, self.user.clone(), ctx.address());
+            let (client, user, session) = (self.client, self.user.clone(), ctx.address().downgrade());
             self.home.tenant.do_send(SessionConnected { client, user, session });
         }
     }

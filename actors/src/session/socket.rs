@@ -72,7 +72,8 @@ impl Handler<AttachSocket> for SessionActor {
         if self.socket.as_ref().is_some_and(|socket| socket.recipient == attach.socket) {
             return true;
         }
-        if let Some(old) = self.socket.replace(Socket { recipient: attach.socket, writing: false }) {
+        if let Some(old) = self.socket.replace(Box::new(Socket { recipient: attach.socket, writing: false }))
+        {
             old.close();
         }
         self.appear(ctx);

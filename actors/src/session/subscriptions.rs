@@ -81,6 +81,8 @@ impl Handler<Subscribe> for SessionActor {
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
             return reply(Subscribed::TooMany);
         }
+        // Most sessions subscribe to one channel and stay with it.
+        self.patterns.reserve_exact(new.len());
         self.patterns.extend(new.iter().cloned());
         let join = Join { client: self.client, session: ctx.address(), units: self.units, patterns: new };
         let joined = self.home.hub.send(join).into_actor(self);
@@ -104,6 +106,7 @@ impl Handler<Unsubscribe> for SessionActor {
         }
         self.touch(ctx);
         self.patterns.retain(|pattern| !unsubscribe.patterns.contains(pattern));
+        self.patterns.shrink_to_fit();
         self.home.hub.do_send(Leave { client: self.client, patterns: unsubscribe.patterns });
         Subscribed::Done
     }

@@ -56,9 +56,8 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
     for client in &clients {
         let (reply_to, answer) = oneshot::channel();
         let (advice, acknowledged, carries) = (None, None, Carries::Notifications);
-        let connect = Connect {
-            user: USER.into(), advice, acknowledged, carries, first: FirstConnect::Held, reply_to
-        };
+        let connect =
+            Connect { user: USER.into(), advice, acknowledged, carries, first: FirstConnect::Held, reply_to };
         bench.sessions.find(client).expect("lives").do_send(connect);
         answers.push(answer);
     }
