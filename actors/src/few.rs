@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Entries by key.
+use crate::own_keys::OwnKeys;
+
+/// Entries by key, which the server made.
 #[derive(Debug)]
 pub(crate) enum Few<K, V> {
     /// The one entry.
     One(K, V),
     /// Any number; boxed, so that the usual case is not as large as a table.
-    Many(Box<HashMap<K, V>>),
+    Many(Box<HashMap<K, V, OwnKeys>>),
 }
 
 impl<K, V> Default for Few<K, V> {
@@ -53,7 +55,7 @@ impl<K: Eq + Hash, V> Few<K, V> {
     pub(crate) fn insert(&mut self, key: K, value: V) {
         *self = match std::mem::take(self) {
             Self::One(only, _) if only == key => Self::One(key, value),
-            Self::One(only, its) => Self::Many(Box::new(HashMap::from([(only, its), (key, value)]))),
+            Self::One(only, its) => Self::Many(Box::new(HashMap::from_iter([(only, its), (key, value)]))),
             Self::Many(many) if many.is_empty() => Self::One(key, value),
             Self::Many(mut many) => {
                 many.insert(key, value);

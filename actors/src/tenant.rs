@@ -8,6 +8,7 @@ use std::time::Duration;
 use actix::WeakAddr;
 use actix::prelude::*;
 
+use crate::courier::Courier;
 use crate::device::{self, DeviceActor};
 use crate::few::Few;
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -31,8 +32,8 @@ pub(crate) struct StartSession {
     pub(crate) interval: Option<Duration>,
     pub(crate) acknowledgement: AcknowledgementExtension,
     pub(crate) units: Option<SystemOfUnits>,
-    /// The thread of the connection.
-    pub(crate) arbiter: ArbiterHandle,
+    /// Of the thread of the connection.
+    pub(crate) courier: Addr<Courier>,
 }
 
 /// Whether a client asked for numbered batches at handshake (B-22).
@@ -116,15 +117,13 @@ impl Handler<StartSession> for TenantActor {
         }
         let client = ClientId::draw();
         of_user.insert(client, ());
-        let (home, user) = (self.home.clone(), start.user);
-        let address = SessionActor::start_in_arbiter(&start.arbiter, move |_| {
-            let session = SessionActor::new(home, client, user, start.interval).in_units(start.units);
-            match start.acknowledgement {
-                AcknowledgementExtension::Requested => session.acknowledging(),
-                AcknowledgementExtension::Absent => session,
-            }
-        });
-        self.home.sessions.enter(client, address);
+        let session =
+            SessionActor::new(self.home.clone(), client, start.user, start.interval).in_units(start.units);
+        let session = match start.acknowledgement {
+            AcknowledgementExtension::Requested => session.acknowledging(),
+            AcknowledgementExtension::Absent => session,
+        };
+        self.home.sessions.enter(client, Courier::begin(&start.courier, session));
         MessageResult(Some(client))
     }
 }

@@ -7,6 +7,7 @@ use actix::prelude::*;
 
 use crate::bayeux::Pattern;
 use crate::bulk_alarm_update::delete_alarms;
+use crate::courier::Courier;
 use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject};
 use crate::error::{Error, Result};
 use crate::hub::HasListeners;
@@ -214,8 +215,8 @@ impl Tenant {
     /// `Unavailable` when the tenant's actor died this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
         let NewSession { user, interval, acknowledgement, units } = new;
-        let arbiter = Arbiter::current();
-        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, arbiter }).await?)
+        let courier = Courier::here();
+        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, courier }).await?)
     }
 
     /// A living session.

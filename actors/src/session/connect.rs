@@ -10,7 +10,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Delivery, SessionActor, SessionTemplates};
+use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
 use crate::bayeux::Advice;
 use crate::bayeux::request::ClientAdvice;
 
@@ -181,7 +181,7 @@ impl SessionActor {
         reply_to: oneshot::Sender<Answer>,
         carries: Carries,
         (hold, advised): (Duration, Option<Duration>),
-        ctx: &mut Context<Self>,
+        ctx: &mut SessionContext,
     ) {
         self.parked = Some(Parked { reply_to, carries, until: Instant::now() + hold, advised });
         crate::metrics::PARKED.increment(1);
@@ -193,7 +193,7 @@ impl SessionActor {
     }
 
     /// Answers a parked long poll with everything that waits, if there is both.
-    pub(super) fn answer_with_queue(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn answer_with_queue(&mut self, ctx: &mut SessionContext) {
         let waits = self.parked.as_ref().is_some_and(|parked| parked.carries != Carries::Heartbeat);
         if waits && !self.queue.is_empty() {
             self.deliver_to_parked();

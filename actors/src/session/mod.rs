@@ -5,6 +5,7 @@
 //! one answer, a socket takes frames whenever it is ready for more.
 
 mod connect;
+mod context;
 mod presence;
 mod queue;
 mod socket;
@@ -21,6 +22,8 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, GoOn};
+pub(crate) use context::Living;
+pub use context::SessionContext;
 pub use queue::Delivery;
 pub use socket::{AttachSocket, Frames, SocketClosed, SocketMessage};
 pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
@@ -66,15 +69,20 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// Hands a notification to a session. Sent by the hub.
-#[derive(Debug, Message)]
+/// Hands a notification to a session. Sent by the hub, by way of its courier.
+#[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Deliver(pub(crate) Arc<Notification>);
 
 /// Ends the session; its client is told to handshake again. Sent by the tenant when its user changed (U-16, B-18).
-#[derive(Debug, Message)]
+#[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct End;
+
+/// Something of the session may be due. Sent by its courier when the session asked for it.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Wake;
 
 /// Answers a parked connect with an empty reply and the advice to come back after a while: the server is stopping.
 #[derive(Debug, Message)]
@@ -122,8 +130,6 @@ pub struct SessionActor {
     interval: Duration,
     /// When it ends unless a connect is held or a socket is open.
     expires: Instant,
-    /// The one timer, and when it fires.
-    timer: Option<(SpawnHandle, Instant)>,
 }
 
 impl SessionActor {
@@ -145,7 +151,6 @@ impl SessionActor {
             connects: 0,
             templates: None,
             appeared: false,
-            timer: None,
         }
     }
 
@@ -166,7 +171,7 @@ impl SessionActor {
     }
 
     /// The client was here: without a held connect the session's time starts anew.
-    fn touch(&mut self, ctx: &mut Context<Self>) {
+    fn touch(&mut self, ctx: &mut SessionContext) {
         self.expires = Instant::now() + self.interval;
         self.arm(ctx);
     }
@@ -180,40 +185,22 @@ impl SessionActor {
         }
     }
 
-    /// Sees to it that the timer fires no later than what is due. One that fires early looks again; so a busy session
-    /// does not set a timer per message.
-    fn arm(&mut self, ctx: &mut Context<Self>) {
-        let Some(due) = self.due() else { return };
-        match self.timer {
-            Some((_, at)) if at <= due => return,
-            Some((late, _)) => drop(ctx.cancel_future(late)),
-            None => {}
+    /// Sees to it that the session is woken no later than when something is due. One that is woken early looks again.
+    fn arm(&mut self, ctx: &mut SessionContext) {
+        if let Some(due) = self.due() {
+            ctx.wake_at(due);
         }
-        let handle = ctx.run_later(due.saturating_duration_since(Instant::now()), Self::timer_fired);
-        self.timer = Some((handle, due));
-    }
-
-    fn timer_fired(&mut self, ctx: &mut Context<Self>) {
-        self.timer = None;
-        let now = Instant::now();
-        match self.due() {
-            Some(due) if due > now => {}
-            Some(_) if self.parked.is_some() => self.connect_timed_out(),
-            Some(_) => return ctx.stop(),
-            None => return,
-        }
-        self.arm(ctx);
     }
 
     /// Ends a session whose client does not fetch what is queued (B-12): the next connect is answered 402.
-    fn overflow(&mut self, ctx: &mut Context<Self>) {
+    fn overflow(&mut self, ctx: &mut SessionContext) {
         crate::metrics::OVERFLOWS.increment(1);
         ctx.stop();
     }
 }
 
 impl Actor for SessionActor {
-    type Context = Context<Self>;
+    type Context = SessionContext;
 
     fn started(&mut self, ctx: &mut Self::Context) {
         crate::metrics::SESSIONS.increment(1);
@@ -229,7 +216,9 @@ impl Actor for SessionActor {
         }
         self.home.sessions.leave(&self.client, &ctx.address());
         let patterns = std::mem::take(&mut self.patterns);
-        self.home.hub.do_send(Leave { client: self.client, patterns });
+        if !patterns.is_empty() {
+            self.home.hub.do_send(Leave { seat: ctx.seat(), patterns });
+        }
         self.home.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
     }
 }
@@ -251,6 +240,22 @@ impl Handler<Deliver> for SessionActor {
             Some(_) => self.flush_socket(ctx),
             None => self.answer_with_queue(ctx),
         }
+    }
+}
+
+impl Handler<Wake> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        ctx.woken();
+        let now = Instant::now();
+        match self.due() {
+            Some(due) if due > now => {}
+            Some(_) if self.parked.is_some() => self.connect_timed_out(),
+            Some(_) => return ctx.stop(),
+            None => return,
+        }
+        self.arm(ctx);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Delivery, SessionActor};
+use super::{Delivery, SessionActor, SessionContext};
 use crate::hub::Notification;
 
 /// Bytes of notifications one frame holds at most, unless a single one is larger.
@@ -95,7 +95,7 @@ impl Handler<SocketClosed> for SessionActor {
 
 impl SessionActor {
     /// Hands the next frame to the socket when it is ready for one.
-    pub(super) fn flush_socket(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn flush_socket(&mut self, ctx: &mut SessionContext) {
         let Some(socket) = self.socket.as_mut().filter(|socket| !socket.writing && !self.queue.is_empty())
         else {
             return;

@@ -84,7 +84,8 @@ impl Handler<Subscribe> for SessionActor {
         // Most sessions subscribe to one channel and stay with it.
         self.patterns.reserve_exact(new.len());
         self.patterns.extend(new.iter().cloned());
-        let join = Join { client: self.client, session: ctx.address(), units: self.units, patterns: new };
+        let (seat, courier) = (ctx.seat(), ctx.courier().clone());
+        let join = Join { seat, courier, units: self.units, patterns: new };
         let joined = self.home.hub.send(join).into_actor(self);
         AtomicResponse::new(Box::pin(joined.map(|joined, _, ctx| match joined {
             Ok(()) => Subscribed::Done,
@@ -107,7 +108,7 @@ impl Handler<Unsubscribe> for SessionActor {
         self.touch(ctx);
         self.patterns.retain(|pattern| !unsubscribe.patterns.contains(pattern));
         self.patterns.shrink_to_fit();
-        self.home.hub.do_send(Leave { client: self.client, patterns: unsubscribe.patterns });
+        self.home.hub.do_send(Leave { seat: ctx.seat(), patterns: unsubscribe.patterns });
         Subscribed::Done
     }
 }

@@ -9,6 +9,7 @@ use tokio::time::{advance, pause};
 use super::*;
 use crate::bayeux::request::ClientAdvice;
 use crate::bayeux::{Channel, Reconnect, Resource, error};
+use crate::courier::Courier;
 use crate::hub::{Audience, Event, Publish};
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::links::Links;
@@ -50,7 +51,7 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
     });
     let (home, client) = (home.expect("set above"), ClientId::draw());
     let tenant = home.tenant.clone();
-    let session = shape(SessionActor::new(home, client, USER.into(), None)).start();
+    let session = Courier::begin(&Courier::here(), shape(SessionActor::new(home, client, USER.into(), None)));
     sessions.enter(client, session.clone());
     Bench { hub: of_bench, tenant, session, sessions, client }
 }

@@ -23,6 +23,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         size_of::<Pattern>(),
         size_of::<Queue>(),
     );
+    println!("Living {}", size_of::<Living>()    );
     let bench = start(Limits::default());
     let tenant = bench.tenant.clone();
     let mut clients = Vec::with_capacity(SESSIONS);
@@ -39,7 +40,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
             interval: None,
             acknowledgement: AcknowledgementExtension::Absent,
             units: None,
-            arbiter: Arbiter::current(),
+            courier: Courier::here(),
         };
         clients.push(tenant.send(start).await.expect("alive").expect("as many as wished"));
     }
@@ -60,6 +61,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
             Connect { user: USER.into(), advice, acknowledged, carries, first: FirstConnect::Held, reply_to };
         bench.sessions.find(client).expect("lives").do_send(connect);
         answers.push(answer);
+        tokio::task::yield_now().await;
     }
     settle().await;
     step("parked");
