@@ -24,7 +24,7 @@ use crate::model::origin::Origin;
 use crate::model::reference::LinkKind;
 use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
-use crate::session::{ClientId, SessionActor};
+use crate::session::{ClientId, SessionActor, Sessions};
 use crate::store::operation_diagnosis::find_out;
 use crate::tenant::{AcknowledgementExtension, StartDevice, StartSession, TenantActor, place};
 
@@ -32,7 +32,7 @@ use crate::tenant::{AcknowledgementExtension, StartDevice, StartSession, TenantA
 pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
     pub(super) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
-    pub(super) sessions: Arc<Registry<ClientId, SessionActor>>,
+    pub(super) sessions: Arc<Sessions>,
     pub(super) contexts: Vec<device::Context>,
     pub(super) ids: Arc<IdGenerator>,
 }

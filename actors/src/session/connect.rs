@@ -100,8 +100,6 @@ pub struct GoOn {
 pub(super) struct Parked {
     reply_to: oneshot::Sender<Answer>,
     carries: Carries,
-    /// When it is answered empty.
-    pub(super) until: Instant,
     /// How long it was to be held, as the advice of its answer tells a client that sent some.
     advised: Option<Duration>,
 }
@@ -183,7 +181,8 @@ impl SessionActor {
         (hold, advised): (Duration, Option<Duration>),
         ctx: &mut SessionContext,
     ) {
-        self.parked = Some(Parked { reply_to, carries, until: Instant::now() + hold, advised });
+        self.parked = Some(Parked { reply_to, carries, advised });
+        self.due = Instant::now() + hold;
         crate::metrics::PARKED.increment(1);
         match hold.is_zero() {
             true => self.connect_timed_out(),
@@ -209,7 +208,7 @@ impl SessionActor {
             }
             _ => self.deliver_to_parked(),
         }
-        self.expires = Instant::now() + self.interval;
+        self.due = Instant::now() + self.interval;
     }
 
     fn deliver_to_parked(&mut self) {

@@ -25,6 +25,13 @@ pub struct SessionContext {
     /// When the courier is to wake the session.
     wakes: Option<Instant>,
     stopping: bool,
+    /// Boxed, for a session that waits for notifications has none.
+    under_way: Option<Box<UnderWay>>,
+}
+
+/// What handlers began and did not end.
+#[derive(Default)]
+struct UnderWay {
     /// Until this is done no message is handled.
     awaited: Option<Work>,
     /// What goes on beside messages; a frame on its way to a socket.
@@ -58,6 +65,10 @@ impl SessionContext {
         }
     }
 
+    fn awaits(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|under_way| under_way.awaited.is_some())
+    }
+
     /// The courier woke the session.
     pub(super) fn woken(&mut self) {
         self.wakes = None;
@@ -87,7 +98,7 @@ impl AsyncContext<SessionActor> for SessionContext {
     where
         F: ActorFuture<SessionActor, Output = ()> + 'static,
     {
-        self.spawned.push(Box::pin(work));
+        self.under_way.get_or_insert_default().spawned.push(Box::pin(work));
         SpawnHandle::default()
     }
 
@@ -95,11 +106,11 @@ impl AsyncContext<SessionActor> for SessionContext {
     where
         F: ActorFuture<SessionActor, Output = ()> + 'static,
     {
-        self.awaited = Some(Box::pin(work));
+        self.under_way.get_or_insert_default().awaited = Some(Box::pin(work));
     }
 
     fn waiting(&self) -> bool {
-        self.stopping || self.awaited.is_some()
+        self.stopping || self.awaits()
     }
 
     fn cancel_future(&mut self, _: SpawnHandle) -> bool {
@@ -126,8 +137,8 @@ impl Living {
     ) -> Self {
         let mailbox = Mailbox::new(receiver);
         let address = mailbox.address().downgrade();
-        let (wakes, stopping, awaited, spawned) = (None, false, None, Vec::new());
-        let context = SessionContext { address, courier, seat, wakes, stopping, awaited, spawned };
+        let (wakes, stopping, under_way) = (None, false, None);
+        let context = SessionContext { address, courier, seat, wakes, stopping, under_way };
         let mut living = Self { session, context, mailbox };
         living.session.started(&mut living.context);
         living
@@ -135,9 +146,10 @@ impl Living {
 
     /// Goes on with what messages wait for; whether they may be handled.
     fn poll_awaited(&mut self, cx: &mut task::Context<'_>) -> bool {
-        while let Some(mut awaited) = self.context.awaited.take() {
-            if awaited.as_mut().poll(&mut self.session, &mut self.context, cx).is_pending() {
-                self.context.awaited = Some(awaited);
+        let Self { session, context, .. } = self;
+        while let Some(mut awaited) = context.under_way.as_mut().and_then(|works| works.awaited.take()) {
+            if awaited.as_mut().poll(session, context, cx).is_pending() {
+                context.under_way.get_or_insert_default().awaited = Some(awaited);
                 return false;
             }
         }
@@ -145,13 +157,17 @@ impl Living {
     }
 
     fn poll_spawned(&mut self, cx: &mut task::Context<'_>) {
+        let Self { session, context, .. } = self;
         let mut pending = Vec::new();
-        while let Some(mut work) = self.context.spawned.pop() {
-            if work.as_mut().poll(&mut self.session, &mut self.context, cx).is_pending() {
+        while let Some(mut work) = context.under_way.as_mut().and_then(|works| works.spawned.pop()) {
+            if work.as_mut().poll(session, context, cx).is_pending() {
                 pending.push(work);
             }
         }
-        self.context.spawned = pending;
+        match &mut context.under_way {
+            Some(works) if works.awaited.is_some() || !pending.is_empty() => works.spawned = pending,
+            nothing => *nothing = None,
+        }
     }
 }
 
@@ -166,7 +182,7 @@ impl Future for Living {
             if living.context.stopping || !living.mailbox.connected() {
                 return Poll::Ready(());
             }
-            if living.context.awaited.is_none() {
+            if !living.context.awaits() {
                 return Poll::Pending;
             }
         }

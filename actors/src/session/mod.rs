@@ -18,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::WeakAddr;
 use actix::prelude::*;
 use tokio::time::Instant;
 
@@ -33,6 +34,7 @@ use crate::bayeux::{Advice, Pattern, error};
 use crate::hub::{Leave, Notification, NotificationHub};
 use crate::limits::Limits;
 use crate::model::units::SystemOfUnits;
+use crate::own_keys::OwnKeys;
 use crate::registry::Registry;
 use crate::tenant::{SessionEnded, TenantActor};
 use connect::Parked;
@@ -99,12 +101,15 @@ pub struct Disconnect {
     pub user: Arc<str>,
 }
 
+/// The sessions of a tenant. Each is kept by its courier.
+pub type Sessions = Registry<ClientId, SessionActor, WeakAddr<SessionActor>, OwnKeys>;
+
 /// What all sessions of a tenant share.
 #[derive(Debug)]
 pub(crate) struct Home {
     pub(crate) hub: Addr<NotificationHub>,
     pub(crate) tenant: Addr<TenantActor>,
-    pub(crate) sessions: Arc<Registry<ClientId, SessionActor>>,
+    pub(crate) sessions: Arc<Sessions>,
     pub(crate) limits: Arc<Limits>,
 }
 
@@ -114,7 +119,7 @@ pub struct SessionActor {
     home: Arc<Home>,
     client: ClientId,
     user: Arc<str>,
-    patterns: Vec<Pattern>,
+    patterns: Box<[Pattern]>,
     /// In which units measurements are told; `None` is as they are stored (B-20).
     units: Option<SystemOfUnits>,
     queue: Queue,
@@ -128,8 +133,8 @@ pub struct SessionActor {
     appeared: bool,
     /// How long the session outlives a connect.
     interval: Duration,
-    /// When it ends unless a connect is held or a socket is open.
-    expires: Instant,
+    /// When its connect is answered empty; without one, when it ends, unless a socket is open.
+    due: Instant,
 }
 
 impl SessionActor {
@@ -139,12 +144,12 @@ impl SessionActor {
         let interval = interval.unwrap_or(limits.session_interval);
         Self {
             queue: Queue::default(),
-            expires: Instant::now() + interval,
+            due: Instant::now() + interval,
             interval,
             home,
             client,
             user,
-            patterns: Vec::new(),
+            patterns: Box::default(),
             units: None,
             parked: None,
             socket: None,
@@ -172,17 +177,15 @@ impl SessionActor {
 
     /// The client was here: without a held connect the session's time starts anew.
     fn touch(&mut self, ctx: &mut SessionContext) {
-        self.expires = Instant::now() + self.interval;
-        self.arm(ctx);
+        if self.parked.is_none() {
+            self.due = Instant::now() + self.interval;
+            self.arm(ctx);
+        }
     }
 
     /// When something is due: the end of a parked connect, else the end of the session.
     fn due(&self) -> Option<Instant> {
-        match (&self.parked, &self.socket) {
-            (Some(parked), _) => Some(parked.until),
-            (None, Some(_)) => None,
-            (None, None) => Some(self.expires),
-        }
+        (self.parked.is_some() || self.socket.is_none()).then_some(self.due)
     }
 
     /// Sees to it that the session is woken no later than when something is due. One that is woken early looks again.
@@ -215,7 +218,7 @@ impl Actor for SessionActor {
             socket.close();
         }
         self.home.sessions.leave(&self.client, &ctx.address());
-        let patterns = std::mem::take(&mut self.patterns);
+        let patterns = std::mem::take(&mut self.patterns).into_vec();
         if !patterns.is_empty() {
             self.home.hub.do_send(Leave { seat: ctx.seat(), patterns });
         }

@@ -81,9 +81,7 @@ impl Handler<Subscribe> for SessionActor {
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
             return reply(Subscribed::TooMany);
         }
-        // Most sessions subscribe to one channel and stay with it.
-        self.patterns.reserve_exact(new.len());
-        self.patterns.extend(new.iter().cloned());
+        self.patterns = std::mem::take(&mut self.patterns).into_iter().chain(new.iter().cloned()).collect();
         let (seat, courier) = (ctx.seat(), ctx.courier().clone());
         let join = Join { seat, courier, units: self.units, patterns: new };
         let joined = self.home.hub.send(join).into_actor(self);
@@ -106,8 +104,8 @@ impl Handler<Unsubscribe> for SessionActor {
             return Subscribed::UnknownClient;
         }
         self.touch(ctx);
-        self.patterns.retain(|pattern| !unsubscribe.patterns.contains(pattern));
-        self.patterns.shrink_to_fit();
+        let left = std::mem::take(&mut self.patterns).into_iter();
+        self.patterns = left.filter(|pattern| !unsubscribe.patterns.contains(pattern)).collect();
         self.home.hub.do_send(Leave { seat: ctx.seat(), patterns: unsubscribe.patterns });
         Subscribed::Done
     }

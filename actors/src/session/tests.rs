@@ -26,7 +26,7 @@ struct Bench {
     hub: Addr<NotificationHub>,
     tenant: Addr<TenantActor>,
     session: Addr<SessionActor>,
-    sessions: Arc<Registry<ClientId, SessionActor>>,
+    sessions: Arc<Sessions>,
     client: ClientId,
 }
 
@@ -36,7 +36,7 @@ fn start(limits: Limits) -> Bench {
 
 fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) -> Bench {
     pause();
-    let sessions = Arc::<Registry<_, _>>::default();
+    let sessions = Arc::<Sessions>::default();
     let nowhere =
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");

@@ -23,7 +23,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         size_of::<Pattern>(),
         size_of::<Queue>(),
     );
-    println!("Living {}", size_of::<Living>()    );
+    println!("Living {}", size_of::<Living>());
     let bench = start(Limits::default());
     let tenant = bench.tenant.clone();
     let mut clients = Vec::with_capacity(SESSIONS);
