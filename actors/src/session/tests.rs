@@ -17,6 +17,7 @@ use crate::store::{Connections, Database};
 use crate::tenant::TenantActor;
 
 mod cost;
+mod couriers;
 mod module_channels;
 
 const USER: &str = "joe";
