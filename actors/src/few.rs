@@ -1,4 +1,5 @@
-//! A map that mostly holds one entry, which then needs no table: the channel of one device has one listener, its user one session.
+//! A map that mostly holds one entry, which then needs no table: the channel of one device has one listener, its user one
+//! session.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,6 +7,7 @@ use std::hash::Hash;
 use crate::own_keys::OwnKeys;
 
 /// Entries by key, which the server made.
+#[expect(clippy::box_collection, reason = "without the box one entry took as much as a table")]
 #[derive(Debug)]
 pub(crate) enum Few<K, V> {
     /// The one entry.

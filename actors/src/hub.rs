@@ -129,7 +129,7 @@ pub(crate) struct LinksChanged;
 type Listeners = Few<Seat, Option<SystemOfUnits>>;
 
 /// Those who listen in any of several ways. A session that does so in more than one is named once (B-02).
-fn each_once<'l>(listeners: &[&'l Listeners]) -> impl Iterator<Item = (Seat, Option<SystemOfUnits>)> {
+fn each_once(listeners: &[&Listeners]) -> impl Iterator<Item = (Seat, Option<SystemOfUnits>)> {
     listeners.iter().enumerate().flat_map(move |(at, listening)| {
         let earlier = &listeners[..at];
         let first_here = move |seat: &Seat| !earlier.iter().any(|earlier| earlier.contains(seat));
