@@ -282,6 +282,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Wake, Waker};
 
+    use socket2::SockRef;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;

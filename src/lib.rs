@@ -16,6 +16,8 @@ pub mod config;
 pub mod connection;
 pub mod csv;
 pub mod embedded_postgres;
+#[cfg(test)]
+mod fuzzing;
 pub mod health;
 pub mod hosted_files;
 pub mod http;

@@ -11,6 +11,8 @@
 mod answer;
 mod clock;
 mod connection;
+#[cfg(test)]
+mod fuzz;
 mod request;
 
 use std::cell::RefCell;

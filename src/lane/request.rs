@@ -150,12 +150,20 @@ impl Outline {
         (host && line + 2 == end).then_some(outline)
     }
 
-    fn value<'b>(&self, name: &HeaderName, bytes: &'b [u8]) -> Option<&'b [u8]> {
+    pub(super) fn value<'b>(&self, name: &HeaderName, bytes: &'b [u8]) -> Option<&'b [u8]> {
         let name = name.as_str().as_bytes();
         let is_named = |field: &&Field| {
             field.name.len() == name.len() && field.name.of(bytes).eq_ignore_ascii_case(name)
         };
         self.fields[..self.count].iter().find(is_named).map(|field| field.value.of(bytes))
+    }
+}
+
+#[cfg(test)]
+impl Outline {
+    /// The names of the headers.
+    pub(super) fn names<'b>(&self, bytes: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
+        self.fields[..self.count].iter().map(|field| field.name.of(bytes))
     }
 }
 
