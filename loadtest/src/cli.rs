@@ -146,6 +146,23 @@ pub(crate) enum Written {
 }
 
 impl Written {
+    /// As a kind of post that is waited for by clients.
+    pub(crate) fn told_kind(self) -> Kind {
+        match self {
+            Self::Measurement => Kind::ToldMeasurement,
+            other => other.kind(),
+        }
+    }
+
+    /// First part of the channels that tell of it.
+    pub(crate) fn channel(self) -> &'static str {
+        match self {
+            Self::Alarm => "/alarms",
+            Self::Event => "/events",
+            Self::Measurement => "/measurements",
+        }
+    }
+
     /// As a kind of post.
     pub(crate) fn kind(self) -> Kind {
         match self {

@@ -24,6 +24,7 @@ pub(crate) async fn serve(settings: Settings, hub: web::Data<Hub>) -> io::Result
             .route("/notification/operations", web::post().to(notifications))
             .route("/notification/realtime", web::get().to(upgrade))
             .route("/alarm/alarms", web::post().to(post_alarm))
+            .route("/event/events", web::post().to(post_event))
             .route("/measurement/measurements", web::post().to(post_measurement))
             .route("/inventory/managedObjects", web::post().to(post_device))
             .route("/inventory/managedObjects/{id}", web::delete().to(delete_device))
@@ -114,6 +115,10 @@ async fn upgrade(
 
 async fn post_alarm(hub: web::Data<Hub>, body: Bytes) -> HttpResponse {
     published(hub.publish("alarms", &body))
+}
+
+async fn post_event(hub: web::Data<Hub>, body: Bytes) -> HttpResponse {
+    published(hub.publish("events", &body))
 }
 
 async fn post_measurement(hub: web::Data<Hub>, body: Bytes) -> HttpResponse {

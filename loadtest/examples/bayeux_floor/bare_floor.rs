@@ -140,6 +140,7 @@ impl<'a> Request<'a> {
                 Answer::Held(held) => Some(Reply::Held(held)),
             },
             ("POST", "/alarm/alarms") => hub.publish("alarms", self.body).map(created),
+            ("POST", "/event/events") => hub.publish("events", self.body).map(created),
             ("POST", "/measurement/measurements") => hub.publish("measurements", self.body).map(created),
             ("POST", "/inventory/managedObjects") => Some(created(hub.number())),
             ("DELETE", _) => Some(Reply::Whole("204 No Content", Bytes::new())),
