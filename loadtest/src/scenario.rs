@@ -28,6 +28,7 @@ mod sampling;
 mod series;
 mod series_fill;
 mod service;
+mod trickle;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,6 +79,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Bulk(settings) => Box::pin(bulk::run(&bench, settings)).await,
         cli::Scenario::Registration(settings) => Box::pin(registration::run(&bench, settings)).await,
         cli::Scenario::Reconnect(settings) => Box::pin(reconnect::run(&bench, settings)).await,
+        cli::Scenario::Trickle(settings) => Box::pin(trickle::run(&bench, settings)).await,
     }
 }
 
