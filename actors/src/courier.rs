@@ -2,7 +2,8 @@
 //!
 //! Sessions live on the threads of their connections, the hub of their tenant on another one. So the hub sends one message to
 //! each thread, not one to each session; and there is one timer for each thread. Everything a hub tells a session comes
-//! through its courier, which hands it on at once: the order stays.
+//! through its courier, which hands it on at once: the order stays. A session is an actor with a mailbox for everybody
+//! else; its courier, on the same thread, calls its handlers in place.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -14,7 +15,7 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use crate::own_keys::OwnKeys;
-use crate::session::{Living, SessionActor, Wake};
+use crate::session::{AtCourier, End, Living, SessionActor, Wake};
 
 /// Messages of those who wait for a reply that a session's mailbox takes, as actix would have it.
 const MAILBOX: usize = 16;
@@ -73,7 +74,7 @@ pub(crate) struct Courier {
     number: u32,
     address: Rc<Addr<Self>>,
     /// By the number of their seat.
-    sessions: HashMap<u32, Addr<SessionActor>, OwnKeys>,
+    sessions: HashMap<u32, AtCourier, OwnKeys>,
     next_seat: u32,
     /// When whom to wake.
     wakes: BTreeSet<(Instant, u32)>,
@@ -108,14 +109,13 @@ impl Courier {
         Addr::new(sender)
     }
 
-    fn take_seat(&mut self, session: Addr<SessionActor>) -> Seat {
+    fn next_seat(&mut self) -> Seat {
         // Numbers come round after four thousand million sessions.
         while self.sessions.contains_key(&self.next_seat) {
             self.next_seat = self.next_seat.wrapping_add(1);
         }
         let seat = Seat { courier: self.number, number: self.next_seat };
         self.next_seat = self.next_seat.wrapping_add(1);
-        self.sessions.insert(seat.number, session);
         seat
     }
 
@@ -140,7 +140,7 @@ impl Courier {
         while let Some((_, seat)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
             self.wakes.pop_first();
             if let Some(session) = self.sessions.get(&seat) {
-                session.do_send(Wake);
+                session.borrow_mut().handle(Wake);
             }
         }
     }
@@ -150,25 +150,34 @@ impl Actor for Courier {
     type Context = Context<Self>;
 }
 
+impl Drop for Courier {
+    /// Without it sessions would hear nothing, and not know.
+    fn drop(&mut self) {
+        self.sessions.values().for_each(|session| session.borrow_mut().handle(End));
+    }
+}
+
 impl Handler<Begin> for Courier {
     type Result = ();
 
     fn handle(&mut self, Begin { session, receiver }: Begin, _: &mut Self::Context) {
-        let seat = self.take_seat(Addr::new(receiver.sender()));
-        actix::spawn(Living::new(*session, receiver, (self.address.clone(), seat)));
+        let seat = self.next_seat();
+        let living = Living::new(*session, receiver, (self.address.clone(), seat));
+        self.sessions.insert(seat.number, living.running());
+        actix::spawn(living);
     }
 }
 
 impl<M> Handler<HandOut<M>> for Courier
 where
     M: Message<Result = ()> + Clone + Send + 'static,
-    SessionActor: Handler<M>,
+    SessionActor: Handler<M, Result = ()>,
 {
     type Result = ();
 
     fn handle(&mut self, HandOut { message, to }: HandOut<M>, _: &mut Self::Context) {
         for session in to.iter().filter_map(|seat| self.sessions.get(&seat.number)) {
-            session.do_send(message.clone());
+            session.borrow_mut().handle(message.clone());
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What a session runs in: its mailbox, and the little it needs of a context. A held poll is mostly its session, and the context
 //! that actix brings, made for many timers and streams, is larger than a session.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
-use actix::WeakAddr;
 use actix::dev::{ActorFuture, Envelope, Mailbox, ToEnvelope, channel::AddressReceiver};
 use actix::prelude::*;
 use tokio::sync::oneshot;
@@ -19,7 +19,7 @@ type Work = Pin<Box<dyn ActorFuture<SessionActor, Output = ()>>>;
 
 /// The side of a session that its handlers work with.
 pub struct SessionContext {
-    address: WeakAddr<SessionActor>,
+    address: Addr<SessionActor>,
     courier: Rc<Addr<Courier>>,
     seat: Seat,
     /// When the courier is to wake the session.
@@ -38,12 +38,25 @@ struct UnderWay {
     spawned: Vec<Work>,
 }
 
-/// A session with its context and mailbox, as it runs.
-pub(crate) struct Living {
+/// A session with its context.
+pub(crate) struct Running {
     session: SessionActor,
     context: SessionContext,
+}
+
+/// The session as its courier has it, on the same thread.
+pub(crate) type AtCourier = Rc<RefCell<Running>>;
+
+/// The session as it handles its mailbox.
+pub(crate) struct Living {
+    running: AtCourier,
     mailbox: Mailbox<SessionActor>,
 }
+
+/// Has a session look at what its courier began.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+struct Nudge;
 
 impl SessionContext {
     /// Where the session sits, by which the hub names it.
@@ -69,6 +82,10 @@ impl SessionContext {
         self.under_way.as_ref().is_some_and(|under_way| under_way.awaited.is_some())
     }
 
+    fn nudge(&self) {
+        self.address.do_send(Nudge);
+    }
+
     /// The courier woke the session.
     pub(super) fn woken(&mut self) {
         self.wakes = None;
@@ -91,7 +108,7 @@ impl ActorContext for SessionContext {
 
 impl AsyncContext<SessionActor> for SessionContext {
     fn address(&self) -> Addr<SessionActor> {
-        self.address.upgrade().expect("the mailbox lives as long as its context")
+        self.address.clone()
     }
 
     fn spawn<F>(&mut self, work: F) -> SpawnHandle
@@ -128,25 +145,26 @@ where
     }
 }
 
-impl Living {
-    /// Brings a session to life.
-    pub(crate) fn new(
-        session: SessionActor,
-        receiver: AddressReceiver<SessionActor>,
-        (courier, seat): (Rc<Addr<Courier>>, Seat),
-    ) -> Self {
-        let mailbox = Mailbox::new(receiver);
-        let address = mailbox.address().downgrade();
-        let (wakes, stopping, under_way) = (None, false, None);
-        let context = SessionContext { address, courier, seat, wakes, stopping, under_way };
-        let mut living = Self { session, context, mailbox };
-        living.session.started(&mut living.context);
-        living
+impl Running {
+    /// Handles what its courier brings, in place: at a broadcast ten thousand sessions need no envelopes, and no turns of
+    /// their own.
+    pub(crate) fn handle<M>(&mut self, message: M)
+    where
+        M: Message<Result = ()>,
+        SessionActor: Handler<M, Result = ()>,
+    {
+        if self.context.stopping {
+            return;
+        }
+        self.session.handle(message, &mut self.context);
+        if self.context.stopping || self.context.under_way.is_some() {
+            self.context.nudge();
+        }
     }
 
     /// Goes on with what messages wait for; whether they may be handled.
     fn poll_awaited(&mut self, cx: &mut task::Context<'_>) -> bool {
-        let Self { session, context, .. } = self;
+        let Self { session, context } = self;
         while let Some(mut awaited) = context.under_way.as_mut().and_then(|works| works.awaited.take()) {
             if awaited.as_mut().poll(session, context, cx).is_pending() {
                 context.under_way.get_or_insert_default().awaited = Some(awaited);
@@ -157,7 +175,7 @@ impl Living {
     }
 
     fn poll_spawned(&mut self, cx: &mut task::Context<'_>) {
-        let Self { session, context, .. } = self;
+        let Self { session, context } = self;
         let mut pending = Vec::new();
         while let Some(mut work) = context.under_way.as_mut().and_then(|works| works.spawned.pop()) {
             if work.as_mut().poll(session, context, cx).is_pending() {
@@ -171,18 +189,46 @@ impl Living {
     }
 }
 
+impl Handler<Nudge> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Nudge, _: &mut Self::Context) {}
+}
+
+impl Living {
+    /// Brings a session to life.
+    pub(crate) fn new(
+        session: SessionActor,
+        receiver: AddressReceiver<SessionActor>,
+        (courier, seat): (Rc<Addr<Courier>>, Seat),
+    ) -> Self {
+        let mailbox = Mailbox::new(receiver);
+        let (address, wakes, stopping, under_way) = (mailbox.address(), None, false, None);
+        let context = SessionContext { address, courier, seat, wakes, stopping, under_way };
+        let mut running = Running { session, context };
+        running.session.started(&mut running.context);
+        Self { running: Rc::new(RefCell::new(running)), mailbox }
+    }
+
+    /// For its courier.
+    pub(crate) fn running(&self) -> AtCourier {
+        self.running.clone()
+    }
+}
+
 impl Future for Living {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
-        let living = &mut *self;
-        while living.poll_awaited(cx) {
-            living.mailbox.poll(&mut living.session, &mut living.context, cx);
-            living.poll_spawned(cx);
-            if living.context.stopping || !living.mailbox.connected() {
+        let Self { running, mailbox } = &mut *self;
+        let running = &mut *running.borrow_mut();
+        while running.poll_awaited(cx) {
+            mailbox.poll(&mut running.session, &mut running.context, cx);
+            running.poll_spawned(cx);
+            if running.context.stopping {
                 return Poll::Ready(());
             }
-            if !living.context.awaits() {
+            if !running.context.awaits() {
                 return Poll::Pending;
             }
         }
@@ -193,7 +239,9 @@ impl Future for Living {
 impl Drop for Living {
     /// However a session ends, by a panic too, everybody who knows it is told.
     fn drop(&mut self) {
-        self.session.stopped(&mut self.context);
-        self.context.courier.do_send(Vacate { seat: self.context.seat, wakes: self.context.wakes });
+        let Running { session, context } = &mut *self.running.borrow_mut();
+        context.stopping = true;
+        session.stopped(context);
+        context.courier.do_send(Vacate { seat: context.seat, wakes: context.wakes });
     }
 }

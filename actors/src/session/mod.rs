@@ -23,8 +23,8 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, GoOn};
-pub(crate) use context::Living;
 pub use context::SessionContext;
+pub(crate) use context::{AtCourier, Living};
 pub use queue::Delivery;
 pub use socket::{AttachSocket, Frames, SocketClosed, SocketMessage};
 pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};

@@ -157,3 +157,49 @@ async fn subscription_while_a_connect_is_held_leaves_it_its_time() {
     pass(Duration::from_secs(1000)).await;
     assert!(answer.try_recv().is_err() && bench.lives());
 }
+
+#[actix::test]
+async fn socket_gets_at_once_what_a_courier_brings() {
+    let bench = start(Limits::default());
+    subscribe(&bench.session, vec![Pattern::Exact(CHANNEL)]).await;
+    let socket = SlowSocket { received: Vec::new(), reading: true }.start();
+    let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient() };
+    assert!(bench.session.send(attach).await.expect("alive"));
+
+    for alarm in 1..=3 {
+        bench.publish(alarm);
+        settle().await;
+    }
+
+    assert_eq!(socket.send(Received).await.expect("the socket lives"), [1, 1, 1]);
+}
+
+#[actix::test]
+async fn session_whose_queue_a_courier_overfills_ends() {
+    let bench = start(Limits { queued_notifications: 2, ..Limits::default() });
+    subscribe(&bench.session, vec![Pattern::Exact(CHANNEL)]).await;
+
+    (1..=5).for_each(|alarm| bench.publish(alarm));
+    settle().await;
+
+    assert!(!bench.lives() && bench.sessions.is_empty());
+}
+
+#[actix::test]
+async fn sessions_end_with_their_courier() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+    settle().await;
+
+    Courier::here().do_send(Fail);
+
+    assert_eq!(answer.await.expect("answered").error, Some(error::UNKNOWN_CLIENT));
+}
+
+impl Handler<Fail> for Courier {
+    type Result = ();
+
+    fn handle(&mut self, _: Fail, _: &mut Self::Context) {
+        panic!("as the test wants it");
+    }
+}

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::bayeux;
@@ -37,13 +38,15 @@ pub(super) struct Comer {
 pub(super) struct Storm {
     started: Instant,
     seen: Mutex<Seen>,
+    /// Whether a poll that is not answered by now is held: the server may say nothing at all before the answer.
+    is_over: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
 struct Seen {
     /// Answers by status, and what else came instead of one.
     answers: BTreeMap<String, u64>,
-    /// Microseconds from the start of the storm until a device held its poll.
+    /// Microseconds from the start of the storm until a device sent the poll that is held.
     latency: Histogram<u64>,
     /// Why the first device gave up.
     first_cause: Option<String>,
@@ -62,15 +65,20 @@ impl Storm {
     /// It starts now.
     pub(super) fn new() -> Self {
         let seen = Seen { answers: BTreeMap::new(), latency: latency_histogram(), first_cause: None };
-        Self { started: Instant::now(), seen: Mutex::new(seen) }
+        Self { started: Instant::now(), seen: Mutex::new(seen), is_over: watch::Sender::new(false) }
     }
 
-    /// Lets all devices come; gives the connections of those whose polls are held, when all are or the time is over.
-    pub(super) async fn run(self: &Arc<Self>, comers: Vec<Comer>, limit: Duration) -> Vec<Connection> {
+    /// All polls are held, as the server says, or the time is over.
+    pub(super) fn end(&self) {
+        self.is_over.send_replace(true);
+    }
+
+    /// Lets all devices come; gives the connections of those whose polls are held when the storm ends.
+    pub(super) async fn run(self: &Arc<Self>, comers: &[Arc<Comer>], limit: Duration) -> Vec<Connection> {
         let progress = Progress::count("coming back", comers.len());
         let mut devices = JoinSet::new();
         for comer in comers {
-            devices.spawn(Arc::clone(self).come(comer));
+            devices.spawn(Arc::clone(self).come(Arc::clone(comer)));
         }
         let mut held = Vec::with_capacity(devices.len());
         let all_held = async {
@@ -84,7 +92,7 @@ impl Storm {
         held
     }
 
-    /// How long each device took that holds its poll.
+    /// How long each device took until it sent the poll that is held.
     pub(super) fn latency(&self) -> Histogram<u64> {
         self.seen().latency.clone()
     }
@@ -112,12 +120,11 @@ impl Storm {
     }
 
     /// One device until its poll is held; `None` when it is refused.
-    async fn come(self: Arc<Self>, comer: Comer) -> Option<Connection> {
+    async fn come(self: Arc<Self>, comer: Arc<Comer>) -> Option<Connection> {
         loop {
             match Box::pin(self.hold_poll(&comer)).await {
-                Ok(connection) => {
-                    let taken = self.started.elapsed().as_micros() as u64;
-                    self.seen().latency.saturating_record(taken);
+                Ok((connection, taken)) => {
+                    self.seen().latency.saturating_record(taken.as_micros() as u64);
                     return Some(connection);
                 }
                 Err(Error::Io(_) | Error::During { .. } | Error::Timeout(_)) => {
@@ -132,7 +139,8 @@ impl Storm {
         }
     }
 
-    async fn hold_poll(&self, comer: &Comer) -> Result<Connection, Error> {
+    /// The connection that holds the poll, and when this was sent.
+    async fn hold_poll(&self, comer: &Comer) -> Result<(Connection, Duration), Error> {
         let Comer { id, target } = comer;
         let post = |message: String| target.post(bayeux::OPERATIONS, &message);
         let mut connection = target.connect().await?;
@@ -143,11 +151,16 @@ impl Storm {
         let answer = self.insist(&mut connection, bayeux::SUBSCRIBE, &subscribe).await?;
         bayeux::expect_success(bayeux::SUBSCRIBE, &answer)?;
         let poll = post(long_polling::connect(&client_id));
+        let mut is_over = self.is_over.subscribe();
         loop {
             connection.send(&poll).await?;
-            if connection.beginning().await? == Beginning::Held {
-                self.count("200");
-                return Ok(connection);
+            let taken = self.started.elapsed();
+            let beginning = tokio::select! {
+                beginning = connection.beginning() => beginning?,
+                _ = is_over.wait_for(|is_over| *is_over) => Beginning::Held,
+            };
+            if beginning == Beginning::Held {
+                return Ok((connection, taken));
             }
             let response = connection.receive().await?;
             if let Answered::Taken = self.weigh(bayeux::CONNECT, response).await? {

@@ -9,7 +9,7 @@ use crate::target::Target;
 
 const GAUGE: &str = "platform_long_polls_parked";
 /// Time between two looks.
-const GLANCE: Duration = Duration::from_millis(50);
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// The gauge of parked polls, looked at again and again.
 #[derive(Debug)]
@@ -40,6 +40,20 @@ impl ParkedPolls {
         Ok(gauge)
     }
 
+    /// How many were parked at the first look.
+    pub(super) fn at_first(&self) -> u64 {
+        self.base
+    }
+
+    /// Waits until no more polls are parked than before, at most `limit`, and forgets all looks.
+    pub(super) async fn emptied(&mut self, limit: Duration) {
+        let started = Instant::now();
+        while started.elapsed() < limit && self.look().await.is_ok_and(|parked| parked > self.base) {
+            tokio::time::sleep(GLANCE).await;
+        }
+        self.looks.clear();
+    }
+
     /// Looks until so many more polls are parked than before, at most `limit`.
     pub(super) async fn watch(&mut self, count: usize, limit: Duration) {
         let started = Instant::now();
@@ -56,7 +70,8 @@ impl ParkedPolls {
         }
     }
 
-    /// When half of the polls, most of them and all were parked; all must be within `limit`.
+    /// When half of the polls, most of them and all were parked, and how many that is per second; all must be within
+    /// `limit`.
     pub(super) fn facts(&self, count: usize, limit: Duration) -> Vec<Fact> {
         facts(&self.looks, count, limit)
     }
@@ -88,6 +103,10 @@ fn facts(looks: &[Look], count: usize, limit: Duration) -> Vec<Fact> {
             expected: format!("at most {} s", limit.as_secs()),
             holds: when(100).is_some_and(|at| at <= limit),
         },
+        Fact::told(
+            "clients/s",
+            when(100).map_or("none".to_owned(), |at| format!("{:.0}", count as f64 / at.as_secs_f64())),
+        ),
     ]
 }
 
@@ -115,7 +134,10 @@ mod tests {
             facts(&looks.iter().map(look).collect::<Vec<_>>(), 10, Duration::from_secs(20))
         };
         let all = told(&[(1, 4), (2, 7), (3, 10)]);
-        assert_eq!(all.iter().map(|fact| &*fact.found).collect::<Vec<_>>(), ["2.00 s", "3.00 s", "3.00 s"]);
+        assert_eq!(
+            all.iter().map(|fact| &*fact.found).collect::<Vec<_>>(),
+            ["2.00 s", "3.00 s", "3.00 s", "3"]
+        );
         assert!(all.iter().all(|fact| fact.holds));
         assert!(!told(&[(1, 9)])[2].holds);
         assert!(!told(&[(21, 10)])[2].holds);
