@@ -198,7 +198,9 @@ impl Exchange<'_> {
         let caller = self.caller.clone()?;
         let client = ClientId::parse(&message.client_id()?)?;
         let session = self.tenant(&caller).session(client)?;
-        self.attach(&session, client, &caller.user).await.then_some((session, client))
+        let over_socket = matches!(self.transport, Transport::Socket(_));
+        let own = !over_socket || Box::pin(self.attach(&session, client, &caller.user)).await;
+        own.then_some((session, client))
     }
 
     /// Makes the socket the way to the client; `false` when the session is not the caller's.
@@ -228,11 +230,27 @@ impl Exchange<'_> {
     /// Connects: alone over long polling it waits; among other messages it is answered at once with what there is
     /// (B-15); over a socket it is the heartbeat.
     async fn connect(
-        &mut self,
+        &self,
+        message: &RequestMessage<'_>,
+        session: (Addr<SessionActor>, ClientId),
+        alone: bool,
+        replies: &mut Replies,
+    ) -> Option<Held> {
+        let waits = alone && !matches!(self.transport, Transport::Mute);
+        let connect = self.park(message, session, alone, waits)?;
+        if waits {
+            return Some(connect);
+        }
+        Box::pin(answer_at_once(connect, message, replies)).await;
+        None
+    }
+
+    fn park(
+        &self,
         message: &RequestMessage<'_>,
         (session, client): (Addr<SessionActor>, ClientId),
         alone: bool,
-        replies: &mut Replies,
+        waits: bool,
     ) -> Option<Held> {
         let user = self.caller.as_ref().map(|caller| caller.user.clone())?;
         let mut advice = message.advice();
@@ -241,8 +259,7 @@ impl Exchange<'_> {
             (Transport::LongPolling, false) => Carries::WhatIsThere,
             (Transport::Socket(_) | Transport::Mute, _) => Carries::Heartbeat,
         };
-        let held = alone && !matches!(self.transport, Transport::Mute);
-        if !held {
+        if !waits {
             advice.get_or_insert_default().timeout = Some(Duration::ZERO);
         } else if let Some(remaining) = self.caller.as_ref().and_then(|caller| caller.remaining()) {
             // What a token opens closes with it.
@@ -258,16 +275,15 @@ impl Exchange<'_> {
         let acknowledged = message.acknowledged_batch();
         session.do_send(Connect { user, advice, acknowledged, carries, first, reply_to });
         let id = message.id().map(ToOwned::to_owned);
-        let mut connect = Held { answer, session, client, id, answered: false };
-        if held {
-            return Some(connect);
-        }
-        let mut answer = connect.answer().await;
-        // Advice answers advice, and the client may have sent none.
-        answer.advice = answer.advice.filter(|_| answer.error.is_some() || message.advice().is_some());
-        replies.connected(&connect, &answer);
-        None
+        Some(Held { answer, session, client, id, answered: false })
     }
+}
+
+async fn answer_at_once(mut connect: Held, message: &RequestMessage<'_>, replies: &mut Replies) {
+    let mut answer = connect.answer().await;
+    // Advice answers advice, and the client may have sent none.
+    answer.advice = answer.advice.filter(|_| answer.error.is_some() || message.advice().is_some());
+    replies.connected(&connect, &answer);
 }
 
 /// What a client does after a handshake that was refused: wrong credentials stay wrong, a server that is busy or without
