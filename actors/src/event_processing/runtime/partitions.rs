@@ -22,39 +22,22 @@ pub(super) struct Partitions {
     keys: Vec<Arc<[Value]>>,
 }
 
-/// Where an event belongs.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Located {
-    /// One for each part of the context that names its stream and lets it through; each once.
-    pub(super) partitions: Vec<usize>,
-    /// How many of them are new; these are the last of all.
-    pub(super) begun: usize,
-}
-
 impl Partitions {
-    /// The partitions an event belongs to; they begin where there are none.
+    /// The partition an event belongs to, which begins if there is none; nowhere when the context does not let it through. Each stream
+    /// is in a context once.
     pub(super) fn locate(
         &mut self,
         plan: &ContextPlan,
         stream: usize,
         event: &StreamEvent,
         step: &mut Step<'_>,
-    ) -> Located {
-        let mut located = Located::default();
-        for part in plan.partitions.iter().filter(|part| part.stream == stream) {
-            let Some(key) = key_of(part, event, step) else { continue };
-            let number = match self.numbers.get(&key) {
-                Some(number) => *number,
-                None => {
-                    located.begun += 1;
-                    self.begin(key, step)
-                }
-            };
-            if !located.partitions.contains(&number) {
-                located.partitions.push(number);
-            }
+    ) -> Option<usize> {
+        let part = plan.partitions.iter().find(|part| part.stream == stream)?;
+        let key = key_of(part, event, step)?;
+        match self.numbers.get(&key) {
+            Some(number) => Some(*number),
+            None => Some(self.begin(key, step)),
         }
-        located
     }
 
     pub(super) fn keys(&self, number: usize) -> Arc<[Value]> {
