@@ -27,7 +27,7 @@ use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ChangedBy, StoredModule, change_modules, list_deployed};
 
 /// Makes what runs what is deployed. Sent when something changed, and now and then with the generation that was seen: then nothing
-/// happens when it is the one known already. Replies when the modules run.
+/// is read when it is the one known already. Replies when the modules run.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<()>")]
 pub(crate) struct Reconcile {
@@ -58,6 +58,7 @@ pub(crate) struct TenantRunner {
     /// Those that cannot go on, until the database says so too.
     off: HashMap<ModuleId, Off>,
     writing: bool,
+    /// Of what was read last: as long as it is the same, what runs is what is deployed.
     generation: Option<i64>,
 }
 
@@ -245,19 +246,24 @@ impl Handler<Reconcile> for TenantRunner {
         if generation.is_some() && generation == self.generation {
             return AtomicResponse::new(Box::pin(async { Ok(()) }.into_actor(self)));
         }
-        let (deployments, tenant) = (self.deployments.clone(), self.tenant().clone());
+        let (deployments, tenant, known) = (self.deployments.clone(), self.tenant().clone(), self.generation);
         let looking = async move {
             let _turn = deployments.planning.acquire().await;
-            let deployed = list_deployed(&deployments.database, &tenant).await?;
+            let (deployed, generation) = list_deployed(&deployments.database, &tenant).await?;
+            if generation == known {
+                return Ok(None);
+            }
             let texts: Vec<_> = deployed.iter().map(StoredModule::to_plan).collect();
             let planned = spawn_blocking(move || plan_all(&texts)).await;
             let planned = planned.map_err(|_| Error::unavailable("the modules cannot be planned"))?;
-            Ok((deployed, planned))
+            metrics::MODULE_PLANNINGS.increment(1);
+            Ok(Some((deployed, planned, generation)))
         };
         AtomicResponse::new(Box::pin(looking.into_actor(self).map(move |found: Result<_>, runner, ctx| {
-            let (deployed, planned) = found?;
-            runner.settle(&deployed, planned, ctx);
-            runner.generation = generation;
+            if let Some((deployed, planned, generation)) = found? {
+                runner.settle(&deployed, planned, ctx);
+                runner.generation = generation;
+            }
             Ok(())
         })))
     }
