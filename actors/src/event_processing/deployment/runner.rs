@@ -81,7 +81,7 @@ struct RunningModule {
 impl TenantRunner {
     pub(crate) fn new(deployments: Arc<Deployments>, context: device::Context, hold: Arc<Hold>) -> Self {
         let retained = Total::new(deployments.limits.tenant_module_bytes);
-        let writes = Arc::new(deployments.writes(&context.tenant));
+        let writes = Arc::new(deployments.writes(&context.tenant, hold.fence()));
         let (running, off) = (HashMap::new(), HashMap::new());
         Self { deployments, context, hold, retained, writes, running, off, writing: false, generation: None }
     }
@@ -161,7 +161,7 @@ impl TenantRunner {
             let feed = context.feeds.attach(module, planned.appetite(), queue, wake);
             let (faults, overflow) = (ctx.address().recipient(), ctx.address().recipient());
             let writes = Writes::start(writes, module, faults, overflow);
-            let outlet = Outlet { module, name: called, context, writes, fence: place.hold.fence() };
+            let outlet = Outlet { module, name: called, context, writes };
             let steps = Steps::new(planned, limits.module_budget(), feed, clock, share);
             ModuleActor::new(place, outlet, steps)
         });
