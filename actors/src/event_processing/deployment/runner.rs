@@ -174,7 +174,7 @@ impl TenantRunner {
     /// Notes that a module cannot go on; what the database says of it follows.
     fn note_off(&mut self, deployment: Deployment, trouble: Trouble) {
         let (tenant, module) = (self.tenant().clone(), deployment.module);
-        tracing::warn!(tenant.id = %tenant, module.id = %module, reason = %trouble,
+        tracing::warn!(tenant.id = %tenant, module.id = %module, reason = trouble.text,
             "an event-processing module was switched off");
         metrics::modules_switched_off(trouble.cause.word()).increment(1);
         self.off.insert(module, Off { deployment: deployment.number, trouble, written: false });
