@@ -1,5 +1,6 @@
 //! A `select` at work in one partition: from what it reads over what it retains to its rows.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -202,10 +203,18 @@ impl Instance {
     }
 
     /// What of a change the filter of the source lets through; what leaves is known by its number.
-    fn admitted(&self, source: &SourcePlan, change: &WindowChange, step: &mut Step<'_>) -> WindowChange {
+    fn admitted<'c>(
+        &self,
+        source: &SourcePlan,
+        change: &'c WindowChange,
+        step: &mut Step<'_>,
+    ) -> Cow<'c, WindowChange> {
+        if source.filter.is_none() {
+            return Cow::Borrowed(change);
+        }
         let entered =
             change.entered.iter().filter(|(_, event)| self.passes(source, event, step)).cloned().collect();
-        WindowChange { entered, left: change.left.clone() }
+        Cow::Owned(WindowChange { entered, left: change.left.clone() })
     }
 
     fn take_one(&mut self, plan: &SelectPlan, event: &StreamEvent, step: &mut Step<'_>) {

@@ -12,6 +12,7 @@ mod memories;
 mod number;
 mod ordered;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::event_processing::language::syntax::Quantifier;
@@ -194,10 +195,10 @@ impl Kind {
                 let grown = if values.insert(value.clone()) { NODE } else { 0 };
                 (Self::memory_of(value), grown + bytes)
             }
-            Self::LeastEver(best) => keep_if(best, value, |new, old| new < old),
-            Self::GreatestEver(best) => keep_if(best, value, |new, old| new > old),
-            Self::FirstEver(first) => keep_if(first, value, |_, _| false),
-            Self::LastEver(last) => keep_if(last, value, |_, _| true),
+            Self::LeastEver(best) => keep_if(best, value, Ordering::is_lt),
+            Self::GreatestEver(best) => keep_if(best, value, Ordering::is_gt),
+            Self::FirstEver(first) => keep_if(first, value, |_| false),
+            Self::LastEver(last) => keep_if(last, value, |_| true),
             Self::First(all) | Self::Last(all) => {
                 let number = all.next;
                 all.next += 1;
@@ -231,9 +232,9 @@ impl Kind {
                 NODE
             }),
             (Self::Least(values) | Self::Greatest(values), memory) => {
-                let Some(value) = memory.value() else { return 0 };
+                let Some(value) = memory.value().map(Ordered) else { return 0 };
                 let gone = values.remove(&value) == Some(true);
-                bytes_of(&value) + if gone { NODE } else { 0 }
+                bytes_of(&value.0) + if gone { NODE } else { 0 }
             }
             (Self::First(all) | Self::Last(all), Memory::Sequence(number)) => {
                 all.values.remove(number).map_or(0, |value| NODE + bytes_of(&value))
@@ -287,14 +288,9 @@ fn enter_number(value: &Value, enter: impl FnOnce(Number) -> usize) -> (Memory, 
     }
 }
 
-fn keep_if(
-    best: &mut Best,
-    value: &Value,
-    is_better: impl FnOnce(&Ordered, &Ordered) -> bool,
-) -> (Memory, usize) {
-    let better =
-        best.value.as_ref().is_none_or(|old| is_better(&Ordered(value.clone()), &Ordered(old.clone())));
-    if !better {
+/// `is_better` is asked how the value compares to the one that is kept.
+fn keep_if(best: &mut Best, value: &Value, is_better: impl FnOnce(Ordering) -> bool) -> (Memory, usize) {
+    if best.value.as_ref().is_some_and(|old| !is_better(value.order(old))) {
         return (Memory::Counted, 0);
     }
     let bytes = bytes_of(value);
