@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Scope;
 use super::step::Step;
 use crate::event_processing::plan::{ContextPlan, PartitionPlan};
 use crate::event_processing::stream::StreamEvent;
@@ -60,13 +59,10 @@ impl Partitions {
 
 /// None when the event is not of this part, or its key cannot be had.
 fn key_of(part: &PartitionPlan, event: &StreamEvent, step: &mut Step<'_>) -> Option<Key> {
-    let scope = Scope { sources: [Some(event), None], aggregates: &[], keys: &[], world: step.world };
-    if let Some(filter) = &part.filter {
-        let passes = filter.is_true(&scope);
-        if !step.checked(passes)? {
-            return None;
-        }
+    if !step.passes(part.filter.as_ref(), event, &[]) {
+        return None;
     }
+    let scope = step.scope([Some(event), None], &[]);
     let values: Result<Vec<_>, _> = part.keys.iter().map(|key| key.evaluate(&scope)).collect();
     step.checked(values).map(Key)
 }

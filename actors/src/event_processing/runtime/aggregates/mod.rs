@@ -17,10 +17,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::event_processing::language::syntax::Quantifier;
 use crate::event_processing::plan::expression::{Aggregate, AggregateKind};
-use crate::event_processing::value::Key;
-use crate::event_processing::value::Value;
+use crate::event_processing::value::{Key, Number, Plain, Value};
 pub(super) use memories::Memories;
-use number::{Deviation, Number, Sum};
+use number::{Deviation, Sum, number_of};
 use ordered::{Median, Multiset, Ordered};
 
 /// Whether what enters will leave some day.
@@ -40,8 +39,7 @@ pub(super) enum Memory {
     Nothing,
     /// It counted, that is all.
     Counted,
-    Integer(i64),
-    Double(f64),
+    Number(Number),
     /// The number of an event among those that entered.
     Sequence(u64),
     Value(Box<Value>),
@@ -183,7 +181,7 @@ impl Kind {
                 0
             }),
             Self::Deviation(deviation) => enter_number(value, |number| {
-                deviation.enter(number.as_double());
+                deviation.enter(number.double());
                 0
             }),
             Self::Median(median) => enter_number(value, |number| {
@@ -223,7 +221,7 @@ impl Kind {
             }
             (Self::Deviation(deviation), memory) => {
                 if let Some(number) = memory.number() {
-                    deviation.leave(number.as_double());
+                    deviation.leave(number.double());
                 }
                 0
             }
@@ -245,10 +243,9 @@ impl Kind {
 
     /// The smallest that a value can be had back from.
     fn memory_of(value: &Value) -> Memory {
-        match value {
-            Value::Integer(value) => Memory::Integer(*value),
-            Value::Double(value) => Memory::Double(*value),
-            other => Memory::Value(Box::new(other.clone())),
+        match value.plain() {
+            Plain::Number(number) => Memory::Number(number),
+            _ => Memory::Value(Box::new(value.clone())),
         }
     }
 }
@@ -262,16 +259,14 @@ impl Memory {
 
     fn number(&self) -> Option<Number> {
         match self {
-            Self::Integer(value) => Some(Number::Integer(*value)),
-            Self::Double(value) => Some(Number::Double(*value)),
+            Self::Number(number) => Some(*number),
             _ => None,
         }
     }
 
     fn value(&self) -> Option<Value> {
         match self {
-            Self::Integer(value) => Some(Value::Integer(*value)),
-            Self::Double(value) => Some(Value::Double(*value)),
+            Self::Number(number) => Some((*number).into()),
             Self::Value(value) => Some(Value::clone(value)),
             Self::Nothing | Self::Counted | Self::Sequence(_) => None,
         }
@@ -279,7 +274,7 @@ impl Memory {
 }
 
 fn enter_number(value: &Value, enter: impl FnOnce(Number) -> usize) -> (Memory, usize) {
-    match Number::of(value) {
+    match number_of(value) {
         Some(number) => {
             let grown = enter(number);
             (Kind::memory_of(value), grown)

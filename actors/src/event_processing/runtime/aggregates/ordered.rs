@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::number::Number;
-use crate::event_processing::value::Value;
+use crate::event_processing::value::{Number, Value};
 
 /// A value with its place in the one order of all values.
 #[derive(Debug, Clone)]
@@ -82,7 +81,7 @@ pub(super) struct Median {
 
 impl Median {
     pub(super) fn enter(&mut self, number: Number) {
-        let value = Value::Double(number.as_double());
+        let value = Value::Double(number.double());
         let is_low = self.lower.greatest().is_none_or(|middle| value.order(middle).is_le());
         if is_low {
             self.lower.insert(value)
@@ -93,7 +92,7 @@ impl Median {
     }
 
     pub(super) fn leave(&mut self, number: Number) {
-        let value = Ordered(Value::Double(number.as_double()));
+        let value = Ordered(Value::Double(number.double()));
         if self.lower.remove(&value).is_none() {
             self.upper.remove(&value);
         }
