@@ -46,14 +46,16 @@ struct Pss {
 
 /// Runs the scenario. Posts, deliveries and CPU are those under the slow connections.
 pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Error> {
-    let ids = Arc::new(devices::create(&bench.target, settings.clients as usize).await?);
-    let quiet = fare(bench, settings, &ids).await?;
+    // Each time others: alarms that are open already would be counted, not told as new.
+    let ids = devices::create(&bench.target, 2 * settings.clients as usize).await?;
+    let (first, second) = ids.split_at(settings.clients as usize);
+    let quiet = fare(bench, settings, first).await?;
     let before = bench.memory();
 
     let slow = SlowConnections::open(&bench.target, settings).await;
     let rested = bench.memory_at_rest().await;
     let window = bench.open_window();
-    let pressed = fare(bench, settings, &ids).await?;
+    let pressed = fare(bench, settings, second).await?;
     let (_, cpu) = bench.close_window(&window);
     let mut facts = vec![Fact::told("slow connections open", slow.count().to_string())];
     facts.extend(slow.end().await);
@@ -77,13 +79,14 @@ pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Err
         cpu: Some(cpu),
         clients: Some(pressed.clients),
         ledger: Some(pressed.ledger),
-        devices_left: bench.remove_devices(Arc::unwrap_or_clone(ids)).await,
+        devices_left: bench.remove_devices(ids).await,
         ..bench.report("trickle", settings)
     })
 }
 
 /// Lets clients come, poll and be told for a while.
-async fn fare(bench: &Bench, settings: &Trickle, ids: &Arc<Vec<String>>) -> Result<Fared, Error> {
+async fn fare(bench: &Bench, settings: &Trickle, ids: &[String]) -> Result<Fared, Error> {
+    let ids = Arc::new(ids.to_vec());
     let run = Arc::new(Run::new(ids.len()));
     let seat = |(device, id)| Seat {
         receiver: run.add_receiver(Watch::Device(device)),
@@ -100,7 +103,7 @@ async fn fare(bench: &Bench, settings: &Trickle, ids: &Arc<Vec<String>>) -> Resu
     };
     let poster = |measured_from| Poster::new(&bench.target, &run, measured_from);
     let turns = |number| std::iter::repeat(number as usize);
-    let answers = ordered::post_all(&run, ids, load, poster, turns).await;
+    let answers = ordered::post_all(&run, &ids, load, poster, turns).await;
     bench.drain(&run).await;
     Ok(Fared { answers, latency: run.latency(), clients: audience.close(), ledger: run.audit() })
 }

@@ -207,7 +207,44 @@ impl Storm {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
+    use crate::target::Reach;
+
+    /// Answers a handshake and a subscription, takes a poll and says nothing; gives when it has the poll.
+    async fn hold_in_silence(listener: TcpListener) -> tokio::net::TcpStream {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        for channel in [bayeux::HANDSHAKE, bayeux::SUBSCRIBE] {
+            assert!(stream.read(&mut request).await.unwrap() > 0);
+            let body = format!(r#"[{{"channel":"{channel}","clientId":"a","successful":true}}]"#);
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+        assert!(stream.read(&mut request).await.unwrap() > 0);
+        stream
+    }
+
+    #[tokio::test]
+    async fn poll_without_a_word_is_held_when_the_storm_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let target = Target::resolve(&url, Reach::Loopback, "a", "b").unwrap();
+        let comers = [Arc::new(Comer { id: "7".to_owned(), target })];
+        let storm = Arc::new(Storm::new());
+        let watched = async {
+            let stream = hold_in_silence(listener).await;
+            storm.end();
+            stream
+        };
+
+        let (held, _stream) = tokio::join!(storm.run(&comers, Duration::from_secs(60)), watched);
+
+        assert_eq!(held.len(), 1);
+        assert!(storm.facts(1).iter().all(|fact| fact.holds));
+    }
 
     #[tokio::test]
     async fn only_200_and_503_with_advice_are_allowed() {
