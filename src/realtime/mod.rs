@@ -125,7 +125,8 @@ impl Exchange<'_> {
     async fn handshake(&mut self, message: &RequestMessage<'_>, replies: &mut Replies) -> Result<()> {
         let channel = "/meta/handshake";
         if let Some(token) = message.authentication_token(&naming().authentication_extension) {
-            match self.authenticate(&token).await {
+            // On the heap: most clients send their credentials with the request.
+            match Box::pin(self.authenticate(&token)).await {
                 Ok(caller) => *self.caller = Some(caller),
                 Err(error) => {
                     *self.caller = None;

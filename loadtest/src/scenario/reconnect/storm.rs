@@ -104,6 +104,7 @@ impl Storm {
         let others = seen.answers.iter().filter(|(answer, _)| !allowed.contains(&answer.as_str()));
         let mut facts = vec![
             Fact::number("devices that hold a poll", seen.latency.len() as usize, devices),
+            Fact::told("clients/s", per_second(&seen.latency)),
             Fact::told("answers", format!("{:?}", seen.answers)),
             Fact::number("answers not allowed", others.map(|(_, count)| *count as usize).sum(), 0),
         ];
@@ -202,6 +203,14 @@ impl Storm {
                 Err(Error::status(step, status, response.body))
             }
         }
+    }
+}
+
+/// How many polls were sent in a second, until the last of them.
+fn per_second(latency: &Histogram<u64>) -> String {
+    match latency.max() {
+        0 => "none".into(),
+        micros => format!("{:.0}", latency.len() as f64 * 1e6 / micros as f64),
     }
 }
 
