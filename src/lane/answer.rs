@@ -19,7 +19,7 @@ use crate::connection::Stream;
 use crate::http::cors;
 use crate::http::head::Head as _;
 use crate::realtime::Text;
-use crate::realtime::long_polling::{Answered, Body, DEPRECATION, HeldPoll};
+use crate::realtime::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 
 /// Parts that are written at once.
 const SLICES: usize = 16;
@@ -96,6 +96,18 @@ pub(super) enum Answer {
     Later(Head, HeldPoll),
 }
 
+/// Holds the poll of a client that is known, as [`answer`] would.
+pub(super) fn hold_at_once(request: &Request) -> Option<Answer> {
+    let begun = Instant::now();
+    if request.has(&header::ORIGIN) {
+        return None;
+    }
+    let path = &request.lane.paths[request.outline.path];
+    let answered = long_polling::hold_at_once(path.endpoint, request, request.body())?;
+    path.durations.record(StatusCode::OK, begun.elapsed());
+    Some(Answer::of(answered, request, None))
+}
+
 /// Works out the answer to a request, and counts it as it is counted everywhere: a held poll until it is held.
 pub(super) async fn answer(request: Request) -> Answer {
     let (begun, closes) = (Instant::now(), request.outline.closes);
@@ -108,14 +120,7 @@ pub(super) async fn answer(request: Request) -> Answer {
         for_pages = Some(Box::new(headers));
     }
     let (status, answer) = match answered {
-        Ok(Answered { media_type, deprecated, body }) => {
-            let head = Head { media_type, deprecated, closes, for_pages };
-            let answer = match body {
-                Body::Text(text) => Answer::Now(Outgoing::whole(&head, text.into(), config), closes),
-                Body::Held(held) => Answer::Later(head, held),
-            };
-            (StatusCode::OK, answer)
-        }
+        Ok(answered) => (StatusCode::OK, Answer::of(answered, &request, for_pages)),
         Err(error) => {
             let response = error.answer(&request);
             let status = response.status();
@@ -124,6 +129,17 @@ pub(super) async fn answer(request: Request) -> Answer {
     };
     path.durations.record(status, begun.elapsed());
     answer
+}
+
+impl Answer {
+    fn of(answered: Answered, request: &Request, for_pages: Option<Box<HeaderMap>>) -> Self {
+        let (closes, Answered { media_type, deprecated, body }) = (request.outline.closes, answered);
+        let head = Head { media_type, deprecated, closes, for_pages };
+        match body {
+            Body::Text(text) => Self::Now(Outgoing::whole(&head, text.into(), &request.lane.config), closes),
+            Body::Held(held) => Self::Later(head, held),
+        }
+    }
 }
 
 /// Bytes on their way: a head, a text, and what stands behind it.

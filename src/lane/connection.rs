@@ -12,7 +12,7 @@ use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Lane;
-use super::answer::{Answer, Head, Outgoing, answer};
+use super::answer::{Answer, Head, Outgoing, answer, hold_at_once};
 use super::clock::Place;
 use super::request::{HEAD_BYTES, Look, Outline, Request, look};
 use crate::auth::Caller;
@@ -194,6 +194,17 @@ impl Connection {
         self.answer(outgoing, closes);
     }
 
+    /// Goes on with an answer.
+    fn go_on(&mut self, answer: Answer) {
+        match answer {
+            Answer::Now(outgoing, closes) => self.answer(outgoing, closes),
+            Answer::Later(head, poll) => {
+                self.state = State::Holding(Hold { head, poll, in_parts: false });
+                self.place.set(self.lane.edge.limits().keep_alive);
+            }
+        }
+    }
+
     /// Has an answer written, behind which the connection closes or waits for the next request.
     fn answer(&mut self, outgoing: Outgoing, closes: bool) {
         self.outgoing = Some(outgoing);
@@ -246,18 +257,18 @@ impl Future for Connection {
             ready!(connection.poll_write(cx))?;
             match &mut connection.state {
                 State::Idle => match ready!(connection.poll_next(cx))? {
-                    Next::Request(request) => connection.state = State::Answering(Box::pin(answer(request))),
+                    Next::Request(request) => match hold_at_once(&request) {
+                        Some(held) => connection.go_on(held),
+                        None => connection.state = State::Answering(Box::pin(answer(request))),
+                    },
                     Next::Foreign => connection.state = State::Leaving,
                     Next::Late => connection.answer(Outgoing::late(&connection.lane.config), true),
                     Next::Ended => connection.state = State::Closing,
                 },
-                State::Answering(answer) => match ready!(answer.as_mut().poll(cx)) {
-                    Answer::Now(outgoing, closes) => connection.answer(outgoing, closes),
-                    Answer::Later(head, poll) => {
-                        connection.state = State::Holding(Hold { head, poll, in_parts: false });
-                        connection.place.set(connection.lane.edge.limits().keep_alive);
-                    }
-                },
+                State::Answering(answer) => {
+                    let answer = ready!(answer.as_mut().poll(cx));
+                    connection.go_on(answer);
+                }
                 State::Holding(_) => {
                     let text = ready!(connection.poll_hold(cx))?;
                     connection.tell(text);

@@ -15,6 +15,8 @@ use platform_actors::session::{Abandoned, Answer, ClientId, GoOn, SessionActor};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::CONNECT;
+
 /// A connect that waits for notifications. Dropping it unanswered tells the session that its client went away; what
 /// it had received but not written goes back.
 pub struct Held {
@@ -66,7 +68,7 @@ impl Held {
     pub(super) fn write_reply(&self, answer: &Answer, out: &mut Vec<u8>) {
         let reply = Reply {
             id: self.id.as_deref(),
-            channel: Some("/meta/connect"),
+            channel: Some(CONNECT),
             client_id: Some(&self.client.to_string()),
             successful: answer.error.is_none(),
             error: answer.error,

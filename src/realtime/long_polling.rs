@@ -9,11 +9,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use actix::Addr;
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use platform_actors::bayeux::channel::Endpoint;
+use platform_actors::session::{ClientId, SessionActor};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{Exchange, Held, Outcome, Text, Transport};
@@ -61,32 +63,60 @@ pub(crate) async fn answer(
     head: &impl Head,
     body: &[u8],
 ) -> Result<Answered> {
-    let edge = head.edge();
-    let csv = csv::realtime::is_meant(head);
-    let answered = head.has(&header::ACCEPT) || edge.client_compatibility;
-    let transport = if answered { Transport::LongPolling } else { Transport::Mute };
-    let body = if csv {
+    let transport = transport(head);
+    let answered = !matches!(transport, Transport::Mute);
+    if csv::realtime::is_meant(head) {
         // On the heap, so that the path of every other poll stays small.
-        Box::pin(csv::realtime::answer((endpoint, transport), caller, head, body)).await
-    } else {
-        let host = authority(head).unwrap_or_default();
-        let (mut caller, mut attached) = (Some(caller), Vec::new());
-        let (caller, attached) = (&mut caller, &mut attached);
-        let (source, templates) = (Source::of(client_address(head)), None);
-        let mut exchange = Exchange { edge, endpoint, transport, host, source, caller, attached, templates };
-        match exchange.process(body).await? {
-            Outcome::Replies(replies) => Body::Text(replies),
-            Outcome::Held(held) => Body::Held(HeldPoll::Json(held)),
-        }
+        let body = Box::pin(csv::realtime::answer((endpoint, transport), caller, head, body)).await;
+        return Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered));
+    }
+    let (mut caller, mut attached) = (Some(caller), Vec::new());
+    let outcome = exchange((endpoint, transport), head, (&mut caller, &mut attached)).process(body).await?;
+    let body = match outcome {
+        Outcome::Replies(replies) => Body::Text(replies),
+        Outcome::Held(held) => Body::Held(HeldPoll::Json(held)),
     };
-    Ok(Answered {
-        media_type: if csv { csv::MEDIA_TYPE } else { MEDIA_TYPE },
-        deprecated: !head.path().starts_with("/notification/"),
-        body: match body {
+    Ok(Answered::new(head, MEDIA_TYPE, body, answered))
+}
+
+/// Holds the poll of a client that is known and sent a connect and nothing else: what a fleet sends all the time, and needs no
+/// future. `None` for everything else.
+pub(crate) fn hold_at_once(endpoint: Endpoint, head: &impl Head, body: &[u8]) -> Option<Answered> {
+    if csv::realtime::is_meant(head) {
+        return None;
+    }
+    let (mut caller, mut attached) = (Some(Caller::known(head)?.ok()?), Vec::new());
+    let transport = transport(head);
+    let held = exchange((endpoint, transport), head, (&mut caller, &mut attached)).park_alone(body)?;
+    Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
+}
+
+/// Without `Accept` nobody reads the answer (document 1), unless clients are to be served as they are (ruling 1.2).
+fn transport(head: &impl Head) -> Transport {
+    match head.has(&header::ACCEPT) || head.edge().client_compatibility {
+        true => Transport::LongPolling,
+        false => Transport::Mute,
+    }
+}
+
+fn exchange<'h>(
+    (endpoint, transport): (Endpoint, Transport),
+    head: &'h impl Head,
+    (caller, attached): (&'h mut Option<Caller>, &'h mut Vec<(ClientId, Addr<SessionActor>)>),
+) -> Exchange<'h> {
+    let host = authority(head).unwrap_or_default();
+    let (source, templates) = (Source::of(client_address(head)), None);
+    Exchange { edge: head.edge(), endpoint, transport, host, source, caller, attached, templates }
+}
+
+impl Answered {
+    fn new(head: &impl Head, media_type: &'static str, body: Body, answered: bool) -> Self {
+        let body = match body {
             Body::Text(_) if !answered => Body::Text(Vec::new()),
             body => body,
-        },
-    })
+        };
+        Self { media_type, deprecated: !head.path().starts_with("/notification/"), body }
+    }
 }
 
 impl HeldPoll {

@@ -31,6 +31,9 @@ use crate::server::Edge;
 use held::REPLY_BYTES;
 pub use held::{Held, Text};
 
+/// Where a client waits (B-10).
+const CONNECT: &str = "/meta/connect";
+
 /// By what way messages come, as far as the protocol cares.
 #[derive(Debug, Clone)]
 pub enum Transport {
@@ -91,6 +94,16 @@ impl Exchange<'_> {
         Ok(Outcome::Replies(replies.finish()))
     }
 
+    /// Parks a connect that came alone over long polling: what clients send all the time, and nobody has to wait for. `None`
+    /// when the text is anything else.
+    pub fn park_alone(&self, text: &[u8]) -> Option<Held> {
+        let messages = Batch::parse(text).ok()?.0;
+        let [message] = &messages[..] else { return None };
+        let is_meant =
+            matches!(self.transport, Transport::LongPolling) && message.channel().as_deref() == Some(CONNECT);
+        is_meant.then(|| self.park(message, self.find_session(message)?, true, true))?
+    }
+
     async fn process_one(
         &mut self,
         message: &RequestMessage<'_>,
@@ -104,7 +117,7 @@ impl Exchange<'_> {
         match &*channel {
             // What is rare is on the heap, so that the path of every connect stays small.
             "/meta/handshake" => Box::pin(self.handshake(message, replies)).await?,
-            "/meta/subscribe" | "/meta/unsubscribe" | "/meta/connect" | "/meta/disconnect" => {
+            "/meta/subscribe" | "/meta/unsubscribe" | CONNECT | "/meta/disconnect" => {
                 let Some((session, client)) = self.session(message).await else {
                     replies.refuse(message, Some(&channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
                     return Ok(None);
@@ -196,12 +209,17 @@ impl Exchange<'_> {
 
     /// The session a message names. A socket becomes its way to the client (B-18).
     async fn session(&mut self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
-        let caller = self.caller.clone()?;
+        let (session, client) = self.find_session(message)?;
+        if matches!(self.transport, Transport::Socket(_)) {
+            let user = self.caller.as_ref()?.user.clone();
+            return Box::pin(self.attach(&session, client, &user)).await.then_some((session, client));
+        }
+        Some((session, client))
+    }
+
+    fn find_session(&self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
         let client = ClientId::parse(&message.client_id()?)?;
-        let session = self.tenant(&caller).session(client)?;
-        let over_socket = matches!(self.transport, Transport::Socket(_));
-        let own = !over_socket || Box::pin(self.attach(&session, client, &caller.user)).await;
-        own.then_some((session, client))
+        Some((self.tenant(self.caller.as_ref()?).session(client)?, client))
     }
 
     /// Makes the socket the way to the client; `false` when the session is not the caller's.
