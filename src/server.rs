@@ -285,8 +285,9 @@ async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration)
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
     let release = async {
         loop {
-            edge.platform.release_sessions(RELEASE_SPREAD);
+            // Not before the workers know of the stop, so that what they answer says that the connection ends.
             tokio::time::sleep(RELEASE_AGAIN).await;
+            edge.platform.release_sessions(RELEASE_SPREAD);
         }
     };
     tokio::select! {
