@@ -105,11 +105,14 @@ pub enum Transport {
     Common,
 }
 
+/// What speaks HTTP on a connection.
+type Http = BoxService<(Connection, actix_http::Protocol, Option<SocketAddr>), (), DispatchError>;
+
 /// Where the connections of a worker arrive.
 struct Entrance {
     tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
     lane: Option<Rc<Lane>>,
-    http: Rc<BoxService<(Connection, actix_http::Protocol, Option<SocketAddr>), (), DispatchError>>,
+    http: Rc<Http>,
 }
 
 impl Service<TcpStream> for Entrance {

@@ -15,6 +15,7 @@ use bytes::{BufMut, BytesMut};
 use tokio::io::AsyncWrite;
 
 use super::request::Request;
+use crate::auth::Caller;
 use crate::connection::Stream;
 use crate::http::cors;
 use crate::http::head::Head as _;
@@ -110,9 +111,21 @@ pub(super) fn hold_at_once(request: &Request) -> Option<Answer> {
 
 /// Works out the answer to a request, and counts it as it is counted everywhere: a held poll until it is held.
 pub(super) async fn answer(request: Request) -> Answer {
-    let (begun, closes) = (Instant::now(), request.outline.closes);
+    let (begun, mut closes) = (Instant::now(), request.outline.closes);
     let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
-    let answered = path.answer(&request).await;
+    let caller = match Caller::known(&request) {
+        Some(caller) => {
+            // As actix-http does, which has not read the body by then.
+            closes |= caller.is_err();
+            caller
+        }
+        // On the heap, so that the path of known callers stays small.
+        None => Box::pin(Caller::of(&request)).await,
+    };
+    let answered = match caller {
+        Ok(caller) => long_polling::answer(path.endpoint, caller, &request, request.body()).await,
+        Err(error) => Err(error),
+    };
     let mut for_pages = None;
     if request.has(&header::ORIGIN) {
         let mut headers = HeaderMap::new();

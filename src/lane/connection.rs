@@ -67,6 +67,7 @@ struct Hold {
 pub(super) type Left = Option<(Stream, Vec<u8>)>;
 
 /// What a connection gets that waits for a request.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 enum Next {
     Request(Request),
     /// Something that is not the lane's.

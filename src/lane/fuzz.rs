@@ -195,12 +195,12 @@ fn is_read_alike(bytes: &[u8], config: &ServiceConfig) -> TestCaseResult {
 
 #[test]
 fn request_of_the_lane_is_read_alike_by_actix() {
-    check(&requests(), |bytes, config| is_read_alike(bytes, config));
+    check(&requests(), is_read_alike);
 }
 
 #[test]
 fn mutilated_request_of_the_lane_is_read_alike_by_actix() {
-    check(&mutilated(), |bytes, config| is_read_alike(bytes, config));
+    check(&mutilated(), is_read_alike);
 }
 
 #[test]

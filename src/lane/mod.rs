@@ -1,9 +1,9 @@
 //! The fast lane: a transport of its own for what this server is for, polls that are held.
 //!
 //! It stands in front of actix-http, on the same port. A connection begins here. As long as its requests are plain POSTs to a
-//! Bayeux path (`request`), they are answered here, by the same [`Caller`] and the same [`long_polling::answer`] as
-//! everywhere. The first that is anything else goes, with every byte that was read, to actix-http, and the connection stays
-//! there: nothing is refused here, and nothing comes back.
+//! Bayeux path (`request`), they are answered here, by the same [`Caller`](crate::auth::Caller) and the same
+//! `long_polling::answer` as everywhere. The first that is anything else goes, with every byte that was read, to actix-http, and
+//! the connection stays there: nothing is refused here, and nothing comes back.
 //!
 //! A connection that waits, for a request or for something to tell, owns no buffer: requests are read into one that all
 //! connections of a worker share, and what is told is shared with everybody who is told the same.
@@ -26,16 +26,12 @@ use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::bayeux::channel::Endpoint;
 
-use crate::auth::Caller;
 use crate::connection::Stream;
-use crate::http::error::Result;
-use crate::realtime::long_polling::{self, Answered};
 use crate::routes;
 use crate::server::Edge;
 use crate::telemetry::RouteDurations;
 use clock::Clock;
 use connection::Connection;
-use request::Request;
 
 /// Bytes of a connection that are read at once.
 const READ: usize = 16 << 10;
@@ -91,17 +87,5 @@ impl Lane {
     /// Where a path stands among those of the lane.
     fn find(&self, path: &str) -> Option<usize> {
         self.paths.iter().position(|known| known.name == path)
-    }
-}
-
-impl Path {
-    /// Works out the answer to a request that names it.
-    async fn answer(&self, request: &Request) -> Result<Answered> {
-        let caller = match Caller::known(request) {
-            Some(caller) => caller?,
-            // On the heap, so that the path of known callers stays small.
-            None => Box::pin(Caller::of(request)).await?,
-        };
-        long_polling::answer(self.endpoint, caller, request, request.body()).await
     }
 }

@@ -36,6 +36,7 @@ const UNUSUAL: [&str; 8] = [
 
 /// What the bytes that came so far are.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 pub(super) enum Look {
     /// The beginning of what may become a request of the lane.
     Incomplete,
