@@ -18,6 +18,7 @@ use platform_actors::model::id::TenantId;
 use platform_actors::model::links::Links;
 use platform_actors::store::applications::SeenApplication;
 use platform_actors::store::{self, Connections, Database};
+use socket2::TcpKeepalive;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
@@ -124,6 +125,8 @@ const RELEASE_SPREAD: Duration = Duration::from_secs(5);
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
 /// Connections of one worker; the real bound is the limit of open files.
 const CONNECTIONS_PER_WORKER: usize = 1_000_000;
+/// TCP keep-alive finds peers that vanished behind a NAT without a word.
+const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
 /// Connections that may wait to be accepted when a fleet reconnects.
 const BACKLOG: u32 = 8192;
 /// A server that listens.
@@ -301,6 +304,9 @@ async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration)
 fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
+    // Connections inherit both. A small answer must not wait for an acknowledgement; without either everything works, only later.
+    socket.set_tcp_nodelay(true).ok();
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG as i32)?;

@@ -20,8 +20,8 @@ const THROTTLED: &str = "platform_authentication_throttled_total";
 /// Handshakes of TLS, by how they ended (done, failed, slow, plain).
 const HANDSHAKES: &str = "platform_tls_handshakes_total";
 
-/// How often histograms are folded up; left undone they grow without bound.
-const UPKEEP: Duration = Duration::from_secs(5);
+/// How often histograms are folded up; until then each request that was answered takes room.
+const UPKEEP: Duration = Duration::from_secs(1);
 
 static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 

@@ -5,11 +5,10 @@ use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use actix_server::GracefulShutdownSignal;
 use actix_web::rt::net::TcpStream;
-use socket2::{SockRef, TcpKeepalive};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
@@ -23,9 +22,6 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// TCP keep-alive finds peers that vanished behind a NAT without a word.
-const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
-
 impl Stream {
     /// Of a connection that was accepted; with TLS after the handshake, which the stop of the server cuts short.
     ///
@@ -35,10 +31,6 @@ impl Stream {
         stream: TcpStream,
         tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
     ) -> io::Result<Self> {
-        let socket = SockRef::from(&stream);
-        // A small answer must not wait for an acknowledgement. Without either setting everything works, only later.
-        socket.set_tcp_nodelay(true).ok();
-        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
         let Some((tls, stopping)) = tls else { return Ok(Self::Plain(stream)) };
         // On the heap, so that tasks of plain connections have no room for it.
         let connected = Box::pin(async move {

@@ -23,7 +23,7 @@ use crate::realtime::Text;
 use crate::realtime::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 
 /// Parts that are written at once.
-const SLICES: usize = 16;
+const SLICES: usize = 64;
 /// Room for most heads.
 const HEAD_BYTES: usize = 256;
 
@@ -212,11 +212,17 @@ impl Outgoing {
         Self::new(end(head, config), Text::default(), b"")
     }
 
-    /// Writes as much as there is room for, at once.
+    /// Writes as much as there is room for, at once. What fits into the buffer goes through it: for small parts that costs less
+    /// than to name them one by one.
     ///
     /// # Errors
     /// The peer is gone.
-    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<io::Result<()>> {
+    pub(super) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut Stream,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<()>> {
         let parts = std::iter::once(IoSlice::new(&self.head)).chain(self.text.slices());
         let parts = parts.chain(std::iter::once(IoSlice::new(self.end)));
         let mut written = self.written;
@@ -226,12 +232,25 @@ impl Outgoing {
             part.advance(of_part);
             (!part.is_empty()).then_some(part)
         });
-        let (mut slices, mut count) = ([IoSlice::new(b""); SLICES], 0);
-        for (slice, part) in slices.iter_mut().zip(unwritten) {
-            *slice = part;
-            count += 1;
-        }
-        match ready!(Pin::new(stream).poll_write_vectored(cx, &slices[..count]))? {
+        let taken = match self.len() - self.written <= buffer.len() {
+            true => {
+                let mut length = 0;
+                for part in unwritten {
+                    buffer[length..length + part.len()].copy_from_slice(&part);
+                    length += part.len();
+                }
+                ready!(Pin::new(stream).poll_write(cx, &buffer[..length]))?
+            }
+            false => {
+                let (mut slices, mut count) = ([IoSlice::new(b""); SLICES], 0);
+                for (slice, part) in slices.iter_mut().zip(unwritten) {
+                    *slice = part;
+                    count += 1;
+                }
+                ready!(Pin::new(stream).poll_write_vectored(cx, &slices[..count]))?
+            }
+        };
+        match taken {
             0 => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             count => {
                 (self.written, self.is_stuck) = (self.written + count, false);
@@ -242,6 +261,10 @@ impl Outgoing {
 
     /// Whether everything was written.
     pub(super) fn is_written(&self) -> bool {
-        self.written == self.head.len() + self.text.len() + self.end.len()
+        self.written == self.len()
+    }
+
+    fn len(&self) -> usize {
+        self.head.len() + self.text.len() + self.end.len()
     }
 }

@@ -223,7 +223,7 @@ impl Connection {
             return Poll::Ready(Ok(()));
         };
         while !outgoing.is_written() {
-            if outgoing.poll_write(cx, stream)?.is_pending() {
+            if outgoing.poll_write(cx, stream, &mut self.lane.buffer.borrow_mut())?.is_pending() {
                 if !std::mem::replace(&mut outgoing.is_stuck, true) {
                     self.place.set(SLOWEST);
                 }

@@ -9,7 +9,7 @@ use crate::target::Target;
 
 const GAUGE: &str = "platform_long_polls_parked";
 /// Time between two looks. To show all metrics is work, which is not to be measured.
-const GLANCE: Duration = Duration::from_millis(200);
+const GLANCE: Duration = Duration::from_millis(500);
 
 /// The gauge of parked polls, looked at again and again.
 #[derive(Debug)]
