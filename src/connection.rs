@@ -6,8 +6,10 @@
 //! write.
 
 mod stream;
+mod upgraded;
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
+use std::convert::Infallible;
 use std::io::{self, IoSlice};
 use std::net::TcpListener;
 use std::pin::Pin;
@@ -19,7 +21,9 @@ use std::time::Duration;
 use actix_http::HttpService;
 use actix_http::error::DispatchError;
 use actix_server::{GracefulShutdownSignal, ServerBuilder};
-use actix_service::{IntoServiceFactory, ServiceFactoryExt, fn_service, map_config};
+use actix_service::{
+    IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_factory, fn_service, map_config,
+};
 use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
@@ -66,6 +70,17 @@ pub fn listen(
             .wrap(actix_web::middleware::from_fn(middleware::around))
             .into_factory()
             .map_err(|error: actix_web::Error| error.error_response());
+        // Made once for a worker, and shared by requests and upgrades.
+        let routes = Rc::new(OnceCell::new());
+        let routes_of_upgrades = routes.clone();
+        let app = Rc::new(map_config(app, |()| AppConfig::default()));
+        let app = fn_factory(move || {
+            let (app, routes) = (app.clone(), routes.clone());
+            async move {
+                let service = Rc::new(app.new_service(()).await?);
+                Ok::<_, ()>(routes.get_or_init(|| service).clone())
+            }
+        });
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
@@ -77,7 +92,17 @@ pub fn listen(
             .h1_allow_half_closed(false)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.line.clone())))
-            .finish(map_config(app, |()| AppConfig::default()));
+            .upgrade(fn_service(move |(request, connection)| {
+                let routes: &Rc<_> =
+                    routes_of_upgrades.get().expect("routes are made before connections are taken");
+                let carried = upgraded::serve(routes.clone(), request, connection);
+                async move {
+                    // Of a connection that broke nobody is left to be told.
+                    carried.await.ok();
+                    Ok::<_, Infallible>(())
+                }
+            }))
+            .finish(app);
         // Runs as a task of its own for each connection, so a slow handshake keeps nobody else waiting.
         fn_service(move |stream: TcpStream| {
             let tls = tls.clone();
