@@ -9,7 +9,6 @@ mod stream;
 mod upgraded;
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
-use std::convert::Infallible;
 use std::io::{self, IoSlice};
 use std::net::TcpListener;
 use std::pin::Pin;
@@ -95,12 +94,7 @@ pub fn listen(
             .upgrade(fn_service(move |(request, connection)| {
                 let routes: &Rc<_> =
                     routes_of_upgrades.get().expect("routes are made before connections are taken");
-                let carried = upgraded::serve(routes.clone(), request, connection);
-                async move {
-                    // Of a connection that broke nobody is left to be told.
-                    carried.await.ok();
-                    Ok::<_, Infallible>(())
-                }
+                upgraded::serve(routes.clone(), request, connection)
             }))
             .finish(app);
         // Runs as a task of its own for each connection, so a slow handshake keeps nobody else waiting.

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::error::Error;
 use std::future::poll_fn;
 use std::io;
@@ -30,15 +31,12 @@ const AT_ONCE: usize = 8 << 10;
 const WAITING: usize = 32 << 10;
 
 /// Answers the request and carries bytes until the peer or the answer's body ends. An answer that upgrades to nothing is the
-/// last one of its connection.
-///
-/// # Errors
-/// When the connection breaks, or the body does.
+/// last one of its connection. When the connection or the body breaks, nobody is left to be told.
 pub(super) fn serve<T, S, B>(
     service: Rc<S>,
     request: Request,
     connection: Framed<T, Codec>,
-) -> impl Future<Output = io::Result<()>>
+) -> impl Future<Output = Result<(), Infallible>>
 where
     T: AsyncRead + AsyncWrite + Unpin,
     S: Service<Request>,
@@ -59,10 +57,11 @@ where
         });
         let answer = tokio::select! {
             biased;
-            ended = poll_fn(|cx| upgraded.poll_incoming(cx)) => return ended,
+            _ = poll_fn(|cx| upgraded.poll_incoming(cx)) => return Ok(()),
             answer = call => answer,
         };
-        upgraded.answer(answer).await
+        upgraded.answer(answer).await.ok();
+        Ok(())
     }
 }
 
@@ -229,8 +228,6 @@ impl Stream for FromPeer {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use actix_codec::{Decoder, FramedParts};
     use actix_http::{Payload, StatusCode};
     use actix_service::fn_service;
@@ -296,14 +293,14 @@ mod tests {
         (upgraded, payload)
     }
 
-    async fn echo(request: Request, connection: Framed<DuplexStream, Codec>) -> io::Result<()> {
+    async fn echo(request: Request, connection: Framed<DuplexStream, Codec>) {
         let service = fn_service(async |mut request: Request| {
             let mut answer = Response::build(StatusCode::SWITCHING_PROTOCOLS);
             Ok::<_, Response<BoxBody>>(
                 answer.upgrade("websocket").message_body(Echo(request.take_payload())).unwrap(),
             )
         });
-        serve(Rc::new(service), request, connection).await
+        let Ok(()) = serve(Rc::new(service), request, connection).await;
     }
 
     async fn skip_head(client: &mut DuplexStream) {
@@ -325,10 +322,9 @@ mod tests {
             echoed
         };
 
-        let (echoed, served) = tokio::join!(talk, echo(request, connection));
+        let (echoed, ()) = tokio::join!(talk, echo(request, connection));
 
         assert_eq!(&echoed, b"first then");
-        assert!(served.is_ok(), "a peer that ends is nothing wrong: {served:?}");
     }
 
     #[actix_web::test]
@@ -342,10 +338,9 @@ mod tests {
         });
         let mut answer = String::new();
 
-        let (_, served) =
+        let (_, Ok(())) =
             tokio::join!(client.read_to_string(&mut answer), serve(Rc::new(service), request, connection));
 
-        assert!(served.is_ok(), "{served:?}");
         assert!(answer.starts_with("HTTP/1.1 401 Unauthorized\r\n"), "{answer}");
         assert!(answer.contains("\r\nconnection: close\r\n") && answer.ends_with("\r\n\r\nno"), "{answer}");
     }
