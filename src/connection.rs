@@ -10,7 +10,7 @@ mod upgraded;
 
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::io::{self, IoSlice};
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,29 +20,31 @@ use std::time::Duration;
 use actix_http::HttpService;
 use actix_http::error::DispatchError;
 use actix_server::{GracefulShutdownSignal, ServerBuilder};
+use actix_service::boxed::{self, BoxService};
 use actix_service::{
-    IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_factory, fn_service, map_config,
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, always_ready, fn_factory, fn_service,
+    map_config,
 };
 use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
-use socket2::{SockRef, TcpKeepalive};
-use stream::Stream;
+use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
+pub(crate) use stream::Stream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::csv::rest_caller::RestRoutes;
 use crate::http::middleware;
+use crate::lane::Lane;
 use crate::routes;
 use crate::server::Edge;
 use crate::service::ServiceConnections;
 use crate::tls::Tls;
 
 /// Idle connections are kept for devices that come back within a minute.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// A request head must have arrived within this time.
-const REQUEST_HEAD: Duration = Duration::from_secs(20);
-/// TCP keep-alive finds peers that vanished behind a NAT without a word.
-const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
+pub(crate) const REQUEST_HEAD: Duration = Duration::from_secs(20);
 /// No head of ours is larger; what is, is written at once.
 const WITHHELD: usize = 1024;
 
@@ -55,12 +57,14 @@ pub fn listen(
     listener: TcpListener,
     edge: web::Data<Edge>,
     tls: Option<Arc<Tls>>,
+    transport: Transport,
 ) -> io::Result<ServerBuilder> {
     let stopping = builder.graceful_shutdown_signal();
     let address = listener.local_addr()?;
     builder.listen("http", listener, move || {
         let (edge, stopping) = (edge.clone(), stopping.clone());
         let tls = tls.clone().map(|tls| (tls, stopping.clone()));
+        let lane = (edge.clone(), stopping.clone());
         let app = App::new()
             .app_data(RestRoutes::new(edge.clone()))
             .app_data(web::Data::new(ServiceConnections::default()))
@@ -97,22 +101,68 @@ pub fn listen(
                 upgraded::serve(routes.clone(), request, connection)
             }))
             .finish(app);
-        // Runs as a task of its own for each connection, so a slow handshake keeps nobody else waiting.
-        fn_service(move |stream: TcpStream| {
-            let tls = tls.clone();
+        fn_factory(move || {
+            let (tls, (edge, stopping), http) = (tls.clone(), lane.clone(), http.new_service(()));
             async move {
-                let peer = stream.peer_addr().ok();
-                let connection = Connection::open(stream, tls).await.map_err(DispatchError::Io)?;
-                Ok((connection, actix_http::Protocol::Http1, peer))
+                let lane = match transport {
+                    Transport::FastLane => Some(Lane::new(edge, stopping)),
+                    Transport::Common => None,
+                };
+                Ok::<_, ()>(Entrance { tls, lane, http: Rc::new(boxed::service(http.await?)) })
             }
         })
-        .and_then(http)
     })
+}
+
+/// By what way polls are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// By [`lane`](crate::lane), as far as it goes.
+    FastLane,
+    /// By actix-http, as everything else.
+    Common,
+}
+
+/// What speaks HTTP on a connection.
+type Http = BoxService<(Connection, actix_http::Protocol, Option<SocketAddr>), (), DispatchError>;
+
+/// Where the connections of a worker arrive.
+struct Entrance {
+    tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
+    lane: Option<Rc<Lane>>,
+    http: Rc<Http>,
+}
+
+impl Service<TcpStream> for Entrance {
+    type Response = ();
+    type Error = DispatchError;
+    type Future = LocalBoxFuture<'static, Result<(), DispatchError>>;
+
+    always_ready!();
+
+    /// The future runs as a task of its own, so a slow handshake keeps nobody else waiting.
+    fn call(&self, stream: TcpStream) -> Self::Future {
+        let (tls, lane, http) = (self.tls.clone(), self.lane.clone(), self.http.clone());
+        Box::pin(async move {
+            let peer = stream.peer_addr().ok();
+            let mut stream = Stream::open(stream, tls).await?;
+            let mut unread = Vec::new();
+            if let Some(lane) = lane {
+                match lane.serve(stream, peer).await? {
+                    Some(left) => (stream, unread) = left,
+                    None => return Ok(()),
+                }
+            }
+            http.call((Connection::new(stream, unread.into()), actix_http::Protocol::Http1, peer)).await
+        })
+    }
 }
 
 /// A stream that its handlers can reach as a [`Line`].
 pub struct Connection {
     line: Line,
+    /// What was read of it already.
+    unread: Bytes,
 }
 
 /// The way from a handler to its connection: `HttpRequest::conn_data::<Line>()`.
@@ -173,25 +223,9 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 }
 
 impl Connection {
-    async fn open(stream: TcpStream, tls: Option<(Arc<Tls>, GracefulShutdownSignal)>) -> io::Result<Self> {
-        let socket = SockRef::from(&stream);
-        // A small answer must not wait for an acknowledgement. Without either setting everything works, only later.
-        socket.set_tcp_nodelay(true).ok();
-        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
-        let stream = match tls {
-            // On the heap, so that tasks of plain connections have no room for it.
-            Some((tls, stopping)) => Stream::Tls(
-                Box::pin(async move {
-                    tokio::select! {
-                        connected = tls.accept(stream) => connected,
-                        () = stopping.notified() => Err(io::ErrorKind::Interrupted.into()),
-                    }
-                })
-                .await?,
-            ),
-            None => Stream::Plain(stream),
-        };
-        Ok(Self { line: Line(Rc::new(LineState { stream: RefCell::new(stream), head: Head::default() })) })
+    fn new(stream: Stream, unread: Bytes) -> Self {
+        let stream = RefCell::new(stream);
+        Self { line: Line(Rc::new(LineState { stream, head: Head::default() })), unread }
     }
 
     fn stream(&self) -> RefMut<'_, Stream> {
@@ -209,6 +243,11 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.unread.is_empty() {
+            let most = buffer.remaining().min(self.unread.len());
+            buffer.put_slice(&self.get_mut().unread.split_to(most));
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut *self.stream()).poll_read(cx, buffer)
     }
 }
@@ -264,6 +303,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Wake, Waker};
 
+    use socket2::SockRef;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
@@ -296,8 +336,7 @@ mod tests {
 
     async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
         let (server, client) = crate::tls::tests::connected().await;
-        let stream = RefCell::new(Stream::Tls(server));
-        (Connection { line: Line(Rc::new(LineState { stream, head: Head::default() })) }, client)
+        (Connection::new(Stream::Tls(server), Bytes::new()), client)
     }
 
     #[tokio::test]

@@ -16,9 +16,12 @@ pub mod config;
 pub mod connection;
 pub mod csv;
 pub mod embedded_postgres;
+#[cfg(test)]
+mod fuzzing;
 pub mod health;
 pub mod hosted_files;
 pub mod http;
+pub mod lane;
 pub mod outbound_requests;
 pub mod realtime;
 pub mod routes;

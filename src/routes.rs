@@ -2,6 +2,7 @@
 
 use actix_web::http::Method;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
+use platform_actors::bayeux::channel::Endpoint;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
@@ -48,24 +49,43 @@ pub fn listed() -> Vec<(String, &'static str)> {
     paths().into_iter().map(|path| (path.pattern, path.allow)).collect()
 }
 
+/// Where Bayeux is spoken (B-01), on the old paths, too.
+const BAYEUX: [(&str, Endpoint); 5] = [
+    ("/notification/realtime", Endpoint::Realtime),
+    ("/cep/realtime", Endpoint::Realtime),
+    ("/cep/notifications", Endpoint::Realtime),
+    ("/notification/operations", Endpoint::Operations),
+    ("/devicecontrol/notifications", Endpoint::Operations),
+];
+
+/// Clients of the reference implementation append the message type (B-19a).
+fn bayeux_with_message_types() -> impl Iterator<Item = (String, Endpoint)> {
+    let types = ["connect", "handshake", "disconnect"].into_iter();
+    types.flat_map(|word| BAYEUX.map(|(path, endpoint)| (format!("{path}/{word}"), endpoint)))
+}
+
+/// Every path that a long poll may be sent to, the usual ones first.
+pub(crate) fn of_long_polls() -> impl Iterator<Item = (String, Endpoint)> {
+    BAYEUX.map(|(path, endpoint)| (path.to_owned(), endpoint)).into_iter().chain(bayeux_with_message_types())
+}
+
 #[rustfmt::skip]
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
-    for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
-        paths.push(at(path, "GET,POST").get(websocket::realtime).post(long_polling::realtime).reserved());
-    }
-    for path in ["/notification/operations", "/devicecontrol/notifications"] {
-        paths.push(at(path, "GET,POST").get(websocket::operations).post(long_polling::operations).reserved());
+    for (path, endpoint) in BAYEUX {
+        let path = at(path, "GET,POST").reserved();
+        paths.push(match endpoint {
+            Endpoint::Realtime => path.get(websocket::realtime).post(long_polling::realtime),
+            Endpoint::Operations => path.get(websocket::operations).post(long_polling::operations),
+        });
     }
     paths.push(at("/s", "POST").post(csv::create).reserved());
-    // Clients of the reference implementation append the message type (B-19a).
-    for word in ["connect", "handshake", "disconnect"] {
-        for path in ["/notification/realtime", "/cep/realtime", "/cep/notifications"] {
-            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::realtime).reserved());
-        }
-        for path in ["/notification/operations", "/devicecontrol/notifications"] {
-            paths.push(at(&format!("{path}/{word}"), "POST").post(long_polling::operations).reserved());
-        }
+    for (path, endpoint) in bayeux_with_message_types() {
+        let path = at(&path, "POST").reserved();
+        paths.push(match endpoint {
+            Endpoint::Realtime => path.post(long_polling::realtime),
+            Endpoint::Operations => path.post(long_polling::operations),
+        });
     }
 
     // Where devices write comes before paths with variables, which take longer to compare.

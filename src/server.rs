@@ -28,6 +28,7 @@ use crate::auth::access_token::GatewayCheck;
 use crate::auth::password::SecretKey;
 use crate::auth::{Authenticator, RateLimit};
 use crate::config::{AllowedHost, Settings, TrustedProxy};
+use crate::connection::Transport;
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
@@ -190,12 +191,13 @@ impl Server {
             trusted_proxies: settings.trusted_proxies.clone(),
             module_request_hosts: settings.module_request_hosts.clone(),
         });
+        let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
         let builder = actix_server::Server::build()
             .workers(settings.workers)
             .max_concurrent_connections(CONNECTIONS_PER_WORKER)
             .shutdown_timeout(settings.shutdown.as_secs())
             .disable_signals();
-        let http = connection::listen(builder, listener, edge.clone(), tls.clone())
+        let http = connection::listen(builder, listener, edge.clone(), tls.clone(), transport)
             .map_err(|cause| StartError::Listen { address: settings.listen, cause })?
             .run();
         warn_of_exposure(settings);
@@ -283,8 +285,9 @@ async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration)
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
     let release = async {
         loop {
-            edge.platform.release_sessions(RELEASE_SPREAD);
+            // Not before the workers know of the stop, so that what they answer says that the connection ends.
             tokio::time::sleep(RELEASE_AGAIN).await;
+            edge.platform.release_sessions(RELEASE_SPREAD);
         }
     };
     tokio::select! {

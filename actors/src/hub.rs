@@ -5,6 +5,7 @@
 
 mod agents;
 mod audience;
+mod couriers;
 mod families;
 mod modules;
 
@@ -15,6 +16,8 @@ use actix::prelude::*;
 use bytes::Bytes;
 
 use crate::bayeux::{Channel, Pattern, Resource};
+use crate::courier::{Courier, Seat};
+use crate::few::Few;
 use crate::model::alarm::Alarm;
 use crate::model::event;
 use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
@@ -23,10 +26,10 @@ use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
 use crate::model::operation::Operation;
 use crate::model::units::SystemOfUnits;
-use crate::session::{ClientId, Deliver, End, SessionActor};
 use crate::store::Database;
 pub(crate) use agents::PublishQueued;
 pub(crate) use audience::Audience;
+use couriers::Couriers;
 use families::{Families, Lineage, Placed};
 pub(crate) use modules::PublishRow;
 
@@ -96,8 +99,9 @@ pub(crate) struct Publish {
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Join {
-    pub(crate) client: ClientId,
-    pub(crate) session: Addr<SessionActor>,
+    pub(crate) seat: Seat,
+    /// Where the seat is.
+    pub(crate) courier: Addr<Courier>,
     /// In which units it is told of measurements (B-20).
     pub(crate) units: Option<SystemOfUnits>,
     pub(crate) patterns: Vec<Pattern>,
@@ -107,7 +111,7 @@ pub(crate) struct Join {
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Leave {
-    pub(crate) client: ClientId,
+    pub(crate) seat: Seat,
     pub(crate) patterns: Vec<Pattern>,
 }
 
@@ -121,20 +125,15 @@ pub(crate) struct HasListeners(pub(crate) Pattern);
 #[rtype(result = "()")]
 pub(crate) struct LinksChanged;
 
-type Listeners = HashMap<ClientId, Listener>;
-
-/// A session that listens.
-struct Listener {
-    session: Addr<SessionActor>,
-    units: Option<SystemOfUnits>,
-}
+/// Sessions that listen, and in which units they are told of measurements.
+type Listeners = Few<Seat, Option<SystemOfUnits>>;
 
 /// Those who listen in any of several ways. A session that does so in more than one is named once (B-02).
-fn each_once<'l>(listeners: &[&'l Listeners]) -> impl Iterator<Item = &'l Listener> {
+fn each_once(listeners: &[&Listeners]) -> impl Iterator<Item = (Seat, Option<SystemOfUnits>)> {
     listeners.iter().enumerate().flat_map(move |(at, listening)| {
         let earlier = &listeners[..at];
-        let first_here = move |client: &ClientId| !earlier.iter().any(|earlier| earlier.contains_key(client));
-        listening.iter().filter(move |(client, _)| first_here(client)).map(|(_, listener)| listener)
+        let first_here = move |seat: &Seat| !earlier.iter().any(|earlier| earlier.contains(seat));
+        listening.iter().filter(move |(seat, _)| first_here(seat)).map(|(seat, units)| (*seat, *units))
     })
 }
 
@@ -150,6 +149,7 @@ struct Forms<'a> {
 /// Who listens to what, in one tenant.
 pub struct NotificationHub {
     listeners: HashMap<Pattern, Listeners>,
+    couriers: Couriers,
     audience: Audience,
     families: Families,
     last_id: u64,
@@ -158,7 +158,8 @@ pub struct NotificationHub {
 impl NotificationHub {
     /// The hub of a tenant, without listeners. Who publishes asks the audience first.
     pub(crate) fn new(tenant: TenantId, database: Database, audience: Audience) -> Self {
-        Self { listeners: HashMap::new(), audience, families: Families::new(tenant, database), last_id: 0 }
+        let families = Families::new(tenant, database);
+        Self { listeners: HashMap::new(), couriers: Couriers::default(), audience, families, last_id: 0 }
     }
 
     /// Hands a notification to everyone who listens to its channel, or to a family of its source.
@@ -175,9 +176,8 @@ impl NotificationHub {
         }
         self.last_id += 1;
         let mut forms = Forms { publish, channel, id: self.last_id, encoded: Default::default() };
-        for listener in each_once(&listeners) {
-            listener.session.do_send(Deliver(forms.in_units(listener.units)));
-        }
+        let told = each_once(&listeners).map(|(seat, units)| (seat, forms.in_units(units)));
+        self.couriers.deliver(told);
     }
 
     /// Has the families of those looked up whose notifications wait.
@@ -200,8 +200,8 @@ impl NotificationHub {
     fn end_family_sessions(&self) {
         let families =
             self.listeners.iter().filter(|(pattern, _)| matches!(pattern, Pattern::WithChildren(_)));
-        let listeners = families.flat_map(|(_, listeners)| listeners.values());
-        listeners.for_each(|listener| listener.session.do_send(End));
+        let listeners: Vec<&Listeners> = families.map(|(_, listeners)| listeners).collect();
+        self.couriers.end(each_once(&listeners).map(|(seat, _)| seat));
     }
 }
 
@@ -240,13 +240,13 @@ impl Handler<Join> for NotificationHub {
     type Result = ();
 
     fn handle(&mut self, join: Join, _: &mut Self::Context) {
+        self.couriers.meet(join.seat, join.courier);
         for pattern in join.patterns {
             if !self.listeners.contains_key(&pattern) {
                 self.audience.joined(&pattern);
                 self.families.joined(&pattern);
             }
-            let listener = Listener { session: join.session.clone(), units: join.units };
-            self.listeners.entry(pattern).or_default().insert(join.client, listener);
+            self.listeners.entry(pattern).or_default().insert(join.seat, join.units);
         }
     }
 }
@@ -257,7 +257,7 @@ impl Handler<Leave> for NotificationHub {
     fn handle(&mut self, leave: Leave, _: &mut Self::Context) {
         for pattern in leave.patterns {
             if let Some(listeners) = self.listeners.get_mut(&pattern) {
-                listeners.remove(&leave.client);
+                listeners.remove(&leave.seat);
                 if listeners.is_empty() {
                     self.listeners.remove(&pattern);
                     self.audience.left(&pattern);

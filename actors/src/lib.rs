@@ -10,6 +10,7 @@
 //!     ├── BulkAlarmUpdate      alarms that are changed together, step by step
 //!     ├── BulkOperationActor   operations that are created one after the other
 //!     └── SessionActor         subscriptions, queue, parked connect
+//! Courier                      one per thread with sessions: brings them what they are told, wakes them
 //! TenantRunner                 one per tenant whose event-processing modules this process runs
 //! └── ModuleActor              statements over the tenant's live stream
 //! Writer                       one per actor thread: group commit
@@ -26,7 +27,7 @@
 //!
 //! - Look-up is a table read ([`registry`]), birth is a message to the tenant.
 //! - Handlers that write return `AtomicResponse`: one message of a device is handled after the other.
-//! - `send` towards actors that write; `do_send` only towards actors that never await (hub, session, heartbeats, presence).
+//! - `send` towards actors that write; `do_send` only towards actors that never await (hub, courier, session, heartbeats, presence).
 //! - A crash means forget and reload: memory is a cache, PostgreSQL is the truth.
 //! - Every write carries its premise in SQL. When it no longer holds, the actor reloads and decides once more.
 
@@ -35,9 +36,11 @@ pub mod bayeux;
 mod bulk_alarm_update;
 mod bulk_operation;
 pub mod bulk_registration;
+mod courier;
 pub mod device;
 pub mod error;
 pub mod event_processing;
+mod few;
 mod heartbeats;
 pub mod hub;
 mod leases;
@@ -45,6 +48,7 @@ pub mod limits;
 pub mod metrics;
 pub mod model;
 pub mod naming;
+pub mod own_keys;
 pub mod platform;
 mod presence;
 pub mod registry;

@@ -39,6 +39,9 @@ pub(crate) static POOL_WAIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
 /// Event-processing modules that run in this process.
 pub(crate) static MODULES: LazyLock<Gauge> = LazyLock::new(|| metrics::gauge!("platform_modules_deployed"));
+/// How often the modules of a tenant were planned to be run: that takes a core.
+pub(crate) static MODULE_PLANNINGS: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_module_plannings_total"));
 /// Events that modules were fed with.
 pub(crate) static MODULE_EVENTS: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_module_events_total"));
@@ -77,6 +80,10 @@ pub fn describe() {
     describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
     describe_counter!("platform_writer_refused_total", "writes refused: queue full or database away");
     describe_gauge!("platform_modules_deployed", "event-processing modules that run in this process");
+    describe_counter!(
+        "platform_module_plannings_total",
+        "how often modules of a tenant were planned to be run"
+    );
     describe_counter!("platform_module_events_total", "events that modules were fed with");
     describe_counter!("platform_module_errors_total", "errors of statements of modules");
     describe_counter!("platform_modules_switched_off_total", "modules switched off, by cause");

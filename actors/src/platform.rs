@@ -29,7 +29,7 @@ use crate::limits::Limits;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::presence::Presence;
 use crate::registry::Registry;
-use crate::session::{Home, Release};
+use crate::session::{Home, Release, Sessions};
 use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::leases;
@@ -172,7 +172,7 @@ impl Platform {
 
     fn start_tenant(&self, id: &TenantId) -> Tenant {
         let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
-        let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Registry<_, _>>::default());
+        let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Sessions>::default());
         let (tenant, database, audience) = (id.clone(), self.database.clone(), Audience::default());
         let listened = audience.clone();
         let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {

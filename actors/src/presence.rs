@@ -8,10 +8,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::WeakAddr;
 use actix::prelude::*;
 use deadpool_postgres::Pool;
 
 use crate::error::Error;
+use crate::few::Few;
 use crate::limits::Limits;
 use crate::model::id::TenantId;
 use crate::session::{ClientId, SessionActor};
@@ -30,7 +32,7 @@ pub(crate) struct Appeared {
     pub(crate) user: Arc<str>,
     pub(crate) client: ClientId,
     /// Whether it lives is looked at before a promise is renewed: its tenant may have died, and told nothing.
-    pub(crate) session: Addr<SessionActor>,
+    pub(crate) session: WeakAddr<SessionActor>,
 }
 
 /// A session of a device user is over, whether or not it ever held a connection.
@@ -48,7 +50,7 @@ pub(crate) struct Presence {
     /// Number of this process.
     process: i64,
     lease: Duration,
-    here: HashMap<User, HashMap<ClientId, Addr<SessionActor>>>,
+    here: HashMap<User, Few<ClientId, WeakAddr<SessionActor>>>,
     /// Users of whom the database does not know yet whether they are here.
     untold: HashSet<User>,
     writing: bool,
@@ -105,7 +107,7 @@ impl Actor for Presence {
         ctx.run_interval(self.lease / 3, |actor, ctx| {
             actor.untold.extend(actor.here.keys().cloned());
             actor.here.retain(|_, sessions| {
-                sessions.retain(|_, session| session.connected());
+                sessions.retain(|_, session| session.upgrade().is_some_and(|session| session.connected()));
                 !sessions.is_empty()
             });
             actor.tell(ctx);
@@ -119,7 +121,9 @@ impl Handler<Appeared> for Presence {
     fn handle(&mut self, appeared: Appeared, ctx: &mut Self::Context) {
         let user = (appeared.tenant, appeared.user);
         let sessions = self.here.entry(user.clone()).or_default();
-        if sessions.insert(appeared.client, appeared.session).is_none() && sessions.len() == 1 {
+        let first = sessions.is_empty();
+        sessions.insert(appeared.client, appeared.session);
+        if first {
             self.untold.insert(user);
             self.tell(ctx);
         }

@@ -1,13 +1,16 @@
 //! One actor per tenant: it gives birth to devices and sessions and knows which of them live. It never proxies
 //! traffic: who needs a child reads the registry, and asks here only when it is missing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::WeakAddr;
 use actix::prelude::*;
 
+use crate::courier::Courier;
 use crate::device::{self, DeviceActor};
+use crate::few::Few;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::origin::is_device_user;
 use crate::model::units::SystemOfUnits;
@@ -29,8 +32,8 @@ pub(crate) struct StartSession {
     pub(crate) interval: Option<Duration>,
     pub(crate) acknowledgement: AcknowledgementExtension,
     pub(crate) units: Option<SystemOfUnits>,
-    /// The thread of the connection.
-    pub(crate) arbiter: ArbiterHandle,
+    /// Of the thread of the connection.
+    pub(crate) courier: Addr<Courier>,
 }
 
 /// Whether a client asked for numbered batches at handshake (B-22).
@@ -48,7 +51,7 @@ pub enum AcknowledgementExtension {
 pub(crate) struct SessionConnected {
     pub(crate) client: ClientId,
     pub(crate) user: Arc<str>,
-    pub(crate) session: Addr<SessionActor>,
+    pub(crate) session: WeakAddr<SessionActor>,
 }
 
 /// A session is over. Sent by the session itself.
@@ -71,7 +74,7 @@ pub(crate) struct EndSessions {
 pub struct TenantActor {
     home: Arc<Home>,
     devices: Vec<(ArbiterHandle, device::Context)>,
-    sessions_of_user: HashMap<Arc<str>, HashSet<ClientId>>,
+    sessions_of_user: HashMap<Arc<str>, Few<ClientId, ()>>,
 }
 
 impl TenantActor {
@@ -113,16 +116,14 @@ impl Handler<StartSession> for TenantActor {
             return MessageResult(None);
         }
         let client = ClientId::draw();
-        of_user.insert(client);
-        let (home, user) = (self.home.clone(), start.user);
-        let address = SessionActor::start_in_arbiter(&start.arbiter, move |_| {
-            let session = SessionActor::new(home, client, user, start.interval).in_units(start.units);
-            match start.acknowledgement {
-                AcknowledgementExtension::Requested => session.acknowledging(),
-                AcknowledgementExtension::Absent => session,
-            }
-        });
-        self.home.sessions.enter(client, address);
+        of_user.insert(client, ());
+        let session =
+            SessionActor::new(self.home.clone(), client, start.user, start.interval).in_units(start.units);
+        let session = match start.acknowledgement {
+            AcknowledgementExtension::Requested => session.acknowledging(),
+            AcknowledgementExtension::Absent => session,
+        };
+        self.home.sessions.enter(client, Courier::begin(&start.courier, session));
         MessageResult(Some(client))
     }
 }
@@ -161,7 +162,7 @@ impl Handler<EndSessions> for TenantActor {
     fn handle(&mut self, end: EndSessions, _: &mut Self::Context) {
         let concerned = |user: &str| end.user.as_deref().is_none_or(|changed| changed == user);
         let of_users = self.sessions_of_user.iter().filter(|(user, _)| concerned(user));
-        for client in of_users.flat_map(|(_, clients)| clients) {
+        for (client, ()) in of_users.flat_map(|(_, clients)| clients.iter()) {
             if let Some(session) = self.home.sessions.find(client) {
                 session.do_send(End);
             }

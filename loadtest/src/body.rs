@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Operation,
     /// A measurementCollection of so many of them, stored as a whole or not at all.
     Measurements(u32),
+    /// One measurement that is to be told rather than read back: its mark is the text that notifications are scanned for.
+    ToldMeasurement,
     /// One measurement with one reading, as short as it can be said.
     Reading,
     /// So many of the same as rows of the static set, stored each for itself.
@@ -46,9 +48,11 @@ impl Kind {
         match self {
             Self::Alarm => "/alarm/alarms",
             Self::Event | Self::CustomRow => "/event/events",
-            Self::Measurement | Self::Measurements(_) | Self::Reading | Self::StaticRows(_) => {
-                "/measurement/measurements"
-            }
+            Self::Measurement
+            | Self::Measurements(_)
+            | Self::ToldMeasurement
+            | Self::Reading
+            | Self::StaticRows(_) => "/measurement/measurements",
             Self::Operation => operations::PATH,
         }
     }
@@ -79,6 +83,7 @@ impl Kind {
             Self::Alarm => alarm(&mut body, source, first, &text(now)),
             Self::Event => event(&mut body, source, first, &text(now)),
             Self::Measurement => measurement(&mut body, source, first, &text(now)),
+            Self::ToldMeasurement => told_measurement(&mut body, source, first, &text(now)),
             Self::Operation => operation(&mut body, source, first),
             Self::Reading => rows::reading(&mut body, source, first, &text(now)),
             Self::StaticRows(rows) => rows::static_rows(&mut body, first, rows),
@@ -151,6 +156,16 @@ fn measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
     .ok();
 }
 
+/// About as long as an alarm, so that notifications of both weigh the same.
+fn told_measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
+    write!(
+        body,
+        r#"{{"type":"loadtest","time":"{time}","lt_Air":{{"T":{{"value":21.{},"unit":"C"}}}},"source":{{"id":"{source}"}},"{FRAGMENT}":"{mark}"}}"#,
+        mark.sequence % 10,
+    )
+    .ok();
+}
+
 /// A measurement that was read, as far as its mark.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Marked {
@@ -204,6 +219,13 @@ mod tests {
     fn event_carries_its_mark() {
         let (text, event) = body(Kind::Event);
         assert_eq!((&event["type"], &event["source"]["id"]), (&"loadtest".into(), &"208".into()));
+        assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
+    }
+
+    #[test]
+    fn told_measurement_carries_the_mark_that_notifications_are_scanned_for() {
+        let (text, measurement) = body(Kind::ToldMeasurement);
+        assert!(measurement["lt_Air"]["T"]["value"].is_number());
         assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
     }
 

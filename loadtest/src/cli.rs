@@ -19,7 +19,7 @@ use serde::Serialize;
 pub(crate) use self::credentials::Credentials;
 pub(crate) use self::csv::{Csv, CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Agents, Bulk, Reconnect, Registration};
-pub(crate) use self::faults::{Availability, Durability, Stop};
+pub(crate) use self::faults::{Availability, Durability, Stop, Trickle};
 pub(crate) use self::files::Hosted;
 pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
@@ -131,6 +131,8 @@ pub(crate) enum Scenario {
     Registration(Registration),
     /// All devices of a fleet come back at once
     Reconnect(Reconnect),
+    /// Many connections send nothing, or their requests byte by byte, while a few clients go on as ever
+    Trickle(Trickle),
 }
 
 /// What is written.
@@ -146,6 +148,23 @@ pub(crate) enum Written {
 }
 
 impl Written {
+    /// As a kind of post that is waited for by clients.
+    pub(crate) fn told_kind(self) -> Kind {
+        match self {
+            Self::Measurement => Kind::ToldMeasurement,
+            other => other.kind(),
+        }
+    }
+
+    /// First part of the channels that tell of it.
+    pub(crate) fn channel(self) -> &'static str {
+        match self {
+            Self::Alarm => "/alarms",
+            Self::Event => "/events",
+            Self::Measurement => "/measurements",
+        }
+    }
+
     /// As a kind of post.
     pub(crate) fn kind(self) -> Kind {
         match self {

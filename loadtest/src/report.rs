@@ -116,7 +116,7 @@ impl Report {
         rows.extend(self.delays.iter().map(|delay| (delay.kind, delay.latency.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
         rows.extend(self.memory.iter().flat_map(Memory::rows));
-        rows.extend(self.cpu.iter().map(Cpu::row));
+        rows.extend(self.cpu.iter().flat_map(Cpu::rows));
         rows.extend(self.clients.iter().map(|clients| ("clients", clients.row())));
         rows.extend(self.ledger.iter().map(|ledger| ("ledger", ledger.row())));
         rows.extend(self.ledger.iter().flat_map(|ledger| &ledger.examples).map(|fault| ("", fault.clone())));

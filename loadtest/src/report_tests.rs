@@ -30,7 +30,7 @@ fn report() -> Report {
         ratios: Vec::new(),
         deliveries: None,
         memory: Memory::of(10, Some(1_048_576), Some(3_145_728), Some(3_355_443)),
-        cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0)),
+        cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0).per_delivery(40_000)),
         clients: Some(Mishaps::default()),
         ledger: Some(ledger),
         steps: Vec::new(),
@@ -51,6 +51,7 @@ fn table_shows_figures_faults_and_verdict() {
         "memory per held poll     209715 bytes",
         "after/held 1.067, growth only 1.100",
         "server 0.50 s (25.00 % of a core)  generator 1.00 s (50.0 %)",
+        "server CPU per delivery  12.50 µs\n",
         "lost: receiver 0, device 0, row 0",
         "verdict                  NOT CLEAN\n",
     ] {
@@ -70,6 +71,13 @@ fn json_leaves_out_what_was_not_measured() {
 #[test]
 fn memory_is_absent_when_the_server_cannot_be_read() {
     assert_eq!(Memory::of(10, Some(1), None, Some(2)), None);
+}
+
+#[test]
+fn cpu_per_delivery_is_absent_without_deliveries() {
+    let cpu = Cpu::of(Some(0.5), 1.0, 2.0).per_delivery(0);
+    let json = serde_json::to_value(cpu).unwrap();
+    assert!(json.get("server_micros_per_delivery").is_none());
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod data_fill;
 mod durability;
 mod fanout;
 mod fleet;
+mod gauge;
 mod hold;
 mod hosted;
 mod inventory;
@@ -27,18 +28,20 @@ mod sampling;
 mod series;
 mod series_fill;
 mod service;
+mod trickle;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use self::gauge::ParkedPolls;
 use crate::cli::{self, Arguments, Common};
 use crate::devices;
 use crate::error::Error;
 use crate::fleet_registration::Fleet;
 use crate::progress::Progress;
-use crate::report::{Cpu, Report};
+use crate::report::{Cpu, Fact, Report};
 use crate::run::Run;
 use crate::server_process::Process;
 use crate::target::{Reach, Target};
@@ -76,6 +79,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Bulk(settings) => Box::pin(bulk::run(&bench, settings)).await,
         cli::Scenario::Registration(settings) => Box::pin(registration::run(&bench, settings)).await,
         cli::Scenario::Reconnect(settings) => Box::pin(reconnect::run(&bench, settings)).await,
+        cli::Scenario::Trickle(settings) => Box::pin(trickle::run(&bench, settings)).await,
     }
 }
 
@@ -120,6 +124,15 @@ impl Bench {
     async fn memory_at_rest(&self) -> Option<u64> {
         Progress::pass("settling", Instant::now() + Duration::from_secs(self.common.settle)).await;
         self.memory()
+    }
+
+    /// Whether the server says that it holds so many polls; nothing where it does not tell.
+    async fn polls_held(&self, count: usize) -> Vec<Fact> {
+        let gauge = ParkedPolls::new(&self.target).await.ok();
+        gauge
+            .map(|gauge| Fact::at_least("polls held at the end", gauge.at_first() as usize, count))
+            .into_iter()
+            .collect()
     }
 
     /// Waits for deliveries still owed, then for those that should not come.

@@ -18,6 +18,8 @@ use crate::error::Error;
 /// Connections opened from one source address before the next one is used; a source address has about 28,000
 /// ports.
 const CONNECTIONS_PER_SOURCE: u32 = 20_000;
+/// First port of a source address that is asked for; below those the kernel gives out by itself.
+const FIRST_PORT: u16 = 10_000;
 /// Asks for an answer with a body.
 const ACCEPT: &str = "Accept: application/json\r\n";
 /// Type of a body of JSON.
@@ -159,20 +161,22 @@ impl Target {
         socket.set_zero_linger()?;
         if let Some(source) = self.next_source() {
             socket.set_reuseaddr(true)?;
-            socket.bind(SocketAddr::new(source, 0))?;
+            // Finding a free port takes the kernel ever longer, so one is named that should be free.
+            socket.bind(source).or_else(|_| socket.bind(SocketAddr::new(source.ip(), 0)))?;
         }
         let connecting = socket.connect(self.address);
         let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
         Ok(connected.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??)
     }
 
-    fn next_source(&self) -> Option<IpAddr> {
+    fn next_source(&self) -> Option<SocketAddr> {
         let is_ipv4_loopback = matches!(self.address.ip(), IpAddr::V4(ip) if ip.is_loopback());
         let opened = self.opened.fetch_add(1, Ordering::Relaxed);
         let last_octet = 1 + (opened / CONNECTIONS_PER_SOURCE) % 250;
         let source = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last_octet as u8));
-        // The address a connection has anyway is not asked for: finding a free port for one takes ever longer.
-        (is_ipv4_loopback && source != self.address.ip()).then_some(source)
+        let port = FIRST_PORT + (opened % CONNECTIONS_PER_SOURCE) as u16;
+        // The address a connection has anyway is not asked for.
+        (is_ipv4_loopback && source != self.address.ip()).then_some(SocketAddr::new(source, port))
     }
 
     /// A complete POST request with a JSON body; asks for JSON back.
@@ -318,7 +322,7 @@ mod tests {
         let other = target.with_user("other", "secret");
         target.opened.store(CONNECTIONS_PER_SOURCE - 1, Ordering::Relaxed);
         let sources = [target, other].map(|target| target.next_source().map(|source| source.to_string()));
-        assert_eq!(sources, [None, Some("127.0.0.2".to_owned())]);
+        assert_eq!(sources, [None, Some("127.0.0.2:10000".to_owned())]);
     }
 
     #[test]

@@ -17,7 +17,8 @@ use platform_actors::model::token_client::{Scope, TokenHash};
 
 use super::throttle::Source;
 use crate::http::error::{ApiError, Result, TokenFlaw};
-use crate::http::{Wire, application_key, authority, client_address, cors, edge};
+use crate::http::head::Head;
+use crate::http::{Wire, application_key, authority, client_address, cors};
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
@@ -242,59 +243,80 @@ impl Caller {
     }
 }
 
-/// Who a request comes from, in most cases known at once, as far as its scope reaches.
+/// Who a request comes from, as far as its scope reaches; `None` when that is not known at once. Most callers are.
+fn known(head: &impl Head) -> Option<Result<Caller>> {
+    if head.has(&header::ORIGIN) && cors::may_be_unasked(head) {
+        return None;
+    }
+    let authenticator = &head.edge().authenticator;
+    let Some(header) = head.header(&header::AUTHORIZATION) else {
+        return Some(Err(authenticator.refusal(TokenFlaw::Invalid)));
+    };
+    // Devices send no key, so they pay nothing for it.
+    let sent_by = application_key(head).map_or(Some(None), |key| authenticator.known_application(key))?;
+    let caller = authenticator.remembered(header, authority(head).unwrap_or_default())?;
+    Some(Caller { sent_by, ..caller }.within_scope(head.method()))
+}
+
+/// Who a request comes from, as far as its scope reaches. What a page of another site may have sent without its user's
+/// knowledge is refused, and such a page opens no socket with credentials that its browser added.
+async fn identify(head: &impl Head) -> Result<Caller> {
+    let unasked = cors::is_unasked(head).await;
+    if unasked && head.has(&header::UPGRADE) {
+        return Err(head.edge().authenticator.refusal(TokenFlaw::Invalid));
+    }
+    let caller = authenticate(head).await?;
+    match unasked {
+        true => Err(ApiError::forbidden_because(
+            "a page of another site sent this as any page could; send JSON, or the header with the application key",
+        )),
+        false => Ok(caller),
+    }
+}
+
+async fn authenticate(head: &impl Head) -> Result<Caller> {
+    let authenticator = &head.edge().authenticator;
+    let Some(header) = head.header(&header::AUTHORIZATION) else {
+        return Err(authenticator.refusal(TokenFlaw::Invalid));
+    };
+    let (host, source) = (authority(head).unwrap_or_default(), Source::of(client_address(head)));
+    let caller = authenticator.identify(header, host, source).await?;
+    // Strangers do not get this far, so they cannot have keys looked up.
+    let sent_by = match application_key(head) {
+        Some(key) => authenticator.find_application(key).await?,
+        None => None,
+    };
+    Caller { sent_by, ..caller }.within_scope(head.method())
+}
+
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
 
-/// What a page of another site may have sent without its user's knowledge is refused, and such a page opens no socket with
-/// credentials that its browser added.
-fn identify(request: &HttpRequest) -> Identified {
-    if !request.headers().contains_key(header::ORIGIN) || !cors::may_be_unasked(request) {
-        return authenticate(request);
-    }
-    let request = request.clone();
-    Either::Right(Box::pin(async move {
-        match cors::is_unasked(&request).await {
-            true if request.headers().contains_key(header::UPGRADE) => {
-                Err(edge(&request).authenticator.refusal(TokenFlaw::Invalid))
-            }
-            true => authenticate(&request).await.and(Err(unasked())),
-            false => authenticate(&request).await,
+fn identified(request: &HttpRequest) -> Identified {
+    match known(request) {
+        Some(known) => Either::Left(ready(known)),
+        None => {
+            let request = request.clone();
+            Either::Right(Box::pin(async move { identify(&request).await }))
         }
-    }))
-}
-
-fn unasked() -> ApiError {
-    ApiError::forbidden_because(
-        "a page of another site sent this as any page could; send JSON, or the header with the application key",
-    )
-}
-
-fn authenticate(request: &HttpRequest) -> Identified {
-    let Some(header) = request.headers().get(header::AUTHORIZATION) else {
-        return Either::Left(ready(Err(edge(request).authenticator.refusal(TokenFlaw::Invalid))));
-    };
-    let host = authority(request).unwrap_or_default();
-    let authenticator = &edge(request).authenticator;
-    // Devices send no key, so they pay nothing for it.
-    let sent_by = application_key(request).map_or(Some(None), |key| authenticator.known_application(key));
-    if let Some(sent_by) = sent_by
-        && let Some(caller) = authenticator.remembered(header.as_bytes(), host)
-    {
-        return Either::Left(ready(Caller { sent_by, ..caller }.within_scope(request.method())));
     }
-    let (request, header) = (request.clone(), header.clone());
-    Either::Right(Box::pin(async move {
-        let host = authority(&request).unwrap_or_default();
-        let source = Source::of(client_address(&request));
-        let authenticator = &edge(&request).authenticator;
-        let caller = authenticator.identify(header.as_bytes(), host, source).await?;
-        // Strangers do not get this far, so they cannot have keys looked up.
-        let sent_by = match application_key(&request) {
-            Some(key) => authenticator.find_application(key).await?,
-            None => None,
-        };
-        Caller { sent_by, ..caller }.within_scope(request.method())
-    }))
+}
+
+impl Caller {
+    /// Who sent a request that came by the fast lane, when that is known at once.
+    ///
+    /// # Errors
+    /// As the extractor.
+    pub(crate) fn known(head: &impl Head) -> Option<Result<Self>> {
+        known(head).map(|caller| caller?.beyond_bootstrap())
+    }
+
+    /// Who sent a request that came by the fast lane.
+    ///
+    /// # Errors
+    /// As the extractor.
+    pub(crate) async fn of(head: &impl Head) -> Result<Self> {
+        identify(head).await?.beyond_bootstrap()
+    }
 }
 
 /// Authentication comes before everything else a request could be refused for (E-04).
@@ -303,7 +325,7 @@ impl FromRequest for Caller {
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identify(request).map(|caller| caller?.beyond_bootstrap())
+        identified(request).map(|caller| caller?.beyond_bootstrap())
     }
 }
 
@@ -317,6 +339,6 @@ impl FromRequest for AnyCaller {
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identify(request).map(|caller| caller.map(Self))
+        identified(request).map(|caller| caller.map(Self))
     }
 }

@@ -3,26 +3,55 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
+use actix_server::GracefulShutdownSignal;
 use actix_web::rt::net::TcpStream;
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-use crate::tls;
+use crate::tls::{self, Tls};
 
 /// What carries the bytes.
 #[derive(Debug)]
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Plain(TcpStream),
     /// On the heap, so that a plain connection stays small.
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+/// TCP keep-alive finds peers that vanished behind a NAT without a word.
+const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
+
 impl Stream {
+    /// Of a connection that was accepted; with TLS after the handshake, which the stop of the server cuts short.
+    ///
+    /// # Errors
+    /// The handshake failed.
+    pub(super) async fn open(
+        stream: TcpStream,
+        tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
+    ) -> io::Result<Self> {
+        let socket = SockRef::from(&stream);
+        // A small answer must not wait for an acknowledgement. Without either setting everything works, only later.
+        socket.set_tcp_nodelay(true).ok();
+        socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
+        let Some((tls, stopping)) = tls else { return Ok(Self::Plain(stream)) };
+        // On the heap, so that tasks of plain connections have no room for it.
+        let connected = Box::pin(async move {
+            tokio::select! {
+                connected = tls.accept(stream) => connected,
+                () = stopping.notified() => Err(io::ErrorKind::Interrupted.into()),
+            }
+        });
+        Ok(Self::Tls(connected.await?))
+    }
+
     /// See [`Line::peer_is_gone`](super::Line::peer_is_gone).
-    pub(super) fn peer_is_gone(&mut self, cx: &Context<'_>) -> bool {
+    pub(crate) fn peer_is_gone(&mut self, cx: &Context<'_>) -> bool {
         match self {
             Self::Plain(tcp) => match SockRef::from(&*tcp).peek(&mut [MaybeUninit::uninit()]) {
                 Ok(bytes) => bytes == 0,

@@ -14,6 +14,7 @@ use super::rows::Selected;
 use super::template_sets::Set;
 use super::{bootstrap, registration, rows};
 use crate::auth::Caller;
+use crate::http::head::Head;
 use crate::server::Edge;
 
 /// Names the template set (S-12).
@@ -110,8 +111,8 @@ impl<'e> Engine<'e> {
 }
 
 /// A header's value; `None` for none and for an empty one.
-pub(super) fn header(request: &HttpRequest, name: &HeaderName) -> Option<String> {
-    let value = String::from_utf8_lossy(request.headers().get(name)?.as_bytes()).trim().to_owned();
+pub(super) fn header(head: &impl Head, name: &HeaderName) -> Option<String> {
+    let value = String::from_utf8_lossy(head.header(name)?).trim().to_owned();
     (!value.is_empty()).then_some(value)
 }
 

@@ -43,7 +43,7 @@ use engine::Engine;
 /// Bytes of a body: 1 MB (S-04).
 const BODY_BYTES: usize = 1 << 20;
 /// Every answer of the protocol (S-01).
-pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("text/plain;charset=UTF-8");
+pub(crate) const MEDIA_TYPE: &str = "text/plain;charset=UTF-8";
 
 /// `POST /s`: registers templates, looks for them, or carries out rows one after the other. Always 200: what goes wrong in a
 /// row is a line of the answer (S-04). Without `Accept` the answer is empty, unless clients are to be served as they are
@@ -68,5 +68,5 @@ pub async fn create(
         // Nothing has no type: of what a measurement costs on the wire it would be an eighth.
         return Ok(response.finish());
     }
-    Ok(response.insert_header((header::CONTENT_TYPE, MEDIA_TYPE)).body(answer))
+    Ok(response.insert_header((header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE))).body(answer))
 }

@@ -2,21 +2,19 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use actix_web::HttpRequest;
-use actix_web::http::header;
+use actix_web::http::header::{HOST, HeaderName};
 
-use super::edge;
-use crate::server::Edge;
+use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};
 
 /// Scheme and authority of the address the client used; forwarded ones count from trusted proxies only (C-15).
-pub fn base(request: &HttpRequest) -> String {
-    let edge = edge(request);
-    let scheme = match forwarded(request, edge, "X-Forwarded-Proto") {
+pub fn base(head: &impl Head) -> String {
+    let edge = head.edge();
+    let scheme = match forwarded(head, &X_FORWARDED_PROTO) {
         Some(proto) if proto.eq_ignore_ascii_case("https") => "https",
         Some(proto) if proto.eq_ignore_ascii_case("http") => "http",
         _ => edge.scheme,
     };
-    match authority(request) {
+    match authority(head) {
         Some(authority) => format!("{scheme}://{authority}"),
         None => edge.fallback_base.clone(),
     }
@@ -24,21 +22,21 @@ pub fn base(request: &HttpRequest) -> String {
 
 /// Host and port of the address the client used; `None` when it named none that could stand in a link. What a proxy forwards
 /// and is no address counts as not forwarded.
-pub fn authority(request: &HttpRequest) -> Option<&str> {
-    let named = request.headers().get(header::HOST).and_then(|value| value.to_str().ok()).map(str::trim);
-    forwarded(request, edge(request), "X-Forwarded-Host")
+pub fn authority(head: &impl Head) -> Option<&str> {
+    let named = head.header(&HOST).and_then(text).map(str::trim);
+    forwarded(head, &X_FORWARDED_HOST)
         .filter(|authority| is_authority(authority))
         .or(named)
-        .or_else(|| request.uri().authority().map(|authority| authority.as_str()))
+        .or_else(|| head.target_authority())
         .filter(|authority| is_authority(authority))
 }
 
 /// What the nearest proxy says, if it is trusted. Of several values the last counts: a proxy that appends writes behind what
 /// came to it, and that anybody may have written. In a chain of proxies the outermost sets the value and the others keep it.
-fn forwarded<'r>(request: &'r HttpRequest, edge: &Edge, name: &str) -> Option<&'r str> {
-    let value = request.headers().get_all(name).last()?;
-    let trusted = request.peer_addr().is_some_and(|peer| edge.trusts(peer.ip()));
-    trusted.then(|| value.to_str().ok())?.and_then(|value| value.rsplit(',').next()).map(str::trim)
+fn forwarded<'h>(head: &'h impl Head, name: &'h HeaderName) -> Option<&'h str> {
+    let value = head.values(name).next_back()?;
+    let trusted = head.peer().is_some_and(|peer| head.edge().trusts(peer));
+    trusted.then(|| text(value))?.and_then(|value| value.rsplit(',').next()).map(str::trim)
 }
 
 /// Whether this is a host name or an address, with or without a port, and nothing more.
@@ -56,11 +54,11 @@ fn is_authority(text: &str) -> bool {
 
 /// The address a request came from: the peer's; behind trusted proxies the last one in `X-Forwarded-For` that is none of
 /// them, for what stands before it anybody may have written.
-pub fn client_address(request: &HttpRequest) -> IpAddr {
-    let Some(peer) = request.peer_addr() else { return Ipv4Addr::UNSPECIFIED.into() };
-    let lines: Vec<_> = request.headers().get_all("X-Forwarded-For").map(|value| value.as_bytes()).collect();
-    let hops = lines.iter().rev().flat_map(|line| line.rsplit(|byte| *byte == b','));
-    nearest_stranger(peer.ip(), hops, |address| edge(request).trusts(address))
+pub fn client_address(head: &impl Head) -> IpAddr {
+    let Some(peer) = head.peer() else { return Ipv4Addr::UNSPECIFIED.into() };
+    let lines = head.values(&X_FORWARDED_FOR).rev();
+    let hops = lines.flat_map(|line| line.rsplit(|byte| *byte == b','));
+    nearest_stranger(peer, hops, |address| head.edge().trusts(address))
 }
 
 /// `hops`: the nearest first.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use actix_web::http::Method;
-use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 use parking_lot::RwLock;
 use platform_actors::Changed;
@@ -19,7 +19,8 @@ use platform_actors::naming::naming;
 use platform_actors::store;
 
 use crate::http::error::Result;
-use crate::http::{authority, base, edge, hosted};
+use crate::http::head::{Head, X_HTTP_METHOD, text};
+use crate::http::{application_key_header, authority, base, hosted};
 use crate::server::Edge;
 
 /// How long a browser remembers a preflight, in seconds: a change of the option is felt that late there.
@@ -28,6 +29,8 @@ const MAX_AGE: &str = "600";
 const PARTS_OF_PAGES: [&str; 7] = ["script", "style", "font", "image", "audio", "video", "track"];
 /// The types of bodies that any page may send anywhere without asking first.
 const TYPES_OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
+/// What a browser wants a thing for.
+static SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// Headers of answers that pages may read.
 const EXPOSED: &str = "Location, Deprecation, Retry-After";
 
@@ -69,19 +72,21 @@ impl Cors {
 
 /// Adds to an answer what lets a page of another site read it, when the tenant of the host allows that site. Also to
 /// errors, else a page could not tell them apart.
-pub async fn allow(edge: &Edge, request: &HttpRequest, answer: &mut HeaderMap) {
-    let Some(origin) = request.headers().get(header::ORIGIN) else { return };
+pub async fn allow(head: &impl Head, answer: &mut HeaderMap) {
+    let Some(origin) = head.header(&header::ORIGIN) else { return };
     answer.append(header::VARY, HeaderValue::from_static("Origin"));
-    if is_part_of_hosted_page(request, origin) {
+    if is_part_of_hosted_page(head, origin) {
         answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("null"));
         answer.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
         return;
     }
-    let verdict = judge(edge, request, origin).await;
+    let verdict = judge(head, origin).await;
     let allowed = match verdict {
         Verdict::Refused => return,
         Verdict::Anybody => HeaderValue::from_static("*"),
-        Verdict::Alike | Verdict::Exact => origin.clone(),
+        Verdict::Alike | Verdict::Exact => {
+            HeaderValue::from_bytes(origin).expect("it was a value of a header")
+        }
     };
     answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
     answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
@@ -91,32 +96,31 @@ pub async fn allow(edge: &Edge, request: &HttpRequest, answer: &mut HeaderMap) {
 }
 
 /// What the tenant of the host says of an origin.
-async fn judge(edge: &Edge, request: &HttpRequest, origin: &HeaderValue) -> Verdict {
+async fn judge(head: &impl Head, origin: &[u8]) -> Verdict {
+    let edge = head.edge();
     let decided = async {
-        let tenant = edge.authenticator.tenant_of_host(authority(request).unwrap_or_default()).await?;
+        let tenant = edge.authenticator.tenant_of_host(authority(head).unwrap_or_default()).await?;
         edge.cors.origins(edge, tenant).await
     };
     // While the database is away nobody can be asked, so nothing is allowed.
     let Ok(origins) = decided.await else { return Verdict::Refused };
-    origin.to_str().map_or(Verdict::Refused, |origin| origins.judge(origin))
+    text(origin).map_or(Verdict::Refused, |origin| origins.judge(origin))
 }
 
 /// Whether the page of a hosted application loads a module or a font of its own: browsers want these allowed, for the page has
 /// no origin. What a script asks for is of the kind `empty`, and never allowed here.
-fn is_part_of_hosted_page(request: &HttpRequest, origin: &HeaderValue) -> bool {
-    let kind = request.headers().get("Sec-Fetch-Dest").map_or(&b""[..], HeaderValue::as_bytes);
-    origin == "null"
-        && hosted::is_below_apps(request.path())
+fn is_part_of_hosted_page(head: &impl Head, origin: &[u8]) -> bool {
+    let kind = head.header(&SEC_FETCH_DEST).unwrap_or_default();
+    origin == b"null"
+        && hosted::is_below_apps(head.path())
         && PARTS_OF_PAGES.iter().any(|part| part.as_bytes() == kind)
 }
 
 /// Whether the credentials of this request may be those a browser adds by itself, for a page of another site that acts without
 /// its user's knowledge. Not for an origin that the tenant names: its pages may use these credentials (C-16).
-pub async fn is_unasked(request: &HttpRequest) -> bool {
-    match request.headers().get(header::ORIGIN) {
-        Some(origin) if may_be_unasked(request) => {
-            judge(edge(request), request, origin).await != Verdict::Exact
-        }
+pub async fn is_unasked(head: &impl Head) -> bool {
+    match head.header(&header::ORIGIN) {
+        Some(origin) if may_be_unasked(head) => judge(head, origin).await != Verdict::Exact,
         _ => false,
     }
 }
@@ -124,28 +128,27 @@ pub async fn is_unasked(request: &HttpRequest) -> bool {
 /// Whether a page of another site may have sent this without asking first: an upgrade to a socket, or a change as a form sends
 /// it. What no page can send unasked, though the browser could not tell the server, is: another method than POST, also an
 /// emulated one, a body of another type than those of forms, an application key, a token.
-pub fn may_be_unasked(request: &HttpRequest) -> bool {
-    let headers = request.headers();
-    if headers.get(header::AUTHORIZATION).is_some_and(is_token) || !is_foreign(request) {
+pub fn may_be_unasked(head: &impl Head) -> bool {
+    if head.header(&header::AUTHORIZATION).is_some_and(is_token) || !is_foreign(head) {
         return false;
     }
     let is_asked = || {
-        headers.contains_key("X-HTTP-METHOD")
-            || headers.contains_key(naming().header("Application-Key"))
-            || headers.get(header::CONTENT_TYPE).is_some_and(|value| !is_type_of_forms(value.as_bytes()))
+        head.has(&X_HTTP_METHOD)
+            || head.has(application_key_header())
+            || head.header(&header::CONTENT_TYPE).is_some_and(|value| !is_type_of_forms(value))
     };
-    headers.contains_key(header::UPGRADE) || (request.method() == Method::POST && !is_asked())
+    head.has(&header::UPGRADE) || (head.method() == Method::POST && !is_asked())
 }
 
 /// Whether a page of another site sends this; the server's own is the one the client used.
-fn is_foreign(request: &HttpRequest) -> bool {
-    let Some(origin) = request.headers().get(header::ORIGIN) else { return false };
-    !origin.as_bytes().eq_ignore_ascii_case(base(request).as_bytes())
+fn is_foreign(head: &impl Head) -> bool {
+    let Some(origin) = head.header(&header::ORIGIN) else { return false };
+    !origin.eq_ignore_ascii_case(base(head).as_bytes())
 }
 
 /// Browsers add passwords by themselves, never tokens.
-fn is_token(authorization: &HeaderValue) -> bool {
-    let scheme = authorization.as_bytes().get(..7);
+fn is_token(authorization: &[u8]) -> bool {
+    let scheme = authorization.get(..7);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"Bearer "))
 }
 

@@ -14,6 +14,9 @@ use serde::Serialize;
 
 pub use shape::{Shape, TokenFlaw};
 
+use super::base;
+use super::head::Head;
+
 /// What somebody is told who speaks HTTP without TLS where HTTPS is served.
 pub(crate) const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
     Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
@@ -112,6 +115,15 @@ impl ApiError {
     /// Refused for a reason that is worth telling.
     pub fn forbidden_because(reason: &'static str) -> Self {
         Self::Forbidden(reason)
+    }
+
+    /// The answer to a request that this is wrong with.
+    pub fn answer(&self, head: &impl Head) -> HttpResponse {
+        let detail = match head.edge().debug_errors {
+            true => ErrorDetail::Full,
+            false => ErrorDetail::Brief,
+        };
+        self.response(&base(head), detail)
     }
 
     /// The `error` response; `base` is the address the client used, `detail` what debug mode adds (E-03).

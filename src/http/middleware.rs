@@ -9,8 +9,9 @@ use actix_web::http::uri::{PathAndQuery, Uri};
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::middleware::Next;
 
-use crate::http::error::{ApiError, ErrorDetail};
-use crate::http::{base, cors, edge, hosted};
+use crate::http::error::ApiError;
+use crate::http::head::X_HTTP_METHOD;
+use crate::http::{cors, edge, hosted};
 use crate::telemetry::RouteDurations;
 
 /// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations,
@@ -37,7 +38,7 @@ pub async fn around(
     if response.request().headers().contains_key(header::ORIGIN) {
         let request = response.request().clone();
         // On the heap, so that the path of every other request stays small.
-        Box::pin(cors::allow(edge(&request), &request, response.headers_mut())).await;
+        Box::pin(cors::allow(&request, response.headers_mut())).await;
     }
     Ok(response)
 }
@@ -48,7 +49,7 @@ fn emulate_method(request: &mut ServiceRequest) {
     if request.method() != Method::POST {
         return;
     }
-    let Some(wanted) = request.headers().get("X-HTTP-METHOD") else { return };
+    let Some(wanted) = request.headers().get(&X_HTTP_METHOD) else { return };
     let method = match wanted.as_bytes().trim_ascii().to_ascii_uppercase().as_slice() {
         b"GET" => Method::GET,
         b"PUT" => Method::PUT,
@@ -96,14 +97,9 @@ pub fn collapsed(uri: &Uri) -> Option<Uri> {
 /// Gives every error the documents' body, also those the HTTP library made.
 fn render_error(response: ServiceResponse<impl MessageBody + 'static>) -> ServiceResponse<BoxBody> {
     let Some(error) = response.response().error() else { return response.map_into_boxed_body() };
-    let detail = match edge(response.request()).debug_errors {
-        true => ErrorDetail::Full,
-        false => ErrorDetail::Brief,
-    };
-    let base = base(response.request());
     let rendered = match error.as_error::<ApiError>() {
-        Some(error) => error.response(&base, detail),
-        None => foreign(response.status(), error).response(&base, detail),
+        Some(error) => error.answer(response.request()),
+        None => foreign(response.status(), error).answer(response.request()),
     };
     response.into_response(rendered)
 }

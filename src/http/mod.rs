@@ -6,6 +6,7 @@ pub mod cors;
 pub mod csv;
 pub mod error;
 pub mod file;
+pub mod head;
 pub mod hosted;
 pub mod middleware;
 pub mod multipart;
@@ -14,7 +15,9 @@ pub mod query;
 pub mod reply;
 pub mod spool;
 
-use actix_web::http::header;
+use std::sync::OnceLock;
+
+use actix_web::http::header::{self, HeaderName};
 use actix_web::{FromRequest, HttpRequest, dev, web};
 use platform_actors::model::links::Links;
 use platform_actors::model::origin::ProcessingMode;
@@ -25,6 +28,7 @@ pub use address::{authority, base, client_address};
 
 use crate::server::Edge;
 use error::{ApiError, Result};
+use head::{Head, text};
 
 /// The headers of a request, read when they are needed.
 #[derive(Debug, Clone)]
@@ -214,7 +218,12 @@ impl Wire {
 /// The type of a body without its parameters, as it was written; empty where none is said.
 pub fn essence(headers: &header::HeaderMap) -> &str {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim()
+    without_parameters(content_type.unwrap_or_default())
+}
+
+/// A media type without its parameters.
+pub(crate) fn without_parameters(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or_default().trim()
 }
 
 impl FromRequest for Wire {
@@ -253,14 +262,26 @@ impl<'a> MediaRange<'a> {
 }
 
 /// The header `X-Platform-Application-Key`, as far as it is text and not empty (C-05).
-pub fn application_key(request: &HttpRequest) -> Option<&str> {
-    let value = request.headers().get(naming().header("Application-Key"))?;
-    value.to_str().ok().map(str::trim).filter(|key| !key.is_empty())
+pub fn application_key(head: &impl Head) -> Option<&str> {
+    text(head.header(application_key_header())?).map(str::trim).filter(|key| !key.is_empty())
+}
+
+/// `X-Platform-Application-Key`, in the vendor's words.
+pub(crate) fn application_key_header() -> &'static HeaderName {
+    static NAME: OnceLock<HeaderName> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let name = naming().header("Application-Key");
+        HeaderName::from_bytes(name.as_bytes()).expect("header names are checked at start")
+    })
 }
 
 /// What every app holds.
 pub fn edge(request: &HttpRequest) -> &Edge {
-    request.app_data::<web::Data<Edge>>().expect("every app has its edge")
+    edge_data(request)
+}
+
+fn edge_data(request: &HttpRequest) -> &web::Data<Edge> {
+    request.app_data().expect("every app has its edge")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use http_body_util::Full;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::uri::Scheme;
 use hyper::{Method, Request, Uri};
-use platform_actors::event_processing::OutboundRequest;
+use platform_actors::event_processing::{OutboundRequest, RESERVED_HEADERS};
 
 use crate::config::AllowedHost;
 
@@ -14,20 +14,6 @@ const METHODS: [Method; 6] =
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD];
 /// Headers of one request that a module may set.
 const MAX_HEADERS: usize = 64;
-/// What says how a message is framed and whom it reaches; a module that set it could send a second request in the first.
-const RESERVED: [&str; 11] = [
-    "host",
-    "content-length",
-    "transfer-encoding",
-    "connection",
-    "keep-alive",
-    "upgrade",
-    "te",
-    "trailer",
-    "expect",
-    "proxy-authorization",
-    "proxy-connection",
-];
 
 /// A request that may be sent.
 #[derive(Debug)]
@@ -93,7 +79,7 @@ fn headers(asked: &OutboundRequest, authority: &str) -> Result<HeaderMap, String
     }
     for (name, text) in &asked.headers {
         let known: HeaderName = name.parse().map_err(|_| not_sent(format!("'{name}' is no header")))?;
-        if RESERVED.contains(&known.as_str()) {
+        if RESERVED_HEADERS.contains(&known.as_str()) {
             return Err(not_sent(format!("the header '{name}' is set by the server")));
         }
         headers.insert(known, value(name, text)?);

@@ -1,16 +1,21 @@
 //! A connect that waits, whatever writes its answer.
 
 use std::future::Future;
+use std::io::IoSlice;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use actix::Addr;
+use platform_actors::bayeux::Reply;
+use platform_actors::bayeux::reply::Acknowledgement;
+use platform_actors::hub::Notification;
 use platform_actors::session::{Abandoned, Answer, ClientId, GoOn, SessionActor};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-use super::Replies;
+use super::CONNECT;
 
 /// A connect that waits for notifications. Dropping it unanswered tells the session that its client went away; what
 /// it had received but not written goes back.
@@ -46,15 +51,80 @@ impl Held {
     }
 
     /// Returns an answer that could not be written: its notifications stay for the next connect (B-22).
-    pub fn give_back(self, answer: Answer) {
+    pub fn give_back(&self, answer: Answer) {
         self.session.do_send(Abandoned { unwritten: Some(answer.delivery) });
     }
 
-    /// The whole answer of a long poll: notifications first, the connect reply last (B-07).
-    pub fn encode(&self, replies: Vec<u8>, answer: &Answer) -> Vec<u8> {
-        let mut replies = Replies(replies);
-        replies.connected(self, answer);
-        replies.finish()
+    /// The whole answer of a connect: notifications first, its reply last (B-07).
+    pub fn text(&self, answer: Answer) -> Text {
+        let mut after = Vec::with_capacity(REPLY_BYTES);
+        after.push(if answer.delivery.notifications.is_empty() { b'[' } else { b',' });
+        self.write_reply(&answer, &mut after);
+        after.push(b']');
+        Text { notifications: answer.delivery.notifications, after }
+    }
+
+    /// The reply to the connect.
+    pub(super) fn write_reply(&self, answer: &Answer, out: &mut Vec<u8>) {
+        let reply = Reply {
+            id: self.id.as_deref(),
+            channel: Some(CONNECT),
+            client_id: Some(&self.client.to_string()),
+            successful: answer.error.is_none(),
+            error: answer.error,
+            advice: answer.advice,
+            ext: answer.delivery.batch.map(Acknowledgement::Batch),
+            ..Reply::default()
+        };
+        reply.write(out);
+    }
+}
+
+/// Room for the reply to a connect, as most are.
+pub(super) const REPLY_BYTES: usize = 160;
+
+/// The text of an answer. Notifications are shared with everybody else who is told of them.
+#[derive(Debug, Default)]
+pub struct Text {
+    notifications: Vec<Arc<Notification>>,
+    after: Vec<u8>,
+}
+
+impl Text {
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.notifications.iter().map(|notification| notification.json().len() + 1).sum::<usize>()
+            + self.after.len()
+    }
+
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.notifications.is_empty() && self.after.is_empty()
+    }
+
+    /// Its bytes in their order: `[`, notifications with commas between them, and what comes after them.
+    pub fn slices(&self) -> impl Iterator<Item = IoSlice<'_>> {
+        let separators = std::iter::once(&b"["[..]).chain(std::iter::repeat(&b","[..]));
+        let notifications = separators.zip(&self.notifications);
+        let notifications =
+            notifications.flat_map(|(separator, notification)| [separator, notification.json()]);
+        notifications.chain(std::iter::once(&self.after[..])).map(IoSlice::new)
+    }
+
+    /// Its bytes in one piece.
+    pub fn into_bytes(self) -> Vec<u8> {
+        if self.notifications.is_empty() {
+            return self.after;
+        }
+        let mut bytes = Vec::with_capacity(self.len());
+        self.slices().for_each(|slice| bytes.extend_from_slice(&slice));
+        bytes
+    }
+}
+
+impl From<Vec<u8>> for Text {
+    fn from(text: Vec<u8>) -> Self {
+        Self { notifications: Vec::new(), after: text }
     }
 }
 

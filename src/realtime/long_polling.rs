@@ -1,42 +1,163 @@
-//! Bayeux over POST. A held poll is a streaming body, not a handler that waits: the request is read, parsed and
-//! dropped, the connection keeps the head back, and what is left of it all is a receiver and a timer.
+//! Bayeux over POST. What a request is answered with is worked out here for every transport; the common one is served here, too.
+//!
+//! There a held poll is a streaming body, not a handler that waits: the request is read, parsed and dropped, the connection
+//! keeps the head back, and what is left of it all is a receiver and a timer.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use actix::Addr;
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{self, HeaderValue};
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use platform_actors::bayeux::channel::Endpoint;
+use platform_actors::session::{ClientId, SessionActor};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{Exchange, Held, Outcome, Transport};
+use super::{Exchange, Held, Outcome, Text, Transport};
 use crate::auth::{Caller, Source};
 use crate::connection::Line;
 use crate::csv;
 use crate::http::body::Unread;
 use crate::http::error::Result;
-use crate::http::{Wire, authority, client_address};
+use crate::http::head::Head;
+use crate::http::{authority, client_address};
 use crate::server::Edge;
 
-const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/json;charset=UTF-8");
+const MEDIA_TYPE: &str = "application/json;charset=UTF-8";
+
+/// The answer to a POST: 200, and this.
+pub(crate) struct Answered {
+    pub(crate) media_type: &'static str,
+    /// The old paths behave like the new ones and say so.
+    pub(crate) deprecated: bool,
+    pub(crate) body: Body,
+}
+
+/// What is written, when.
+pub(crate) enum Body {
+    /// At once.
+    Text(Vec<u8>),
+    /// When there is something to tell.
+    Held(HeldPoll),
+}
+
+/// A connect that waits, in the language of its client.
+pub(crate) enum HeldPoll {
+    Json(Held),
+    /// On the heap, for most clients speak JSON.
+    Csv(Box<csv::realtime::HeldPoll>),
+}
+
+/// Answers the messages of a request, or the rows.
+///
+/// # Errors
+/// 400 for JSON that is no message array; everything else is a reply.
+pub(crate) async fn answer(
+    endpoint: Endpoint,
+    caller: Caller,
+    head: &impl Head,
+    body: &[u8],
+) -> Result<Answered> {
+    let transport = transport(head);
+    let answered = !matches!(transport, Transport::Mute);
+    if csv::realtime::is_meant(head) {
+        // On the heap, so that the path of every other poll stays small.
+        let body = Box::pin(csv::realtime::answer((endpoint, transport), caller, head, body)).await;
+        return Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered));
+    }
+    let (mut caller, mut attached) = (Some(caller), Vec::new());
+    let outcome = exchange((endpoint, transport), head, (&mut caller, &mut attached)).process(body).await?;
+    let body = match outcome {
+        Outcome::Replies(replies) => Body::Text(replies),
+        Outcome::Held(held) => Body::Held(HeldPoll::Json(held)),
+    };
+    Ok(Answered::new(head, MEDIA_TYPE, body, answered))
+}
+
+/// Holds the poll of a client that is known and sent a connect and nothing else: what a fleet sends all the time, and needs no
+/// future. `None` for everything else.
+pub(crate) fn hold_at_once(endpoint: Endpoint, head: &impl Head, body: &[u8]) -> Option<Answered> {
+    if csv::realtime::is_meant(head) {
+        return None;
+    }
+    let (mut caller, mut attached) = (Some(Caller::known(head)?.ok()?), Vec::new());
+    let transport = transport(head);
+    let held = exchange((endpoint, transport), head, (&mut caller, &mut attached)).park_alone(body)?;
+    Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
+}
+
+/// Without `Accept` nobody reads the answer (document 1), unless clients are to be served as they are (ruling 1.2).
+fn transport(head: &impl Head) -> Transport {
+    match head.has(&header::ACCEPT) || head.edge().client_compatibility {
+        true => Transport::LongPolling,
+        false => Transport::Mute,
+    }
+}
+
+fn exchange<'h>(
+    (endpoint, transport): (Endpoint, Transport),
+    head: &'h impl Head,
+    (caller, attached): (&'h mut Option<Caller>, &'h mut Vec<(ClientId, Addr<SessionActor>)>),
+) -> Exchange<'h> {
+    let host = authority(head).unwrap_or_default();
+    let (source, templates) = (Source::of(client_address(head)), None);
+    Exchange { edge: head.edge(), endpoint, transport, host, source, caller, attached, templates }
+}
+
+impl Answered {
+    fn new(head: &impl Head, media_type: &'static str, body: Body, answered: bool) -> Self {
+        let body = match body {
+            Body::Text(_) if !answered => Body::Text(Vec::new()),
+            body => body,
+        };
+        Self { media_type, deprecated: !head.path().starts_with("/notification/"), body }
+    }
+}
+
+impl HeldPoll {
+    /// The text, when there is something to tell; nothing for a peer that is gone, for what is written to it is lost without a
+    /// word (B-22).
+    pub(crate) fn poll_text(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut peer_is_gone: impl FnMut(&Context<'_>) -> bool,
+    ) -> Poll<Text> {
+        match self {
+            Self::Json(held) => {
+                let answer = ready!(held.poll_answer(cx));
+                if !answer.delivery.notifications.is_empty() && peer_is_gone(cx) {
+                    held.give_back(answer);
+                    return Poll::Ready(Text::default());
+                }
+                Poll::Ready(held.text(answer))
+            }
+            Self::Csv(held) => held.poll_text(cx, peer_is_gone).map(|lines| Text::from(lines.into_bytes())),
+        }
+    }
+}
+
+impl From<csv::realtime::HeldPoll> for HeldPoll {
+    fn from(held: csv::realtime::HeldPoll) -> Self {
+        Self::Csv(Box::new(held))
+    }
+}
 
 /// `POST /notification/realtime`: resource and module channels (B-01).
 ///
 /// # Errors
-/// 401, and 400 for a body that is no message array; everything else is a reply.
+/// 401, 413, and 400 for a body that is no message array; everything else is a reply.
 pub async fn realtime(
     caller: Caller,
     request: HttpRequest,
-    wire: Wire,
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    answer(Endpoint::Realtime, caller, request, wire, body, edge).await
+    respond(Endpoint::Realtime, caller, request, body, edge).await
 }
 
 /// `POST /notification/operations`: agent channels (B-01).
@@ -46,77 +167,42 @@ pub async fn realtime(
 pub async fn operations(
     caller: Caller,
     request: HttpRequest,
-    wire: Wire,
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    answer(Endpoint::Operations, caller, request, wire, body, edge).await
+    respond(Endpoint::Operations, caller, request, body, edge).await
 }
 
-async fn answer(
+async fn respond(
     endpoint: Endpoint,
     caller: Caller,
     request: HttpRequest,
-    wire: Wire,
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let csv = csv::realtime::is_meant(&request);
+    let text = body.read(edge.limits().bayeux_bytes).await?;
+    let answered = answer(endpoint, caller, &request, &text).await?;
     let mut response = HttpResponse::Ok();
-    response.insert_header((header::CONTENT_TYPE, if csv { csv::MEDIA_TYPE } else { MEDIA_TYPE }));
-    if is_deprecated(request.path()) {
-        response.insert_header(("Deprecation", HeaderValue::from_static("true")));
+    response.insert_header((header::CONTENT_TYPE, HeaderValue::from_static(answered.media_type)));
+    if answered.deprecated {
+        response.insert_header((DEPRECATION, HeaderValue::from_static("true")));
     }
-    let answered = wire.has_accept() || edge.client_compatibility;
-    let transport = if answered { Transport::LongPolling } else { Transport::Mute };
-    if csv {
-        // On the heap, so that the path of every other poll stays small.
-        let polled = csv::realtime::answer((endpoint, transport), caller, request, body, edge, response);
-        return Box::pin(polled).await;
-    }
-    let outcome = async {
-        let text = body.read(edge.limits().bayeux_bytes).await?;
-        let host = authority(&request).unwrap_or_default();
-        let (mut caller, mut attached) = (Some(caller), Vec::new());
-        let (caller, attached) = (&mut caller, &mut attached);
-        let (source, templates) = (Source::of(client_address(&request)), None);
-        let mut exchange =
-            Exchange { edge: &edge, endpoint, transport, host, source, caller, attached, templates };
-        exchange.process(&text).await
-    }
-    .await?;
-    Ok(match outcome {
-        _ if !answered => response.finish(),
-        Outcome::Replies(replies) => response.body(replies),
-        Outcome::Held(replies, held) => {
-            hold(&mut response, &request, edge, |pause| HeldPoll { replies, held: Some(held), pause })
-        }
+    Ok(match answered.body {
+        Body::Text(text) if text.is_empty() => response.finish(),
+        Body::Text(text) => response.body(text),
+        Body::Held(held) => response.body(HeldBody { held: Some(held), pause: Pause::begin(&request, edge) }),
     })
 }
 
-/// The old paths behave like the new ones and say so.
-fn is_deprecated(path: &str) -> bool {
-    !path.starts_with("/notification/")
-}
-
-/// Answers with a body that waits; its head is withheld for a moment.
-pub(crate) fn hold<B: MessageBody + 'static>(
-    response: &mut HttpResponseBuilder,
-    request: &HttpRequest,
-    edge: web::Data<Edge>,
-    body: impl FnOnce(Pause) -> B,
-) -> HttpResponse {
-    let line = request.conn_data::<Line>().cloned().expect("every connection has its line");
-    line.withhold_head();
-    response.body(body(Pause::new(line, edge)))
-}
+/// The header that the old paths answer with.
+pub(crate) const DEPRECATION: &str = "deprecation";
 
 /// A poll that is answered within this time leaves as one write, head and body together; of one held longer the head goes
 /// out, so that the client knows it is held.
 const HEAD_WITHHELD: Duration = Duration::from_millis(500);
 
 /// The time in which a held poll has nothing to say, but a space now and then (B-21, S-57).
-pub(crate) struct Pause {
+struct Pause {
     line: Line,
     /// Whether the head still waits.
     head_is_withheld: bool,
@@ -126,23 +212,16 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    fn new(line: Line, edge: web::Data<Edge>) -> Self {
+    /// Withholds the head of the answer for a moment.
+    fn begin(request: &HttpRequest, edge: web::Data<Edge>) -> Self {
+        let line = request.conn_data::<Line>().cloned().expect("every connection has its line");
+        line.withhold_head();
         let timer = Box::pin(sleep(HEAD_WITHHELD.min(edge.limits().keep_alive)));
         Self { line, head_is_withheld: true, timer, edge }
     }
 
-    /// What is written to a peer that has gone is lost without a word (B-22).
-    pub(crate) fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
-        self.line.peer_is_gone(cx)
-    }
-
-    /// What the server holds.
-    pub(crate) fn edge(&self) -> &web::Data<Edge> {
-        &self.edge
-    }
-
     /// Ready with the space when one is due.
-    pub(crate) fn poll_space(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
+    fn poll_space(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
         while self.timer.as_mut().poll(cx).is_ready() {
             let next = Instant::now() + self.edge.limits().keep_alive;
             self.timer.as_mut().reset(next);
@@ -156,13 +235,12 @@ impl Pause {
 }
 
 /// The body of a held poll: nothing until the session answers.
-struct HeldPoll {
-    replies: Vec<u8>,
-    held: Option<Held>,
+struct HeldBody {
+    held: Option<HeldPoll>,
     pause: Pause,
 }
 
-impl MessageBody for HeldPoll {
+impl MessageBody for HeldBody {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {
@@ -170,18 +248,12 @@ impl MessageBody for HeldPoll {
     }
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        let Some(held) = &mut self.held else { return Poll::Ready(None) };
-        let Poll::Ready(answer) = held.poll_answer(cx) else {
-            return self.pause.poll_space(cx).map(|space| Some(Ok(space)));
+        let body = &mut *self;
+        let Some(held) = &mut body.held else { return Poll::Ready(None) };
+        let Poll::Ready(text) = held.poll_text(cx, |cx| body.pause.line.peer_is_gone(cx)) else {
+            return body.pause.poll_space(cx).map(|space| Some(Ok(space)));
         };
-        if !answer.delivery.notifications.is_empty() && self.pause.peer_is_gone(cx) {
-            if let Some(held) = self.held.take() {
-                held.give_back(answer);
-            }
-            return Poll::Ready(None);
-        }
-        let replies = std::mem::take(&mut self.replies);
-        let text = self.held.take().map(|held| held.encode(replies, &answer)).unwrap_or_default();
-        Poll::Ready(Some(Ok(text.into())))
+        body.held = None;
+        Poll::Ready((!text.is_empty()).then(|| Ok(text.into_bytes().into())))
     }
 }

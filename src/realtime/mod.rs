@@ -28,7 +28,11 @@ use tokio::sync::oneshot;
 use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};
 use crate::server::Edge;
-pub use held::Held;
+use held::REPLY_BYTES;
+pub use held::{Held, Text};
+
+/// Where a client waits (B-10).
+const CONNECT: &str = "/meta/connect";
 
 /// By what way messages come, as far as the protocol cares.
 #[derive(Debug, Clone)]
@@ -65,8 +69,8 @@ pub struct Exchange<'e> {
 pub enum Outcome {
     /// These replies, a JSON array.
     Replies(Vec<u8>),
-    /// The replies so far, which may be none, and a connect that waits.
-    Held(Vec<u8>, Held),
+    /// A connect that came alone and waits.
+    Held(Held),
 }
 
 impl Exchange<'_> {
@@ -84,10 +88,20 @@ impl Exchange<'_> {
         let mut replies = Replies::default();
         for message in &messages {
             if let Some(held) = self.process_one(message, alone, &mut replies).await? {
-                return Ok(Outcome::Held(replies.0, held));
+                return Ok(Outcome::Held(held));
             }
         }
         Ok(Outcome::Replies(replies.finish()))
+    }
+
+    /// Parks a connect that came alone over long polling: what clients send all the time, and nobody has to wait for. `None`
+    /// when the text is anything else.
+    pub fn park_alone(&self, text: &[u8]) -> Option<Held> {
+        let messages = Batch::parse(text).ok()?.0;
+        let [message] = &messages[..] else { return None };
+        let is_meant =
+            matches!(self.transport, Transport::LongPolling) && message.channel().as_deref() == Some(CONNECT);
+        is_meant.then(|| self.park(message, self.find_session(message)?, true, true))?
     }
 
     async fn process_one(
@@ -103,7 +117,7 @@ impl Exchange<'_> {
         match &*channel {
             // What is rare is on the heap, so that the path of every connect stays small.
             "/meta/handshake" => Box::pin(self.handshake(message, replies)).await?,
-            "/meta/subscribe" | "/meta/unsubscribe" | "/meta/connect" | "/meta/disconnect" => {
+            "/meta/subscribe" | "/meta/unsubscribe" | CONNECT | "/meta/disconnect" => {
                 let Some((session, client)) = self.session(message).await else {
                     replies.refuse(message, Some(&channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
                     return Ok(None);
@@ -124,7 +138,8 @@ impl Exchange<'_> {
     async fn handshake(&mut self, message: &RequestMessage<'_>, replies: &mut Replies) -> Result<()> {
         let channel = "/meta/handshake";
         if let Some(token) = message.authentication_token(&naming().authentication_extension) {
-            match self.authenticate(&token).await {
+            // On the heap: most clients send their credentials with the request.
+            match Box::pin(self.authenticate(&token)).await {
                 Ok(caller) => *self.caller = Some(caller),
                 Err(error) => {
                     *self.caller = None;
@@ -194,10 +209,17 @@ impl Exchange<'_> {
 
     /// The session a message names. A socket becomes its way to the client (B-18).
     async fn session(&mut self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
-        let caller = self.caller.clone()?;
+        let (session, client) = self.find_session(message)?;
+        if matches!(self.transport, Transport::Socket(_)) {
+            let user = self.caller.as_ref()?.user.clone();
+            return Box::pin(self.attach(&session, client, &user)).await.then_some((session, client));
+        }
+        Some((session, client))
+    }
+
+    fn find_session(&self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
         let client = ClientId::parse(&message.client_id()?)?;
-        let session = self.tenant(&caller).session(client)?;
-        self.attach(&session, client, &caller.user).await.then_some((session, client))
+        Some((self.tenant(self.caller.as_ref()?).session(client)?, client))
     }
 
     /// Makes the socket the way to the client; `false` when the session is not the caller's.
@@ -227,11 +249,27 @@ impl Exchange<'_> {
     /// Connects: alone over long polling it waits; among other messages it is answered at once with what there is
     /// (B-15); over a socket it is the heartbeat.
     async fn connect(
-        &mut self,
+        &self,
+        message: &RequestMessage<'_>,
+        session: (Addr<SessionActor>, ClientId),
+        alone: bool,
+        replies: &mut Replies,
+    ) -> Option<Held> {
+        let waits = alone && !matches!(self.transport, Transport::Mute);
+        let connect = self.park(message, session, alone, waits)?;
+        if waits {
+            return Some(connect);
+        }
+        Box::pin(answer_at_once(connect, message, replies)).await;
+        None
+    }
+
+    fn park(
+        &self,
         message: &RequestMessage<'_>,
         (session, client): (Addr<SessionActor>, ClientId),
         alone: bool,
-        replies: &mut Replies,
+        waits: bool,
     ) -> Option<Held> {
         let user = self.caller.as_ref().map(|caller| caller.user.clone())?;
         let mut advice = message.advice();
@@ -240,8 +278,7 @@ impl Exchange<'_> {
             (Transport::LongPolling, false) => Carries::WhatIsThere,
             (Transport::Socket(_) | Transport::Mute, _) => Carries::Heartbeat,
         };
-        let held = alone && !matches!(self.transport, Transport::Mute);
-        if !held {
+        if !waits {
             advice.get_or_insert_default().timeout = Some(Duration::ZERO);
         } else if let Some(remaining) = self.caller.as_ref().and_then(|caller| caller.remaining()) {
             // What a token opens closes with it.
@@ -257,16 +294,15 @@ impl Exchange<'_> {
         let acknowledged = message.acknowledged_batch();
         session.do_send(Connect { user, advice, acknowledged, carries, first, reply_to });
         let id = message.id().map(ToOwned::to_owned);
-        let mut connect = Held { answer, session, client, id, answered: false };
-        if held {
-            return Some(connect);
-        }
-        let mut answer = connect.answer().await;
-        // Advice answers advice, and the client may have sent none.
-        answer.advice = answer.advice.filter(|_| answer.error.is_some() || message.advice().is_some());
-        replies.connected(&connect, &answer);
-        None
+        Some(Held { answer, session, client, id, answered: false })
     }
+}
+
+async fn answer_at_once(mut connect: Held, message: &RequestMessage<'_>, replies: &mut Replies) {
+    let mut answer = connect.answer().await;
+    // Advice answers advice, and the client may have sent none.
+    answer.advice = answer.advice.filter(|_| answer.error.is_some() || message.advice().is_some());
+    replies.connected(&connect, &answer);
 }
 
 /// What a client does after a handshake that was refused: wrong credentials stay wrong, a server that is busy or without
@@ -320,21 +356,13 @@ impl Replies {
     /// Notifications, then the reply to their connect.
     fn connected(&mut self, held: &Held, answer: &Answer) {
         let notifications = &answer.delivery.notifications;
-        self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + 160);
+        self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + REPLY_BYTES);
         for notification in notifications {
             self.separate();
             self.0.extend_from_slice(notification.json());
         }
-        self.push(&Reply {
-            id: held.id.as_deref(),
-            channel: Some("/meta/connect"),
-            client_id: Some(&held.client.to_string()),
-            successful: answer.error.is_none(),
-            error: answer.error,
-            advice: answer.advice,
-            ext: answer.delivery.batch.map(Acknowledgement::Batch),
-            ..Reply::default()
-        });
+        self.separate();
+        held.write_reply(answer, &mut self.0);
     }
 
     fn separate(&mut self) {

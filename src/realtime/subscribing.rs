@@ -85,7 +85,7 @@ impl Exchange<'_> {
         let Some((id, api)) = pattern.object() else { return Ok(caller.roles.has(pattern.role())) };
         let authority = caller.authority(pattern.role(), api, Permission::Read);
         let (database, by) = (self.edge.platform.database(), (&authority, &*caller.user, Ownership::Counts));
-        match store::access::authorize(database, &caller.tenant, id, by, |_, _| false).await {
+        match Box::pin(store::access::authorize(database, &caller.tenant, id, by, |_, _| false)).await {
             Ok(()) => Ok(true),
             Err(Error::NotFound { .. } | Error::Forbidden) => Ok(false),
             Err(error) => Err(error.into()),

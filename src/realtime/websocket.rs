@@ -218,10 +218,10 @@ impl WebSocket {
             (socket.caller, socket.attached, socket.host) = (caller, attached, host);
             match outcome {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
-                Ok(Outcome::Held(replies, mut held)) => {
+                Ok(Outcome::Held(mut held)) => {
                     let heartbeat = async move {
                         let answer = held.answer().await;
-                        held.encode(replies, &answer)
+                        held.text(answer).into_bytes()
                     };
                     ctx.spawn(heartbeat.into_actor(socket).map(|text, _, ctx| ctx.text(into_text(text))));
                 }

@@ -6,6 +6,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
+#![allow(
+    clippy::duplicate_mod,
+    reason = "what is about held polls runs on both transports, see `harness::server`"
+)]
 
 mod access_tokens;
 mod account_limits;
@@ -31,6 +35,7 @@ mod hosted_applications;
 mod identity;
 mod inventory;
 mod inventory_binaries;
+mod lane;
 mod lifecycle;
 mod matrix;
 mod measurements;
@@ -43,8 +48,11 @@ mod operations;
 mod options;
 mod process;
 mod realtime;
+#[path = "realtime/mod.rs"]
+mod realtime_without_lane;
 mod regions;
 mod service;
 mod tenants;
 mod tls;
 mod users;
+mod websocket;

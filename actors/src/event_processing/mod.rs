@@ -23,4 +23,4 @@ pub(crate) mod stream;
 pub(crate) mod value;
 pub(crate) mod writes;
 
-pub use requests::{OutboundRequest, OutboundResponse};
+pub use requests::{OutboundRequest, OutboundResponse, RESERVED_HEADERS};

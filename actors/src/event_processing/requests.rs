@@ -4,7 +4,24 @@ use tokio::sync::oneshot;
 
 use crate::model::id::{ManagedObjectId, TenantId};
 
-/// A request that a module asks for. It is not checked beyond its types: the edge allows hosts and makes a request of it.
+/// Headers that no module may set: they say how a message is framed and whom it reaches, so whoever set them could send a second
+/// request in the first, or reach another host than the one that is allowed.
+pub const RESERVED_HEADERS: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// A request that a module asks for. Nothing in it breaks out of its place; the edge allows hosts and
+/// methods, and makes a request of it.
 #[derive(Debug)]
 pub struct OutboundRequest {
     /// Whose module asks.

@@ -9,7 +9,6 @@ use crate::bayeux::Pattern;
 use crate::model::id::ManagedObjectId;
 use crate::model::links::{Links, encode};
 use crate::model::operation::Operation;
-use crate::session::Deliver;
 
 /// Tells of an operation that was queued: those who listen to its device, and the agents it is for.
 ///
@@ -48,8 +47,6 @@ impl NotificationHub {
         json.extend(encode(operation, links));
         json.push(b'}');
         let notification = Arc::new(Notification { json: json.into() });
-        for listener in listeners.values() {
-            listener.session.do_send(Deliver(notification.clone()));
-        }
+        self.couriers.deliver(listeners.iter().map(|(seat, _)| (*seat, notification.clone())));
     }
 }

@@ -7,7 +7,6 @@ use actix::prelude::*;
 
 use super::{Notification, NotificationHub, each_once};
 use crate::bayeux::Pattern;
-use crate::session::Deliver;
 
 /// Tells of one row that a statement of a module made, those who listen to the statement or to the module.
 ///
@@ -38,7 +37,7 @@ impl Handler<PublishRow> for NotificationHub {
         }
         self.last_id += 1;
         let notification = Arc::new(row.encode(self.last_id));
-        each_once(&listeners).for_each(|listener| listener.session.do_send(Deliver(notification.clone())));
+        self.couriers.deliver(each_once(&listeners).map(|(seat, _)| (seat, notification.clone())));
     }
 }
 

@@ -102,17 +102,21 @@ impl ProcessingMode {
     /// # Errors
     /// `Invalid` names the value and the four that are allowed.
     pub fn parse(text: &str) -> Result<Self> {
-        for (word, mode) in [
-            ("PERSISTENT", Self::Persistent),
-            ("TRANSIENT", Self::Transient),
-            ("QUIESCENT", Self::Quiescent),
-            ("CEP", Self::Cep),
-        ] {
-            if word.eq_ignore_ascii_case(text.trim()) {
-                return Ok(mode);
-            }
+        let all = [Self::Persistent, Self::Transient, Self::Quiescent, Self::Cep];
+        let is_it = |mode: &Self| mode.as_str().eq_ignore_ascii_case(text.trim());
+        all.into_iter().find(is_it).ok_or_else(|| {
+            Error::invalid_value("Processing-Mode", text, "PERSISTENT, TRANSIENT, QUIESCENT, CEP")
+        })
+    }
+
+    /// The word of the header.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Persistent => "PERSISTENT",
+            Self::Transient => "TRANSIENT",
+            Self::Quiescent => "QUIESCENT",
+            Self::Cep => "CEP",
         }
-        Err(Error::invalid_value("Processing-Mode", text, "PERSISTENT, TRANSIENT, QUIESCENT, CEP"))
     }
 
     /// The mode for a resource that knows no notification-free writes: QUIESCENT counts as PERSISTENT, CEP is

@@ -7,6 +7,7 @@ use actix::prelude::*;
 
 use crate::bayeux::Pattern;
 use crate::bulk_alarm_update::delete_alarms;
+use crate::courier::Courier;
 use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject};
 use crate::error::{Error, Result};
 use crate::hub::HasListeners;
@@ -23,7 +24,7 @@ use crate::model::origin::Origin;
 use crate::model::reference::LinkKind;
 use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
-use crate::session::{ClientId, SessionActor};
+use crate::session::{ClientId, SessionActor, Sessions};
 use crate::store::operation_diagnosis::find_out;
 use crate::tenant::{AcknowledgementExtension, StartDevice, StartSession, TenantActor, place};
 
@@ -31,7 +32,7 @@ use crate::tenant::{AcknowledgementExtension, StartDevice, StartSession, TenantA
 pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
     pub(super) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
-    pub(super) sessions: Arc<Registry<ClientId, SessionActor>>,
+    pub(super) sessions: Arc<Sessions>,
     pub(super) contexts: Vec<device::Context>,
     pub(super) ids: Arc<IdGenerator>,
 }
@@ -214,8 +215,8 @@ impl Tenant {
     /// `Unavailable` when the tenant's actor died this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
         let NewSession { user, interval, acknowledgement, units } = new;
-        let arbiter = Arbiter::current();
-        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, arbiter }).await?)
+        let courier = Courier::here();
+        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, courier }).await?)
     }
 
     /// A living session.

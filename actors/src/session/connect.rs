@@ -10,7 +10,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Delivery, SessionActor, SessionTemplates};
+use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
 use crate::bayeux::Advice;
 use crate::bayeux::request::ClientAdvice;
 
@@ -100,10 +100,14 @@ pub struct GoOn {
 pub(super) struct Parked {
     reply_to: oneshot::Sender<Answer>,
     carries: Carries,
-    /// When it is answered empty.
-    pub(super) until: Instant,
-    /// Advice for the answer, because the client sent some.
-    advice: Option<Advice>,
+    /// How long it was to be held, as the advice of its answer tells a client that sent some.
+    advised: Option<Duration>,
+}
+
+impl Parked {
+    fn advice(&self) -> Option<Advice> {
+        self.advised.map(|hold| Advice::retry(Duration::ZERO, hold))
+    }
 }
 
 impl Handler<Connect> for SessionActor {
@@ -123,8 +127,8 @@ impl Handler<Connect> for SessionActor {
             self.queue.acknowledged(batch);
         }
         let hold = self.hold_time(&connect);
-        let advice = connect.advice.map(|_| Advice::retry(Duration::ZERO, hold));
-        self.park(connect.reply_to, connect.carries, (hold, advice), ctx);
+        let advised = connect.advice.map(|_| hold);
+        self.park(connect.reply_to, connect.carries, (hold, advised), ctx);
     }
 }
 
@@ -136,8 +140,7 @@ impl Handler<GoOn> for SessionActor {
             // The newer one has its place; nobody listens any more when that was closed too.
             return drop(reply_to.send(Answer::default()));
         }
-        let (carries, advice) = (Carries::Notifications, Advice::retry(Duration::ZERO, hold));
-        self.park(reply_to, carries, (hold, Some(advice)), ctx);
+        self.park(reply_to, Carries::Notifications, (hold, Some(hold)), ctx);
     }
 }
 
@@ -175,10 +178,11 @@ impl SessionActor {
         &mut self,
         reply_to: oneshot::Sender<Answer>,
         carries: Carries,
-        (hold, advice): (Duration, Option<Advice>),
-        ctx: &mut Context<Self>,
+        (hold, advised): (Duration, Option<Duration>),
+        ctx: &mut SessionContext,
     ) {
-        self.parked = Some(Parked { reply_to, carries, until: Instant::now() + hold, advice });
+        self.parked = Some(Parked { reply_to, carries, advised });
+        self.due = Instant::now() + hold;
         crate::metrics::PARKED.increment(1);
         match hold.is_zero() {
             true => self.connect_timed_out(),
@@ -188,7 +192,7 @@ impl SessionActor {
     }
 
     /// Answers a parked long poll with everything that waits, if there is both.
-    pub(super) fn answer_with_queue(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn answer_with_queue(&mut self, ctx: &mut SessionContext) {
         let waits = self.parked.as_ref().is_some_and(|parked| parked.carries != Carries::Heartbeat);
         if waits && !self.queue.is_empty() {
             self.deliver_to_parked();
@@ -199,12 +203,12 @@ impl SessionActor {
     /// The hold time is over: the answer carries what there is, which is nothing on a long poll that waited.
     pub(super) fn connect_timed_out(&mut self) {
         match &self.parked {
-            Some(Parked { carries: Carries::Heartbeat, advice, .. }) => {
-                self.answer_parked(Answer { advice: *advice, ..Answer::default() });
+            Some(parked) if parked.carries == Carries::Heartbeat => {
+                self.answer_parked(Answer { advice: parked.advice(), ..Answer::default() });
             }
             _ => self.deliver_to_parked(),
         }
-        self.expires = Instant::now() + self.interval;
+        self.due = Instant::now() + self.interval;
     }
 
     fn deliver_to_parked(&mut self) {
@@ -212,7 +216,7 @@ impl SessionActor {
         let delivery = self.queue.take();
         let count = delivery.notifications.len() as u64;
         let (templates, connect) = (self.templates.clone(), self.connects);
-        let answer = Answer { delivery, advice: parked.advice, error: None, templates, connect };
+        let answer = Answer { delivery, advice: parked.advice(), error: None, templates, connect };
         match parked.reply_to.send(answer) {
             Ok(()) => crate::metrics::DELIVERED.increment(count),
             Err(unsent) => self.queue.put_back(unsent.delivery),

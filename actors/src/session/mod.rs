@@ -5,6 +5,7 @@
 //! one answer, a socket takes frames whenever it is ready for more.
 
 mod connect;
+mod context;
 mod presence;
 mod queue;
 mod socket;
@@ -17,10 +18,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::WeakAddr;
 use actix::prelude::*;
 use tokio::time::Instant;
 
 pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, GoOn};
+pub use context::SessionContext;
+pub(crate) use context::{AtCourier, Living};
 pub use queue::Delivery;
 pub use socket::{AttachSocket, Frames, SocketClosed, SocketMessage};
 pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
@@ -30,6 +34,7 @@ use crate::bayeux::{Advice, Pattern, error};
 use crate::hub::{Leave, Notification, NotificationHub};
 use crate::limits::Limits;
 use crate::model::units::SystemOfUnits;
+use crate::own_keys::OwnKeys;
 use crate::registry::Registry;
 use crate::tenant::{SessionEnded, TenantActor};
 use connect::Parked;
@@ -66,15 +71,20 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// Hands a notification to a session. Sent by the hub.
-#[derive(Debug, Message)]
+/// Hands a notification to a session. Sent by the hub, by way of its courier.
+#[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Deliver(pub(crate) Arc<Notification>);
 
 /// Ends the session; its client is told to handshake again. Sent by the tenant when its user changed (U-16, B-18).
-#[derive(Debug, Message)]
+#[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct End;
+
+/// Something of the session may be due. Sent by its courier when the session asked for it.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Wake;
 
 /// Answers a parked connect with an empty reply and the advice to come back after a while: the server is stopping.
 #[derive(Debug, Message)]
@@ -91,12 +101,15 @@ pub struct Disconnect {
     pub user: Arc<str>,
 }
 
+/// The sessions of a tenant. Each is kept by its courier.
+pub type Sessions = Registry<ClientId, SessionActor, WeakAddr<SessionActor>, OwnKeys>;
+
 /// What all sessions of a tenant share.
 #[derive(Debug)]
 pub(crate) struct Home {
     pub(crate) hub: Addr<NotificationHub>,
     pub(crate) tenant: Addr<TenantActor>,
-    pub(crate) sessions: Arc<Registry<ClientId, SessionActor>>,
+    pub(crate) sessions: Arc<Sessions>,
     pub(crate) limits: Arc<Limits>,
 }
 
@@ -106,12 +119,13 @@ pub struct SessionActor {
     home: Arc<Home>,
     client: ClientId,
     user: Arc<str>,
-    patterns: Vec<Pattern>,
+    patterns: Box<[Pattern]>,
     /// In which units measurements are told; `None` is as they are stored (B-20).
     units: Option<SystemOfUnits>,
     queue: Queue,
     parked: Option<Parked>,
-    socket: Option<Socket>,
+    /// Boxed, for most sessions have none.
+    socket: Option<Box<Socket>>,
     connects: u64,
     /// Through which templates a CSV client sees its notifications; `None` for a client that reads JSON (S-53).
     templates: Option<Arc<SessionTemplates>>,
@@ -119,10 +133,8 @@ pub struct SessionActor {
     appeared: bool,
     /// How long the session outlives a connect.
     interval: Duration,
-    /// When it ends unless a connect is held or a socket is open.
-    expires: Instant,
-    /// The one timer, and when it fires.
-    timer: Option<(SpawnHandle, Instant)>,
+    /// When its connect is answered empty; without one, when it ends, unless a socket is open.
+    due: Instant,
 }
 
 impl SessionActor {
@@ -131,20 +143,19 @@ impl SessionActor {
         let limits = &home.limits;
         let interval = interval.unwrap_or(limits.session_interval);
         Self {
-            queue: Queue::new(limits.queued_notifications, limits.queued_bytes),
-            expires: Instant::now() + interval,
+            queue: Queue::default(),
+            due: Instant::now() + interval,
             interval,
             home,
             client,
             user,
-            patterns: Vec::new(),
+            patterns: Box::default(),
             units: None,
             parked: None,
             socket: None,
             connects: 0,
             templates: None,
             appeared: false,
-            timer: None,
         }
     }
 
@@ -165,54 +176,34 @@ impl SessionActor {
     }
 
     /// The client was here: without a held connect the session's time starts anew.
-    fn touch(&mut self, ctx: &mut Context<Self>) {
-        self.expires = Instant::now() + self.interval;
-        self.arm(ctx);
+    fn touch(&mut self, ctx: &mut SessionContext) {
+        if self.parked.is_none() {
+            self.due = Instant::now() + self.interval;
+            self.arm(ctx);
+        }
     }
 
     /// When something is due: the end of a parked connect, else the end of the session.
     fn due(&self) -> Option<Instant> {
-        match (&self.parked, &self.socket) {
-            (Some(parked), _) => Some(parked.until),
-            (None, Some(_)) => None,
-            (None, None) => Some(self.expires),
-        }
+        (self.parked.is_some() || self.socket.is_none()).then_some(self.due)
     }
 
-    /// Sees to it that the timer fires no later than what is due. One that fires early looks again; so a busy session
-    /// does not set a timer per message.
-    fn arm(&mut self, ctx: &mut Context<Self>) {
-        let Some(due) = self.due() else { return };
-        match self.timer {
-            Some((_, at)) if at <= due => return,
-            Some((late, _)) => drop(ctx.cancel_future(late)),
-            None => {}
+    /// Sees to it that the session is woken no later than when something is due. One that is woken early looks again.
+    fn arm(&mut self, ctx: &mut SessionContext) {
+        if let Some(due) = self.due() {
+            ctx.wake_at(due);
         }
-        let handle = ctx.run_later(due.saturating_duration_since(Instant::now()), Self::timer_fired);
-        self.timer = Some((handle, due));
-    }
-
-    fn timer_fired(&mut self, ctx: &mut Context<Self>) {
-        self.timer = None;
-        let now = Instant::now();
-        match self.due() {
-            Some(due) if due > now => {}
-            Some(_) if self.parked.is_some() => self.connect_timed_out(),
-            Some(_) => return ctx.stop(),
-            None => return,
-        }
-        self.arm(ctx);
     }
 
     /// Ends a session whose client does not fetch what is queued (B-12): the next connect is answered 402.
-    fn overflow(&mut self, ctx: &mut Context<Self>) {
+    fn overflow(&mut self, ctx: &mut SessionContext) {
         crate::metrics::OVERFLOWS.increment(1);
         ctx.stop();
     }
 }
 
 impl Actor for SessionActor {
-    type Context = Context<Self>;
+    type Context = SessionContext;
 
     fn started(&mut self, ctx: &mut Self::Context) {
         crate::metrics::SESSIONS.increment(1);
@@ -227,8 +218,10 @@ impl Actor for SessionActor {
             socket.close();
         }
         self.home.sessions.leave(&self.client, &ctx.address());
-        let patterns = std::mem::take(&mut self.patterns);
-        self.home.hub.do_send(Leave { client: self.client, patterns });
+        let patterns = std::mem::take(&mut self.patterns).into_vec();
+        if !patterns.is_empty() {
+            self.home.hub.do_send(Leave { seat: ctx.seat(), patterns });
+        }
         self.home.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
     }
 }
@@ -243,13 +236,29 @@ impl Handler<Deliver> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, Deliver(notification): Deliver, ctx: &mut Self::Context) {
-        if self.queue.push(notification).is_err() {
+        if self.queue.push(notification, &self.home.limits).is_err() {
             return self.overflow(ctx);
         }
         match self.socket {
             Some(_) => self.flush_socket(ctx),
             None => self.answer_with_queue(ctx),
         }
+    }
+}
+
+impl Handler<Wake> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        ctx.woken();
+        let now = Instant::now();
+        match self.due() {
+            Some(due) if due > now => {}
+            Some(_) if self.parked.is_some() => self.connect_timed_out(),
+            Some(_) => return ctx.stop(),
+            None => return,
+        }
+        self.arm(ctx);
     }
 }
 

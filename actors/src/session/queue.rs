@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::hub::Notification;
+use crate::limits::Limits;
 
 /// The next answer of a session, and what it takes to put it back.
 #[derive(Debug, Default)]
@@ -19,38 +20,31 @@ pub struct Delivery {
 pub(crate) struct Overflow;
 
 /// Notifications waiting for a connect, and those sent but not yet acknowledged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Queue {
     waiting: VecDeque<Arc<Notification>>,
+    bytes: usize,
+    /// Only for a client that acknowledges, which few do.
+    batches: Option<Box<Batches>>,
+}
+
+/// What was sent, by number, and not acknowledged.
+#[derive(Debug, Default)]
+struct Batches {
+    last: i64,
     /// Sent with the batch of this number; kept until the client says it has it.
     unacknowledged: VecDeque<(i64, Arc<Notification>)>,
-    last_batch: Option<i64>,
-    bytes: usize,
-    most: usize,
-    most_bytes: usize,
 }
 
 impl Queue {
-    /// `most` notifications and `most_bytes` of them may wait.
-    pub(crate) fn new(most: usize, most_bytes: usize) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            unacknowledged: VecDeque::new(),
-            last_batch: None,
-            bytes: 0,
-            most,
-            most_bytes,
-        }
-    }
-
     /// From now on batches are numbered and kept until they are acknowledged (B-22).
     pub(crate) fn acknowledge_batches(&mut self) {
-        self.last_batch.get_or_insert(0);
+        self.batches.get_or_insert_default();
     }
 
     /// How many notifications would be lost with the session.
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len() + self.unacknowledged.len()
+        self.waiting.len() + self.batches.as_ref().map_or(0, |batches| batches.unacknowledged.len())
     }
 
     /// Whether the next connect is answered at once.
@@ -62,10 +56,10 @@ impl Queue {
     ///
     /// # Errors
     /// `Overflow` when it has no place.
-    pub(crate) fn push(&mut self, notification: Arc<Notification>) -> Result<(), Overflow> {
+    pub(crate) fn push(&mut self, notification: Arc<Notification>, limits: &Limits) -> Result<(), Overflow> {
         self.bytes += notification.json().len();
         self.waiting.push_back(notification);
-        match self.len() <= self.most && self.bytes <= self.most_bytes {
+        match self.len() <= limits.queued_notifications && self.bytes <= limits.queued_bytes {
             true => Ok(()),
             false => Err(Overflow),
         }
@@ -74,29 +68,27 @@ impl Queue {
     /// The client says which batch it has: that one and older ones need not be sent again. What it does not have goes
     /// back to the front, before newer ones.
     pub(crate) fn acknowledged(&mut self, batch: i64) {
-        while let Some((number, _)) = self.unacknowledged.front()
-            && *number <= batch
-        {
-            if let Some((_, notification)) = self.unacknowledged.pop_front() {
-                self.bytes -= notification.json().len();
+        let Some(batches) = &mut self.batches else { return };
+        // Taken as a whole, so that what a burst needed is given back.
+        for (number, notification) in std::mem::take(&mut batches.unacknowledged).into_iter().rev() {
+            match number <= batch {
+                true => self.bytes -= notification.json().len(),
+                false => self.waiting.push_front(notification),
             }
-        }
-        while let Some((_, notification)) = self.unacknowledged.pop_back() {
-            self.waiting.push_front(notification);
         }
     }
 
     /// Takes everything that waits as one batch.
     pub(crate) fn take(&mut self) -> Delivery {
         let notifications: Vec<_> = std::mem::take(&mut self.waiting).into();
-        if let Some(batch) = &mut self.last_batch {
-            *batch += 1;
-            self.unacknowledged
-                .extend(notifications.iter().map(|notification| (*batch, notification.clone())));
-        } else {
+        let Some(batches) = &mut self.batches else {
             self.bytes -= size(&notifications);
-        }
-        Delivery { notifications, batch: self.last_batch }
+            return Delivery { notifications, batch: None };
+        };
+        batches.last += 1;
+        let batch = batches.last;
+        batches.unacknowledged.extend(notifications.iter().map(|notification| (batch, notification.clone())));
+        Delivery { notifications, batch: Some(batch) }
     }
 
     /// Takes notifications for one frame of a socket: at least one, then as many as fit into `most_bytes`. Over a
@@ -110,22 +102,26 @@ impl Queue {
         let count = self.waiting.iter().take_while(|notification| fits(notification)).count();
         let frame: Vec<_> = self.waiting.drain(..count.max(1).min(self.waiting.len())).collect();
         self.bytes -= size(&frame);
-        if self.waiting.is_empty() {
-            self.waiting = VecDeque::new();
+        if self.waiting.len() < self.waiting.capacity() / 4 {
+            self.waiting.shrink_to_fit();
         }
         frame
     }
 
     /// Puts a batch back that no open connection took (B-22).
     pub(crate) fn put_back(&mut self, delivery: Delivery) {
-        if let Some(batch) = delivery.batch {
-            self.unacknowledged.retain(|(number, _)| *number != batch);
-        } else {
-            self.bytes += size(&delivery.notifications);
+        match (delivery.batch, &mut self.batches) {
+            (Some(batch), Some(batches)) => batches.unacknowledged.retain(|(number, _)| *number != batch),
+            _ => self.bytes += size(&delivery.notifications),
         }
-        for notification in delivery.notifications.into_iter().rev() {
-            self.waiting.push_front(notification);
-        }
+        let newer = std::mem::replace(&mut self.waiting, delivery.notifications.into());
+        self.waiting.extend(newer);
+    }
+
+    /// Places for notifications, used or not.
+    #[cfg(test)]
+    fn capacity(&self) -> usize {
+        self.waiting.capacity() + self.batches.as_ref().map_or(0, |batches| batches.unacknowledged.capacity())
     }
 }
 
@@ -145,9 +141,17 @@ mod tests {
         delivery.notifications.iter().map(|n| std::str::from_utf8(n.json()).expect("UTF-8")).collect()
     }
 
+    fn push(queue: &mut Queue, n: usize) {
+        queue.push(notification(n), &Limits::default()).expect("room");
+    }
+
+    fn bounds(queued_notifications: usize, queued_bytes: usize) -> Limits {
+        Limits { queued_notifications, queued_bytes, ..Limits::default() }
+    }
+
     fn queue_of(count: usize) -> Queue {
-        let mut queue = Queue::new(100, 10_000);
-        (1..=count).for_each(|n| queue.push(notification(n)).expect("room"));
+        let mut queue = Queue::default();
+        (1..=count).for_each(|n| push(&mut queue, n));
         queue
     }
 
@@ -155,7 +159,7 @@ mod tests {
     fn batch_that_was_put_back_comes_before_newer_ones() {
         let mut queue = queue_of(2);
         let lost = queue.take();
-        queue.push(notification(3)).expect("room");
+        push(&mut queue, 3);
         queue.put_back(lost);
         assert_eq!(texts(&queue.take()), ["1", "2", "3"]);
         assert_eq!((queue.len(), queue.bytes), (0, 0));
@@ -166,9 +170,9 @@ mod tests {
         let mut queue = queue_of(1);
         queue.acknowledge_batches();
         let first = queue.take();
-        queue.push(notification(2)).expect("room");
+        push(&mut queue, 2);
         let second = queue.take();
-        queue.push(notification(3)).expect("room");
+        push(&mut queue, 3);
 
         queue.acknowledged(first.batch.expect("numbered"));
 
@@ -189,22 +193,36 @@ mod tests {
 
     #[test]
     fn count_and_bytes_are_bounded() {
-        let mut queue = Queue::new(2, 1000);
-        assert_eq!(queue.push(notification(1)), Ok(()));
-        assert_eq!(queue.push(notification(2)), Ok(()));
-        assert_eq!(queue.push(notification(3)), Err(Overflow));
-        let mut queue = Queue::new(100, 3);
-        assert_eq!(queue.push(notification(12)), Ok(()));
-        assert_eq!(queue.push(notification(34)), Err(Overflow));
+        let (mut queue, few) = (Queue::default(), bounds(2, 1000));
+        assert_eq!(queue.push(notification(1), &few), Ok(()));
+        assert_eq!(queue.push(notification(2), &few), Ok(()));
+        assert_eq!(queue.push(notification(3), &few), Err(Overflow));
+        let (mut queue, small) = (Queue::default(), bounds(100, 3));
+        assert_eq!(queue.push(notification(12), &small), Ok(()));
+        assert_eq!(queue.push(notification(34), &small), Err(Overflow));
     }
 
     #[test]
     fn unacknowledged_notifications_count_towards_the_bounds() {
-        let mut queue = Queue::new(2, 1000);
+        let mut queue = queue_of(2);
         queue.acknowledge_batches();
-        queue.push(notification(1)).expect("room");
-        queue.push(notification(2)).expect("room");
         drop(queue.take());
-        assert_eq!(queue.push(notification(3)), Err(Overflow));
+        assert_eq!(queue.push(notification(3), &bounds(2, 1000)), Err(Overflow));
+    }
+
+    #[test]
+    fn queue_gives_back_what_a_burst_needed() {
+        let mut queue = queue_of(1000);
+        queue.acknowledge_batches();
+        let burst = queue.take().batch.expect("numbered");
+        queue.acknowledged(burst);
+        assert_eq!(queue.capacity(), 0);
+    }
+
+    #[test]
+    fn queue_of_a_socket_shrinks_while_it_is_drained() {
+        let mut queue = queue_of(1000);
+        let frames: usize = std::iter::from_fn(|| Some(queue.take_frame(40).len())).take(65).sum();
+        assert!(queue.len() == 1000 - frames && queue.capacity() < 1000, "{} places", queue.capacity());
     }
 }

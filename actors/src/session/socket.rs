@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Delivery, SessionActor};
+use super::{Delivery, SessionActor, SessionContext};
 use crate::hub::Notification;
 
 /// Bytes of notifications one frame holds at most, unless a single one is larger.
@@ -72,7 +72,8 @@ impl Handler<AttachSocket> for SessionActor {
         if self.socket.as_ref().is_some_and(|socket| socket.recipient == attach.socket) {
             return true;
         }
-        if let Some(old) = self.socket.replace(Socket { recipient: attach.socket, writing: false }) {
+        if let Some(old) = self.socket.replace(Box::new(Socket { recipient: attach.socket, writing: false }))
+        {
             old.close();
         }
         self.appear(ctx);
@@ -94,7 +95,7 @@ impl Handler<SocketClosed> for SessionActor {
 
 impl SessionActor {
     /// Hands the next frame to the socket when it is ready for one.
-    pub(super) fn flush_socket(&mut self, ctx: &mut Context<Self>) {
+    pub(super) fn flush_socket(&mut self, ctx: &mut SessionContext) {
         let Some(socket) = self.socket.as_mut().filter(|socket| !socket.writing && !self.queue.is_empty())
         else {
             return;

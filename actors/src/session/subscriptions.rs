@@ -81,8 +81,9 @@ impl Handler<Subscribe> for SessionActor {
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
             return reply(Subscribed::TooMany);
         }
-        self.patterns.extend(new.iter().cloned());
-        let join = Join { client: self.client, session: ctx.address(), units: self.units, patterns: new };
+        self.patterns = std::mem::take(&mut self.patterns).into_iter().chain(new.iter().cloned()).collect();
+        let (seat, courier) = (ctx.seat(), ctx.courier().clone());
+        let join = Join { seat, courier, units: self.units, patterns: new };
         let joined = self.home.hub.send(join).into_actor(self);
         AtomicResponse::new(Box::pin(joined.map(|joined, _, ctx| match joined {
             Ok(()) => Subscribed::Done,
@@ -103,8 +104,9 @@ impl Handler<Unsubscribe> for SessionActor {
             return Subscribed::UnknownClient;
         }
         self.touch(ctx);
-        self.patterns.retain(|pattern| !unsubscribe.patterns.contains(pattern));
-        self.home.hub.do_send(Leave { client: self.client, patterns: unsubscribe.patterns });
+        let left = std::mem::take(&mut self.patterns).into_iter();
+        self.patterns = left.filter(|pattern| !unsubscribe.patterns.contains(pattern)).collect();
+        self.home.hub.do_send(Leave { seat: ctx.seat(), patterns: unsubscribe.patterns });
         Subscribed::Done
     }
 }

@@ -9,12 +9,15 @@ use tokio::time::{advance, pause};
 use super::*;
 use crate::bayeux::request::ClientAdvice;
 use crate::bayeux::{Channel, Reconnect, Resource, error};
+use crate::courier::Courier;
 use crate::hub::{Audience, Event, Publish};
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::store::{Connections, Database};
 use crate::tenant::TenantActor;
 
+mod cost;
+mod couriers;
 mod module_channels;
 
 const USER: &str = "joe";
@@ -22,8 +25,9 @@ const USER: &str = "joe";
 /// A session with short limits, as a tenant would start it.
 struct Bench {
     hub: Addr<NotificationHub>,
+    tenant: Addr<TenantActor>,
     session: Addr<SessionActor>,
-    sessions: Arc<Registry<ClientId, SessionActor>>,
+    sessions: Arc<Sessions>,
     client: ClientId,
 }
 
@@ -33,7 +37,7 @@ fn start(limits: Limits) -> Bench {
 
 fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) -> Bench {
     pause();
-    let sessions = Arc::<Registry<_, _>>::default();
+    let sessions = Arc::<Sessions>::default();
     let nowhere =
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");
@@ -47,9 +51,10 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
         TenantActor::new(shared, Vec::new())
     });
     let (home, client) = (home.expect("set above"), ClientId::draw());
-    let session = shape(SessionActor::new(home, client, USER.into(), None)).start();
+    let tenant = home.tenant.clone();
+    let session = Courier::begin(&Courier::here(), shape(SessionActor::new(home, client, USER.into(), None)));
     sessions.enter(client, session.clone());
-    Bench { hub: of_bench, session, sessions, client }
+    Bench { hub: of_bench, tenant, session, sessions, client }
 }
 
 impl Bench {

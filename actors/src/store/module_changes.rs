@@ -100,13 +100,18 @@ pub(crate) async fn change_modules<T: Send + 'static>(
     .await
 }
 
-/// What runs of a tenant, with the texts, the oldest first. One statement.
+/// What runs of a tenant, with the texts, the oldest first, and its [generation](super::module_holders::Survey); `None` when nothing
+/// runs. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(crate) async fn list_deployed(database: &Database, tenant: &TenantId) -> Result<Vec<StoredModule>> {
+pub(crate) async fn list_deployed(
+    database: &Database,
+    tenant: &TenantId,
+) -> Result<(Vec<StoredModule>, Option<i64>)> {
     let client = database.loader().await?;
-    Ok(client.query(LIST_DEPLOYED, &[&tenant.as_str()]).await?.iter().map(stored).collect())
+    let rows = client.query(LIST_DEPLOYED, &[&tenant.as_str()]).await?;
+    Ok((rows.iter().map(stored).collect(), rows.first().map(|row| row.get(6))))
 }
 
 async fn make(
@@ -194,7 +199,7 @@ impl ModuleChange {
     }
 }
 
-/// Reads `list_texts.sql`.
+/// Reads `list_texts.sql` and `list_deployed.sql`.
 fn stored(row: &Row) -> StoredModule {
     StoredModule {
         module: from_row(row),

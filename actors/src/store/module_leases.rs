@@ -10,7 +10,7 @@ use super::Database;
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 
-const HOLD: &str = include_str!("../../../sql/queries/modules/hold_leases.sql");
+const HOLD: &str = include_str!("../../../sql/queries/module_holders/hold_leases.sql");
 /// How the database names what it refuses by.
 const PREMISE: &str = "module_lease_is_held";
 

@@ -74,6 +74,12 @@ pub(crate) struct Reconnect {
     /// Seconds within which all must hold their polls
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(crate) within: u64,
+    /// Times they all drop their connections and come back after that, with credentials the server knows by then
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=100))]
+    pub(crate) returns: u32,
+    /// Devices have no users, and credentials nobody verifies: for the floor, which registers none
+    #[arg(long)]
+    pub(crate) without_users: bool,
     /// Shell command that starts the server in the foreground, at the address of --url; it is started, and again after the
     /// registration [default: the server runs]
     #[arg(long)]

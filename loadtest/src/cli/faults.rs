@@ -1,4 +1,4 @@
-//! Scenarios in which something fails: the server, its database, the devices.
+//! Scenarios in which something fails: the server, its database, the devices, the good manners of clients.
 
 use std::path::PathBuf;
 
@@ -46,6 +46,26 @@ pub(crate) struct Durability {
     /// Devices of each round
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
+}
+
+/// Settings of `trickle`.
+#[derive(Debug, Clone, Args, Serialize)]
+pub(crate) struct Trickle {
+    /// Slow connections: a third sends nothing, a third its head, a third its body byte by byte
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=15_000))]
+    pub(crate) connections: u32,
+    /// Milliseconds between two bytes
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    pub(crate) every: u64,
+    /// Clients that go on as ever; each holds a poll and is told of alarms
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) clients: u32,
+    /// Alarms posted for them per second
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) alarms_per_second: u32,
+    /// Seconds of measured posting, before the slow connections come and again while they are there
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(crate) seconds: u64,
 }
 
 /// How a round of `durability` ends.

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use super::Written;
 use crate::audience::Transport;
 
 /// Settings of `fleet`.
@@ -14,6 +15,13 @@ pub(crate) struct Fleet {
     /// Clients on the alarms of all devices, half by long polling, half by WebSocket
     #[arg(long, default_value_t = 50)]
     pub(crate) dashboards: u32,
+    /// What is posted and polled for; measurements, with --post-header "X-Platform-Processing-Mode: TRANSIENT", are told
+    /// without being stored
+    #[arg(long, value_enum, default_value_t = Written::Alarm)]
+    pub(crate) kind: Written,
+    /// Devices that are posted for, the others hear nothing [default: all]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) speaking: Option<u32>,
     /// Alarms posted per second, on a fixed schedule whatever the server does
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) alarms_per_second: u32,

@@ -67,6 +67,9 @@ pub(crate) struct Cpu {
     server_percent: Option<f64>,
     generator_seconds: f64,
     generator_percent: f64,
+    /// Microseconds of the server for each notification, where they are what the window is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_micros_per_delivery: Option<f64>,
 }
 
 impl Cpu {
@@ -78,7 +81,14 @@ impl Cpu {
             server_percent: server_seconds.map(percent),
             generator_seconds,
             generator_percent: percent(generator_seconds),
+            server_micros_per_delivery: None,
         }
+    }
+
+    /// Shared out among the notifications of the window.
+    pub(crate) fn per_delivery(self, deliveries: u64) -> Self {
+        let seconds = self.server_seconds.filter(|_| deliveries > 0);
+        Self { server_micros_per_delivery: seconds.map(|seconds| seconds * 1e6 / deliveries as f64), ..self }
     }
 
     /// Of several windows, so many seconds together.
@@ -89,13 +99,16 @@ impl Cpu {
 }
 
 impl Cpu {
-    pub(super) fn row(&self) -> (&'static str, String) {
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         let server = match (self.server_seconds, self.server_percent) {
             (Some(seconds), Some(percent)) => format!("server {seconds:.2} s ({percent:.2} % of a core)"),
             _ => "server unknown".to_owned(),
         };
         let generator =
             format!("generator {:.2} s ({:.1} %)", self.generator_seconds, self.generator_percent);
-        ("CPU", format!("{server}  {generator}"))
+        let mut rows = vec![("CPU", format!("{server}  {generator}"))];
+        let each = self.server_micros_per_delivery;
+        rows.extend(each.map(|micros| ("server CPU per delivery", format!("{micros:.2} µs"))));
+        rows
     }
 }

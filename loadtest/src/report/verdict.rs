@@ -67,6 +67,11 @@ impl Fact {
         Self { what, found: found.to_string(), expected: expected.to_string(), holds }
     }
 
+    /// A number that must be so large or larger.
+    pub(crate) fn at_least(what: &'static str, found: usize, least: usize) -> Self {
+        Self { what, found: found.to_string(), expected: format!("at least {least}"), holds: found >= least }
+    }
+
     /// Something that may have any value.
     pub(crate) fn told(what: &'static str, found: String) -> Self {
         Self { what, found, expected: "any".to_owned(), holds: true }

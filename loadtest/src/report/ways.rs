@@ -63,7 +63,7 @@ impl Way {
             ),
         ];
         rows.extend(self.posts.rows().into_iter().filter(|(label, _)| *label != "rows/s"));
-        rows.extend(self.cpu.iter().map(Cpu::row));
+        rows.extend(self.cpu.iter().flat_map(Cpu::rows));
         rows
     }
 }

@@ -117,7 +117,11 @@ fn table(kind: Kind) -> &'static str {
     match kind {
         Kind::Alarm => "alarms",
         Kind::Event | Kind::CustomRow => "events",
-        Kind::Measurement | Kind::Measurements(_) | Kind::Reading | Kind::StaticRows(_) => "measurements",
+        Kind::Measurement
+        | Kind::Measurements(_)
+        | Kind::ToldMeasurement
+        | Kind::Reading
+        | Kind::StaticRows(_) => "measurements",
         Kind::Operation => "operations",
     }
 }

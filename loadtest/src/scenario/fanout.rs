@@ -31,17 +31,23 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
     let (seconds, cpu) = bench.close_window(&window);
     bench.drain(&run).await;
     let after = bench.memory_at_rest().await;
+    let facts = bench.polls_held(settings.clients as usize).await;
     let clients = audience.close();
     let ledger = run.audit();
 
     let failures = warm_up.answers.failures() + poster.answers.failures();
+    let latency = run.latency();
     Ok(Report {
         seconds,
-        clean: ledger.is_clean() && failures == 0 && clients.ended == 0,
+        clean: ledger.is_clean()
+            && failures == 0
+            && clients.ended == 0
+            && facts.iter().all(|fact| fact.holds),
         posts: Some(Posts::of(&poster.answers, seconds)),
-        deliveries: Some(Deliveries::of(&run.latency(), seconds)),
+        deliveries: Some(Deliveries::of(&latency, seconds)),
         memory: Memory::of(settings.clients as usize, before, held, after),
-        cpu: Some(cpu),
+        cpu: Some(cpu.per_delivery(latency.len())),
+        facts,
         clients: Some(clients),
         ledger: Some(ledger),
         devices_left: bench.remove_devices(ids).await,

@@ -1,5 +1,5 @@
-//! `fleet`: the main job. Devices and dashboards hold connections, alarms arrive on a fixed schedule, and every
-//! one must reach its device and every dashboard.
+//! `fleet`: the main job. Devices and dashboards hold connections, alarms (or what else is asked for) arrive on a fixed
+//! schedule, and every one must reach its device and every dashboard.
 
 use std::sync::Arc;
 
@@ -16,12 +16,14 @@ use crate::run::Run;
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error> {
-    let settings = Fleet { posters: settings.posters.min(settings.devices), ..settings.clone() };
+    let speaking = settings.speaking.unwrap_or(settings.devices).min(settings.devices);
+    let settings = Fleet { posters: settings.posters.min(speaking), ..settings.clone() };
     let ids = Arc::new(devices::create(&bench.target, settings.devices as usize).await?);
     let run = Arc::new(Run::new(ids.len()));
     let before = bench.memory();
-    let seats = seats(&run, &ids, settings.dashboards);
+    let seats = seats(&run, &ids, &settings);
     let polls = seats.len();
+    let long_polls = seats.iter().filter(|seat| seat.transport == Transport::LongPolling).count();
     let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;
     let held = bench.memory_at_rest().await;
 
@@ -32,24 +34,33 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
         seconds: settings.seconds,
         posters: settings.posters,
     };
-    let poster = |measured_from| Poster::new(&bench.target, &run, measured_from);
-    let (devices, posters) = (ids.len(), settings.posters as usize);
-    let turns = |number| (number as usize..devices).step_by(posters).cycle();
+    let headers = bench.target.post_headers().into();
+    let poster = |measured_from| {
+        Poster::new(&bench.target, &run, measured_from).with(settings.kind.told_kind(), &headers)
+    };
+    let (speaking, posters) = (speaking as usize, settings.posters as usize);
+    let turns = |number| (number as usize..speaking).step_by(posters).cycle();
     let answers = ordered::post_all(&run, &ids, load, poster, turns).await;
     bench.drain(&run).await;
     let (_, cpu) = bench.close_window(&window);
     let after = bench.memory_at_rest().await;
+    let facts = bench.polls_held(long_polls).await;
     let clients = audience.close();
     let ledger = run.audit();
 
     let seconds = settings.seconds as f64;
     Ok(Report {
         seconds,
-        clean: ledger.is_clean() && answers.failures() == 0 && clients.ended == 0,
+        clean: ledger.is_clean()
+            && answers.failures() == 0
+            && clients.ended == 0
+            && facts.iter().all(|fact| fact.holds),
         posts: Some(Posts::of(&answers, seconds)),
         deliveries: Some(Deliveries::of(&run.latency(), seconds)),
         memory: Memory::of(polls, before, held, after),
-        cpu: Some(cpu),
+        // What was posted before the figures begin is in the window, too.
+        cpu: Some(cpu.per_delivery(ledger.delivered)),
+        facts,
         clients: Some(clients),
         ledger: Some(ledger),
         devices_left: bench.remove_devices(Arc::unwrap_or_clone(ids)).await,
@@ -57,15 +68,16 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
     })
 }
 
-fn seats(run: &Run, ids: &[String], dashboards: u32) -> Vec<Seat> {
+fn seats(run: &Run, ids: &[String], settings: &Fleet) -> Vec<Seat> {
+    let channel = settings.kind.channel();
     let device_seats = (0..).zip(ids).map(|(device, id)| Seat {
         receiver: run.add_receiver(Watch::Device(device)),
-        channel: format!("/alarms/{id}"),
+        channel: format!("{channel}/{id}"),
         transport: Transport::LongPolling,
     });
-    let dashboard_seats = (0..dashboards).map(|dashboard| Seat {
+    let dashboard_seats = (0..settings.dashboards).map(|dashboard| Seat {
         receiver: run.add_receiver(Watch::All),
-        channel: "/alarms/*".to_owned(),
+        channel: format!("{channel}/*"),
         transport: if dashboard % 2 == 0 { Transport::LongPolling } else { Transport::WebSocket },
     });
     device_seats.chain(dashboard_seats).collect()

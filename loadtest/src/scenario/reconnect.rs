@@ -1,32 +1,38 @@
 //! `reconnect`: all devices of a fleet come at once, as after a restart of the server. Each shakes hands with credentials of
 //! its own, subscribes and polls, over a connection of its own; all must hold their polls in time, and be turned away by
-//! nothing but a 503 that says when to come again.
+//! nothing but a 503 that says when to come again. They may drop their connections and come back: then the server knows their
+//! credentials already.
 
-mod gauge;
+mod enrolment;
 mod storm;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use self::gauge::ParkedPolls;
+use self::enrolment::Enrolment;
 use self::storm::{Comer, Storm};
 use super::Bench;
+use super::gauge::ParkedPolls;
 use crate::cli::Reconnect;
 use crate::error::Error;
-use crate::fleet_registration::{Fleet, Rows};
 use crate::report::{Cpu, Delay, Fact, Latency, Report};
 use crate::server_child::ServerChild;
 
 /// How much longer than it may take is waited.
 const OVERTIME: Duration = Duration::from_secs(60);
 
-/// Runs the scenario.
+/// What came of one storm.
+struct Outcome {
+    facts: Vec<Fact>,
+    seconds: f64,
+    cpu: Cpu,
+    latency: Latency,
+}
+
+/// Runs the scenario. Time, CPU and latency are those of the last storm.
 pub(super) async fn run(bench: &Bench, settings: &Reconnect) -> Result<Report, Error> {
     let server = start(bench, settings).await?;
-    let count = settings.devices as usize;
-    let rows = Rows { devices: count, agents: count, group: None };
-    let fleet = Fleet::register(&bench.target, rows).await?;
-    let ids = fleet.ids(&bench.target).await?;
+    let devices = Enrolment::of(&bench.target, settings).await?;
     let server = match server {
         Some(running) => {
             running.stop().await?;
@@ -36,26 +42,39 @@ pub(super) async fn run(bench: &Bench, settings: &Reconnect) -> Result<Report, E
     };
     // The process that is measured is the one that runs now.
     let bench = &Bench::new(&bench.common)?;
-    let comers: Vec<Comer> = (0..count)
-        .map(|number| Comer { id: ids[number].clone(), target: fleet.target(&bench.target, number) })
-        .collect();
-
+    let comers = devices.comers(&bench.target);
     let limit = Duration::from_secs(settings.within);
     let mut parked = ParkedPolls::new(&bench.target).await?;
+    let mut last = storm(bench, &comers, &mut parked, limit).await;
+    for _ in 0..settings.returns {
+        parked.emptied(OVERTIME).await;
+        let again = storm(bench, &comers, &mut parked, limit).await;
+        last = Outcome { facts: [last.facts, again.facts].concat(), ..again };
+    }
+    let report = report(bench, settings, last);
+    let devices_left = devices.remove(bench).await;
+    if let Some(server) = server {
+        server.stop().await?;
+    }
+    Ok(Report { devices_left, ..report })
+}
+
+/// Lets all come once, and go when all hold their polls.
+async fn storm(bench: &Bench, comers: &[Arc<Comer>], parked: &mut ParkedPolls, limit: Duration) -> Outcome {
+    let count = comers.len();
     let window = bench.open_window();
     let storm = Arc::new(Storm::new());
-    let (held, ()) = tokio::join!(storm.run(comers, limit + OVERTIME), parked.watch(count, limit + OVERTIME));
+    let watching = async {
+        parked.watch(count, limit + OVERTIME).await;
+        storm.end();
+    };
+    let (held, ()) = tokio::join!(storm.run(comers, limit + OVERTIME), watching);
     let (seconds, cpu) = bench.close_window(&window);
     let mut facts = storm.facts(count);
     facts.extend(parked.facts(count, limit));
     // With the connections the polls go.
     drop(held);
-    let report = report(bench, settings, facts, (seconds, cpu), Latency::of(&storm.latency()));
-    let devices_left = bench.remove_fleet(&fleet, &ids).await;
-    if let Some(server) = server {
-        server.stop().await?;
-    }
-    Ok(Report { devices_left, ..report })
+    Outcome { facts, seconds, cpu, latency: Latency::of(&storm.latency()) }
 }
 
 async fn start(bench: &Bench, settings: &Reconnect) -> Result<Option<ServerChild>, Error> {
@@ -65,15 +84,9 @@ async fn start(bench: &Bench, settings: &Reconnect) -> Result<Option<ServerChild
     }
 }
 
-fn report(
-    bench: &Bench,
-    settings: &Reconnect,
-    facts: Vec<Fact>,
-    (seconds, cpu): (f64, Cpu),
-    latency: Latency,
-) -> Report {
+fn report(bench: &Bench, settings: &Reconnect, last: Outcome) -> Report {
+    let Outcome { facts, seconds, cpu, latency } = last;
     let clean = facts.iter().all(|fact| fact.holds);
-    // The server keeps the head of a held poll back for a moment: what the gauge tells is a little earlier.
-    let delays = vec![Delay { kind: "until the head came", latency }];
+    let delays = vec![Delay { kind: "until the poll was sent", latency }];
     Report { seconds, clean, facts, delays, cpu: Some(cpu), ..bench.report("reconnect", settings) }
 }

@@ -3,7 +3,7 @@
 use proptest::prop_assert_eq;
 use proptest::strategy::Strategy;
 
-use super::{check, pieces};
+use super::{SEARCH, pieces};
 use crate::csv::line::records;
 
 /// Where in a record the machine is.
@@ -111,7 +111,7 @@ fn records_are_those_of_a_machine() {
     let mixed = (pieces(PIECES, 12), proptest::collection::vec(0x70..=0xff_u8, 0..3), pieces(PIECES, 12))
         .prop_map(|(before, bytes, behind)| [before.as_bytes(), &bytes, behind.as_bytes()].concat());
     let text = pieces(PIECES, 30).prop_map(String::into_bytes);
-    check(&proptest::prop_oneof![bytes, mixed, text], |body| {
+    SEARCH.check(&proptest::prop_oneof![bytes, mixed, text], |body| {
         prop_assert_eq!(read(&body), model(&body));
         Ok(())
     });

@@ -8,39 +8,12 @@ mod paths;
 mod substitution;
 mod templates;
 
-use std::cell::Cell;
-use std::time::{Duration, Instant};
-
 use proptest::strategy::Strategy;
-use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 
-/// Cases of one round.
-const CASES: u32 = 300;
-/// How many properties share the time.
-const PROPERTIES: u32 = 10;
+use crate::fuzzing::Search;
 
-/// Looks for a case that contradicts a property: one round of cases, or as many rounds as its time allows.
-fn check<S: Strategy>(cases: &S, property: impl Fn(S::Value) -> TestCaseResult) {
-    let seconds = std::env::var("CSV_FUZZ_SECONDS").ok().map(|text| text.parse().expect("whole seconds"));
-    let deadline = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds) / PROPERTIES);
-    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
-    let ran = Cell::new(0_u64);
-    loop {
-        // A runner counts its successes over all its runs, so that a second run of the same would do nothing.
-        let found = TestRunner::new(config.clone()).run(cases, |case| {
-            ran.set(ran.get() + 1);
-            property(case)
-        });
-        if let Err(contradiction) = found {
-            panic!("{contradiction}");
-        }
-        if deadline.is_none_or(|deadline| deadline <= Instant::now()) {
-            break;
-        }
-    }
-    assert!(ran.get() >= u64::from(CASES), "{} cases", ran.get());
-    println!("{} cases", ran.get());
-}
+/// The properties of all files here.
+const SEARCH: Search = Search { variable: "CSV_FUZZ_SECONDS", properties: 10 };
 
 /// Text put together from pieces, so that what matters meets often.
 fn pieces(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {

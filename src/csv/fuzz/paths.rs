@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{check, pieces};
+use super::{SEARCH, pieces};
 use crate::csv::json_path::{JsonPath, PathFlaw};
 
 /// A step, as its text and as that of a JSON pointer.
@@ -32,7 +32,7 @@ fn json() -> impl Strategy<Value = Value> {
 #[test]
 fn paths_lead_where_pointers_lead() {
     let cases = (json(), proptest::collection::vec(step(), 0..4), 0..3_usize);
-    check(&cases, |(value, steps, form)| {
+    SEARCH.check(&cases, |(value, steps, form)| {
         let (texts, pointers): (String, String) = steps.into_iter().unzip();
         let text = match form {
             0 => texts.strip_prefix('.').unwrap_or(&texts).to_owned(),
@@ -121,7 +121,7 @@ fn texts_are_paths_or_have_the_flaws_of_the_grammar() {
         "$", ".", "..", "[", "]", "'", "['a']", "[0]", "*", "?", "?(", ":", ",", "a", "b", "1", "0", " ",
         "é", "-",
     ];
-    check(&pieces(PIECES, 9), |text| {
+    SEARCH.check(&pieces(PIECES, 9), |text| {
         prop_assert_eq!(JsonPath::parse(&text).err(), model(&text).err(), "{}", text);
         Ok(())
     });

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{check, pieces};
+use super::{SEARCH, pieces};
 use crate::csv::refusal::Refusal;
 use crate::csv::request_template::{RequestDefinition, RequestTemplate};
 
@@ -103,7 +103,7 @@ fn calls_are_those_of_plain_replacement() {
     let values = proptest::collection::vec(value, 40);
     let text = || pieces(TEXT, 9);
     let extra = prop_oneof![4 => Just(0_usize), 1 => 1..3_usize];
-    check(&(text(), text(), placeholder, values, extra), |(uri, body, placeholder, values, extra)| {
+    SEARCH.check(&(text(), text(), placeholder, values, extra), |(uri, body, placeholder, values, extra)| {
         let own = |text: &str| text.replace('@', placeholder);
         let (uri, body) = (format!("/x{}", own(&uri)), format!("b{}", own(&body)));
         let Some(template) = template(&uri, placeholder, &body) else {
@@ -141,7 +141,7 @@ fn any_number_of_arguments_is_a_call_or_a_refusal() {
         proptest::sample::select(vec!["STRING", "UNSIGNED", "INTEGER", "NUMBER", "DATE", "NOW"]),
         1..5,
     );
-    check(&(arguments, words), |(arguments, words)| {
+    SEARCH.check(&(arguments, words), |(arguments, words)| {
         let stored = json!({
             "method": "GET", "resourceUri": format!("/x?{}", "%%".repeat(words.len())), "placeholder": "%%", "values": words,
         });

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::{Value, json};
 
-use super::{check, pieces};
+use super::{SEARCH, pieces};
 use crate::csv::line::Lines;
 use crate::csv::registration::draft::{Section, sections};
 use crate::csv::request_template::RequestDefinition;
@@ -69,7 +69,7 @@ fn read_back(body: &[u8], header: Option<&str>) -> TestCaseResult {
 #[test]
 fn registrations_of_text_are_refused_or_read_back() {
     let header = proptest::sample::select(vec![None, Some("a"), Some("")]);
-    check(&(pieces(PIECES, 24), header), |(body, header)| read_back(body.as_bytes(), header));
+    SEARCH.check(&(pieces(PIECES, 24), header), |(body, header)| read_back(body.as_bytes(), header));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn registrations_of_bytes_are_refused_or_read_back() {
     let bytes = proptest::collection::vec(any::<u8>(), 0..80);
     let cases =
         bytes.prop_map(|bytes| [b"10,100,GET,/x,", bytes.as_slice(), b"\n15,b\n11,200,", &bytes].concat());
-    check(&(cases, any::<bool>()), |(body, header)| read_back(&body, header.then_some("a")));
+    SEARCH.check(&(cases, any::<bool>()), |(body, header)| read_back(&body, header.then_some("a")));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn template_out_of_a_line_is_the_one_out_of_the_store() {
     let kinds = pieces(&["STRING ", "NOW ", "DATE ", "x ", " "], 4).prop_map(Cow::from);
     let placeholder = proptest::sample::select(vec!["", "%%", "%%", "a"]).prop_map(Cow::from);
     let fields = (method, uri, field(), field(), placeholder, kinds, field(), 0..8_usize);
-    check(&fields, |(method, uri, content, accept, placeholder, kinds, body, count)| {
+    SEARCH.check(&fields, |(method, uri, content, accept, placeholder, kinds, body, count)| {
         let mut fields = vec![method, uri, content, accept, placeholder, kinds, body];
         fields.truncate(count.max(2));
         let registered =
@@ -189,7 +189,7 @@ fn fragment() -> impl Strategy<Value = Value> {
 #[test]
 fn whatever_is_stored_is_a_set_that_makes_lines_of_whatever_is_answered() {
     let arguments = proptest::collection::vec(pieces(&["%%", "a", "1", "..", "/", "\"", "\n"], 3), 0..3);
-    check(&(fragment(), json(), arguments), |(fragment, answer, arguments)| {
+    SEARCH.check(&(fragment(), json(), arguments), |(fragment, answer, arguments)| {
         let set = TemplateSet::compile(&fragment);
         let arguments: Vec<_> = arguments.iter().map(|text| text.as_str().into()).collect();
         for id in 0..130 {
@@ -256,7 +256,7 @@ fn lines_of_answers_are_those_of_pointers() {
         (pointer.clone(), pointer.clone(), proptest::collection::vec(pointer, 1..3)),
         1..4,
     );
-    check(&(answers, templates), |(answer, templates)| {
+    SEARCH.check(&(answers, templates), |(answer, templates)| {
         let path = |pointer: &str| {
             let steps = pointer.split('/').skip(1);
             steps.fold("$".to_owned(), |path, step| match step.parse::<usize>() {

@@ -1,15 +1,12 @@
-//! The body of a held row 83: nothing but a space now and then, until the templates of the session make lines of what came
-//! (S-53, S-57). What came and was not written goes back to the session (B-22).
+//! The body of a held row 83: nothing until the templates of the session make lines of what came (S-53). What came and was not
+//! written goes back to the session (B-22).
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use actix_web::body::{BodySize, MessageBody};
 use actix_web::web;
-use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use platform_actors::model::id::TenantId;
 use platform_actors::session::{Answer, Delivery};
@@ -20,11 +17,12 @@ use super::results::{self, Evaluated};
 use crate::csv::line::Lines;
 use crate::http::error::Result;
 use crate::realtime::Held;
-use crate::realtime::long_polling::Pause;
 use crate::server::Edge;
 
 /// What is left of the request.
 pub(super) struct Asked {
+    /// What the server holds.
+    pub(super) edge: web::Data<Edge>,
     /// Whose template sets are looked up.
     pub(super) tenant: TenantId,
     /// Line of the row.
@@ -32,9 +30,8 @@ pub(super) struct Asked {
 }
 
 /// See the module.
-pub(super) struct HeldPoll {
+pub(crate) struct HeldPoll {
     state: State,
-    pause: Pause,
     asked: Asked,
     begun: Instant,
     /// Until when it is held; known from its first answer on.
@@ -55,14 +52,45 @@ pub(super) struct Evaluation {
 }
 
 impl HeldPoll {
-    pub(super) fn new(held: Held, pause: Pause, asked: Asked) -> Self {
-        Self { state: State::Waiting(held), pause, asked, begun: Instant::now(), until: None }
+    pub(super) fn new(held: Held, asked: Asked) -> Self {
+        Self { state: State::Waiting(held), asked, begun: Instant::now(), until: None }
+    }
+
+    /// The lines, when there are some; none for a peer that is gone.
+    pub(crate) fn poll_text(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut peer_is_gone: impl FnMut(&Context<'_>) -> bool,
+    ) -> Poll<String> {
+        loop {
+            let next = match std::mem::replace(&mut self.state, State::Over) {
+                State::Over => return Poll::Ready(String::new()),
+                State::Waiting(mut held) => match held.poll_answer(cx) {
+                    Poll::Ready(answer) => self.answered(held, answer),
+                    Poll::Pending => {
+                        self.state = State::Waiting(held);
+                        return Poll::Pending;
+                    }
+                },
+                State::Evaluating(mut evaluation) => match Pin::new(&mut *evaluation).poll(cx) {
+                    Poll::Ready(evaluated) => self.evaluated(evaluation, evaluated, || peer_is_gone(cx)),
+                    Poll::Pending => {
+                        self.state = State::Evaluating(evaluation);
+                        return Poll::Pending;
+                    }
+                },
+            };
+            match next {
+                Ok(state) => self.state = state,
+                Err(text) => return Poll::Ready(text),
+            }
+        }
     }
 
     /// The next state after an answer of the session, or the end of the body.
     fn answered(&mut self, held: Held, answer: Answer) -> Result<State, String> {
         if !answer.delivery.notifications.is_empty() {
-            let (edge, tenant) = (self.pause.edge().clone(), self.asked.tenant.clone());
+            let (edge, tenant) = (self.asked.edge.clone(), self.asked.tenant.clone());
             return Ok(State::Evaluating(Box::new(Evaluation::new(held, answer, edge, tenant))));
         }
         Err(self.end(&answer))
@@ -71,9 +99,9 @@ impl HeldPoll {
     /// The next state after an evaluation, or the end of the body.
     fn evaluated(
         &mut self,
-        cx: &Context<'_>,
         evaluation: Box<Evaluation>,
         evaluated: Result<Evaluated>,
+        peer_is_gone: impl FnOnce() -> bool,
     ) -> Result<State, String> {
         match evaluated {
             // The next connect finds them again.
@@ -82,7 +110,7 @@ impl HeldPoll {
                 Err(String::new())
             }
             Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
-            Ok(_) if self.pause.peer_is_gone(cx) => Err(String::new()),
+            Ok(_) if peer_is_gone() => Err(String::new()),
             Ok(Evaluated { text, count }) => {
                 evaluation.taken(count);
                 Err(text)
@@ -107,43 +135,8 @@ impl HeldPoll {
 
     fn end(&self, answer: &Answer) -> String {
         let mut lines = Lines::default();
-        replies::write_connected(answer, self.asked.line, self.pause.edge(), &mut lines);
+        replies::write_connected(answer, self.asked.line, &self.asked.edge, &mut lines);
         lines.into_text()
-    }
-}
-
-impl MessageBody for HeldPoll {
-    type Error = Infallible;
-
-    fn size(&self) -> BodySize {
-        BodySize::Stream
-    }
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        let poll = &mut *self;
-        loop {
-            let next = match std::mem::replace(&mut poll.state, State::Over) {
-                State::Over => return Poll::Ready(None),
-                State::Waiting(mut held) => match held.poll_answer(cx) {
-                    Poll::Ready(answer) => poll.answered(held, answer),
-                    Poll::Pending => {
-                        poll.state = State::Waiting(held);
-                        return poll.pause.poll_space(cx).map(|space| Some(Ok(space)));
-                    }
-                },
-                State::Evaluating(mut evaluation) => match Pin::new(&mut *evaluation).poll(cx) {
-                    Poll::Ready(text) => poll.evaluated(cx, evaluation, text),
-                    Poll::Pending => {
-                        poll.state = State::Evaluating(evaluation);
-                        return poll.pause.poll_space(cx).map(|space| Some(Ok(space)));
-                    }
-                },
-            };
-            match next {
-                Ok(state) => poll.state = state,
-                Err(text) => return Poll::Ready((!text.is_empty()).then(|| Ok(text.into()))),
-            }
-        }
     }
 }
 

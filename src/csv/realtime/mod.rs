@@ -9,7 +9,8 @@ mod replies;
 mod results;
 mod rows;
 
-use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
+use actix_web::http::header;
+use actix_web::web;
 use platform_actors::bayeux::channel::Endpoint;
 use platform_actors::model::id::TenantId;
 use platform_actors::session::SessionTemplates;
@@ -20,66 +21,57 @@ use super::refusal::{NO_TEMPLATE, Refusal};
 use super::static_templates;
 use crate::auth::{Caller, Source};
 use crate::http;
-use crate::http::body::Unread;
-use crate::http::error::Result;
+use crate::http::head::Head;
 use crate::http::{authority, client_address};
-use crate::realtime::long_polling::hold;
+use crate::realtime::long_polling::Body;
 use crate::realtime::{Exchange, Held, Outcome, Transport};
 use crate::server::Edge;
-use held_poll::{Asked, Evaluation, HeldPoll};
+pub(crate) use held_poll::HeldPoll;
+use held_poll::{Asked, Evaluation};
 use results::Evaluated;
 use rows::{Message, Row};
 
 /// Whether a Bayeux request is one of rows (S-50).
-pub(crate) fn is_meant(request: &HttpRequest) -> bool {
-    let essence = http::essence(request.headers());
+pub(crate) fn is_meant(head: &impl Head) -> bool {
+    let content_type = head.header(&header::CONTENT_TYPE).and_then(http::head::text);
+    let essence = http::without_parameters(content_type.unwrap_or_default());
     let of_text = ["text/plain", "text/csv"].iter().any(|csv| essence.eq_ignore_ascii_case(csv));
-    of_text || request.headers().contains_key("X-Id")
+    of_text || head.has(&engine::X_ID)
 }
 
 /// Answers rows in order. A row 83 that is the only one waits; one among others is answered at once (B-15).
 ///
-/// # Errors
-/// 413; everything else is a line (S-04).
+/// What goes wrong is a line, too (S-04).
 pub(crate) async fn answer(
     (endpoint, transport): (Endpoint, Transport),
     caller: Caller,
-    request: HttpRequest,
-    body: Unread,
-    edge: web::Data<Edge>,
-    mut response: HttpResponseBuilder,
-) -> Result<HttpResponse> {
-    let body = body.read(edge.limits().bayeux_bytes).await?;
-    let answered = !matches!(transport, Transport::Mute);
+    head: &impl Head,
+    body: &[u8],
+) -> Body {
     let mut client = Client {
-        edge: &edge,
+        edge: head.edge(),
         endpoint,
         transport,
-        host: authority(&request).unwrap_or_default(),
-        source: Source::of(client_address(&request)),
+        host: authority(head).unwrap_or_default(),
+        source: Source::of(client_address(head)),
         tenant: caller.tenant.clone(),
         caller: Some(caller),
-        x_id: engine::header(&request, &engine::X_ID),
+        x_id: engine::header(head, &engine::X_ID),
     };
-    let (mut lines, mut rows, mut first) = (Lines::default(), records(&body).peekable(), true);
+    let (mut lines, mut rows, mut first) = (Lines::default(), records(body).peekable(), true);
     while let Some(record) = rows.next() {
         let (line, alone) = (record.line, first && rows.peek().is_none());
         first = false;
         match client.carry_out(record, alone, &mut lines).await {
             Ok(None) => {}
             Ok(Some(held)) => {
-                let asked = Asked { tenant: client.tenant.clone(), line };
-                return Ok(hold(&mut response, &request, edge.clone(), |pause| {
-                    HeldPoll::new(held, pause, asked)
-                }));
+                let asked = Asked { edge: client.edge.clone(), tenant: client.tenant.clone(), line };
+                return Body::Held(HeldPoll::new(held, asked).into());
             }
             Err(refusal) => refusal.write(line, &mut lines),
         }
     }
-    Ok(match answered {
-        true => response.body(lines.into_text()),
-        false => response.finish(),
-    })
+    Body::Text(lines.into_text().into())
 }
 
 /// Who sent rows.
@@ -121,8 +113,8 @@ impl Client<'_> {
         }
         match self.exchange(&row, alone, templates).await? {
             Outcome::Replies(json) => replies::write(&row, line, &json, self.edge, lines),
-            Outcome::Held(_, held) if alone => return Ok(Some(held)),
-            Outcome::Held(_, held) => self.connect_at_once(held, line, lines).await,
+            Outcome::Held(held) if alone => return Ok(Some(held)),
+            Outcome::Held(held) => self.connect_at_once(held, line, lines).await,
         }
         Ok(None)
     }

@@ -4,6 +4,8 @@
 //! by.
 
 mod connection;
+#[path = "connection.rs"]
+mod connection_without_lane;
 mod fragments;
 mod heartbeat;
 mod maintenance;

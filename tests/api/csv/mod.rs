@@ -8,9 +8,8 @@ mod operation_parameters;
 mod operation_races;
 mod profiles;
 mod realtime;
-mod realtime_errors;
-mod realtime_sessions;
-mod realtime_templates;
+#[path = "realtime/mod.rs"]
+mod realtime_without_lane;
 mod registration;
 mod registration_flaws;
 mod request_templates;

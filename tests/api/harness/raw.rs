@@ -16,7 +16,10 @@ pub(crate) struct RawConnection(TcpStream);
 impl RawConnection {
     /// Connects.
     pub(crate) async fn open(address: SocketAddr) -> Self {
-        Self(soon("a connection", TcpStream::connect(address)).await.unwrap())
+        let stream = soon("a connection", TcpStream::connect(address)).await.unwrap();
+        // What is sent in pieces shall arrive in pieces.
+        stream.set_nodelay(true).unwrap();
+        Self(stream)
     }
 
     /// One that somebody opened to the test.
@@ -34,6 +37,11 @@ impl RawConnection {
     /// Sends bytes.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         soon("room for bytes", self.0.write_all(bytes.as_ref())).await.unwrap();
+    }
+
+    /// Sends bytes to somebody who may have closed the connection.
+    pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
+        soon("room for bytes", self.0.write_all(bytes.as_ref())).await.ok();
     }
 
     /// Sends one HTTP request with a body; `head` holds its lines but Content-Length.

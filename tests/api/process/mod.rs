@@ -5,5 +5,6 @@ mod bulk_updates;
 mod commands;
 mod crash;
 mod memory;
+mod modules;
 mod start;
 mod stop;

@@ -14,5 +14,3 @@ mod slow_clients;
 mod subscribe;
 mod units;
 mod vanished_clients;
-mod websocket;
-mod websocket_sessions;

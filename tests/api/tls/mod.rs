@@ -4,6 +4,9 @@ mod certificates;
 mod client;
 mod handshakes;
 mod held_polls;
+#[path = "held_polls.rs"]
+mod held_polls_without_lane;
+mod lane;
 mod operating;
 mod refused;
 mod reload;

@@ -102,13 +102,10 @@ pub(crate) fn switch_off(
     reason: &str,
     now: Timestamp,
 ) -> Result<(Vec<ModuleChange>, ())> {
-    let is_it = |one: &&StoredModule| {
+    let (own, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| {
         (one.module.id, one.deployment, one.module.status) == (id, deployment, ModuleStatus::Deployed)
-    };
-    if !stored.iter().any(|one| is_it(&one)) {
-        return Ok((Vec::new(), ()));
-    }
-    let (StoredModule { module, .. }, others) = apart(stored, id)?;
+    });
+    let Some(StoredModule { module, .. }) = own.into_iter().next() else { return Ok((Vec::new(), ())) };
     let module = Module { status: ModuleStatus::NotDeployed, last_modified: now, ..module };
     let mut changes = vec![ModuleChange::Undeploy { module, reason: Some(reason.to_owned()) }];
     changes.extend(dependents(&others, &planned(&others, None), now));

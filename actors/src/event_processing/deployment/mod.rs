@@ -132,11 +132,11 @@ impl Deployments {
         StoreLookUps::new(self.look_ups.clone(), tenant.clone())
     }
 
-    /// What the modules of a tenant write through.
-    fn writes(&self, tenant: &TenantId) -> TenantWrites {
+    /// What the modules of a tenant write through, as long as they are held by this number.
+    fn writes(&self, tenant: &TenantId, fence: i64) -> TenantWrites {
         let reads = self.look_ups.database().clone();
         let (platform, links, requests) = (self.platform.clone(), self.links(), self.requests.clone());
-        TenantWrites::new(platform, tenant.clone(), reads, links, &self.limits, requests)
+        TenantWrites::new(platform, (tenant.clone(), fence), reads, links, &self.limits, requests)
     }
 
     /// Something about modules or tenants changed.

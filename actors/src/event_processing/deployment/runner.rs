@@ -27,7 +27,7 @@ use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ChangedBy, StoredModule, change_modules, list_deployed};
 
 /// Makes what runs what is deployed. Sent when something changed, and now and then with the generation that was seen: then nothing
-/// happens when it is the one known already. Replies when the modules run.
+/// is read when it is the one known already. Replies when the modules run.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<()>")]
 pub(crate) struct Reconcile {
@@ -58,6 +58,7 @@ pub(crate) struct TenantRunner {
     /// Those that cannot go on, until the database says so too.
     off: HashMap<ModuleId, Off>,
     writing: bool,
+    /// Of what was read last: as long as it is the same, what runs is what is deployed.
     generation: Option<i64>,
 }
 
@@ -80,7 +81,7 @@ struct RunningModule {
 impl TenantRunner {
     pub(crate) fn new(deployments: Arc<Deployments>, context: device::Context, hold: Arc<Hold>) -> Self {
         let retained = Total::new(deployments.limits.tenant_module_bytes);
-        let writes = Arc::new(deployments.writes(&context.tenant));
+        let writes = Arc::new(deployments.writes(&context.tenant, hold.fence()));
         let (running, off) = (HashMap::new(), HashMap::new());
         Self { deployments, context, hold, retained, writes, running, off, writing: false, generation: None }
     }
@@ -160,7 +161,7 @@ impl TenantRunner {
             let feed = context.feeds.attach(module, planned.appetite(), queue, wake);
             let (faults, overflow) = (ctx.address().recipient(), ctx.address().recipient());
             let writes = Writes::start(writes, module, faults, overflow);
-            let outlet = Outlet { module, name: called, context, writes, fence: place.hold.fence() };
+            let outlet = Outlet { module, name: called, context, writes };
             let steps = Steps::new(planned, limits.module_budget(), feed, clock, share);
             ModuleActor::new(place, outlet, steps)
         });
@@ -173,7 +174,7 @@ impl TenantRunner {
     /// Notes that a module cannot go on; what the database says of it follows.
     fn note_off(&mut self, deployment: Deployment, trouble: Trouble) {
         let (tenant, module) = (self.tenant().clone(), deployment.module);
-        tracing::warn!(tenant.id = %tenant, module.id = %module, reason = %trouble,
+        tracing::warn!(tenant.id = %tenant, module.id = %module, reason = trouble.text,
             "an event-processing module was switched off");
         metrics::modules_switched_off(trouble.cause.word()).increment(1);
         self.off.insert(module, Off { deployment: deployment.number, trouble, written: false });
@@ -245,19 +246,24 @@ impl Handler<Reconcile> for TenantRunner {
         if generation.is_some() && generation == self.generation {
             return AtomicResponse::new(Box::pin(async { Ok(()) }.into_actor(self)));
         }
-        let (deployments, tenant) = (self.deployments.clone(), self.tenant().clone());
+        let (deployments, tenant, known) = (self.deployments.clone(), self.tenant().clone(), self.generation);
         let looking = async move {
             let _turn = deployments.planning.acquire().await;
-            let deployed = list_deployed(&deployments.database, &tenant).await?;
+            let (deployed, generation) = list_deployed(&deployments.database, &tenant).await?;
+            if generation == known {
+                return Ok(None);
+            }
             let texts: Vec<_> = deployed.iter().map(StoredModule::to_plan).collect();
             let planned = spawn_blocking(move || plan_all(&texts)).await;
             let planned = planned.map_err(|_| Error::unavailable("the modules cannot be planned"))?;
-            Ok((deployed, planned))
+            metrics::MODULE_PLANNINGS.increment(1);
+            Ok(Some((deployed, planned, generation)))
         };
         AtomicResponse::new(Box::pin(looking.into_actor(self).map(move |found: Result<_>, runner, ctx| {
-            let (deployed, planned) = found?;
-            runner.settle(&deployed, planned, ctx);
-            runner.generation = generation;
+            if let Some((deployed, planned, generation)) = found? {
+                runner.settle(&deployed, planned, ctx);
+                runner.generation = generation;
+            }
             Ok(())
         })))
     }

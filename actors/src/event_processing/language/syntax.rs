@@ -299,7 +299,22 @@ pub(crate) enum Quantifier {
     Distinct,
 }
 
-/// Operators with two sides. Binding, from tight to loose: `* / %`, `+ -`, `||`, comparisons, `and`, `or`.
+/// How tight something binds, from loose to tight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Binding {
+    Or,
+    And,
+    Not,
+    /// And `is`, `in`, `between`, `like`.
+    Comparison,
+    Concatenate,
+    Add,
+    Multiply,
+    Sign,
+    Operand,
+}
+
+/// Operators with two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {
     Or,
@@ -336,6 +351,22 @@ impl Operator {
             Self::Multiply => "*",
             Self::Divide => "/",
             Self::Modulo => "%",
+        }
+    }
+
+    pub(crate) fn binding(self) -> Binding {
+        match self {
+            Self::Or => Binding::Or,
+            Self::And => Binding::And,
+            Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessOrEqual
+            | Self::Greater
+            | Self::GreaterOrEqual => Binding::Comparison,
+            Self::Concatenate => Binding::Concatenate,
+            Self::Add | Self::Subtract => Binding::Add,
+            Self::Multiply | Self::Divide | Self::Modulo => Binding::Multiply,
         }
     }
 }

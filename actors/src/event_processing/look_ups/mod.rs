@@ -90,38 +90,31 @@ impl StoreLookUps {
     async fn find_by_id(&self, kind: ObjectKind, id: &Value) -> Result<Value> {
         let (database, tenant) = (&self.path.database, &self.tenant);
         let found = match kind {
-            ObjectKind::ManagedObject => match known_id(id, ManagedObjectId::parse)? {
-                Some(id) => self.find_managed_object(id).await?.map(Object::ManagedObject),
-                None => None,
-            },
-            ObjectKind::Event => match known_id(id, EventId::parse)? {
-                Some(id) => known(events::get_event(database, tenant, id).await)?.map(Object::Event),
-                None => None,
-            },
-            ObjectKind::Measurement => match known_id(id, MeasurementId::parse)? {
-                Some(id) => {
-                    let found = measurement_rows::get_measurement(database, tenant, id).await;
-                    known(found)?.map(Object::Measurement)
-                }
-                None => None,
-            },
-            ObjectKind::Operation => match known_id(id, OperationId::parse)? {
-                Some(id) => {
-                    known(operations::get_operation(database, tenant, id).await)?.map(Object::Operation)
-                }
-                None => None,
-            },
-            ObjectKind::Alarm => match known_id(id, AlarmId::parse)? {
-                Some(id) => known(alarms::get_alarm(database, tenant, id).await)?.map(Object::Alarm),
-                None => None,
-            },
+            ObjectKind::ManagedObject => self.find_managed_object(id).await?.map(Object::ManagedObject),
+            ObjectKind::Event => known(id, EventId::parse, |id| events::get_event(database, tenant, id))
+                .await?
+                .map(Object::Event),
+            ObjectKind::Measurement => {
+                known(id, MeasurementId::parse, |id| measurement_rows::get_measurement(database, tenant, id))
+                    .await?
+                    .map(Object::Measurement)
+            }
+            ObjectKind::Operation => {
+                known(id, OperationId::parse, |id| operations::get_operation(database, tenant, id))
+                    .await?
+                    .map(Object::Operation)
+            }
+            ObjectKind::Alarm => known(id, AlarmId::parse, |id| alarms::get_alarm(database, tenant, id))
+                .await?
+                .map(Object::Alarm),
         };
         Ok(found.map_or(Value::Null, Value::Object))
     }
 
-    async fn find_managed_object(&self, id: ManagedObjectId) -> Result<Option<Arc<ManagedObject>>> {
+    async fn find_managed_object(&self, id: &Value) -> Result<Option<Arc<ManagedObject>>> {
         let (database, tenant) = (&self.path.database, &self.tenant);
-        known(managed_objects::get_managed_object(database, tenant, id, WANTED).await)
+        let get = |id| managed_objects::get_managed_object(database, tenant, id, WANTED);
+        known(id, ManagedObjectId::parse, get).await
     }
 }
 
@@ -136,9 +129,14 @@ impl LookUps for StoreLookUps {
     }
 }
 
-/// What was read; none of what does not exist.
-fn known<T>(read: Result<T>) -> Result<Option<Arc<T>>> {
-    match read {
+/// What an argument names, as it is read; none of what does not exist, and of what is no id.
+async fn known<I, T, F: Future<Output = Result<T>>>(
+    argument: &Value,
+    parse: impl Fn(&str) -> Result<I>,
+    read: impl FnOnce(I) -> F,
+) -> Result<Option<Arc<T>>> {
+    let Some(id) = known_id(argument, parse)? else { return Ok(None) };
+    match read(id).await {
         Ok(found) => Ok(Some(Arc::new(found))),
         Err(Error::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),

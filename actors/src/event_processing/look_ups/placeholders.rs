@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 use super::StoreLookUps;
 use crate::error::{Error, Result};
 use crate::event_processing::value::Value;
-use crate::model::id::ManagedObjectId;
 use crate::model::links::{Links, encode};
 
 /// Bytes of the text that comes out.
@@ -102,10 +101,7 @@ impl StoreLookUps {
         let object: Json = serde_json::from_str(&json).unwrap_or_default();
         let asks = |part: &Part<'_>| matches!(part, Part::Placeholder(path) if of_device(path).is_some());
         let id = source(&object).filter(|_| parts.iter().any(asks));
-        let device = match id.and_then(|id| ManagedObjectId::parse(&id).ok()) {
-            Some(id) => self.find_managed_object(id).await?,
-            None => None,
-        };
+        let device = self.find_managed_object(&id.map_or(Value::Null, |id| Value::Text(id.into()))).await?;
         let device = device.map(|device| encode(&*device, &Links::new("")));
         let device: Json = device.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
         Ok(Value::Text(replaced(&parts, &object, &device)?.into()))

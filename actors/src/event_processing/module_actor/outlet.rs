@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::device;
 use crate::event_processing::plan::ModulePlan;
 use crate::event_processing::runtime::Effect;
-use crate::event_processing::writes::{Maker, Writes};
+use crate::event_processing::writes::Writes;
 use crate::model::id::{ModuleId, TenantId};
 
 /// The ways out of one module.
@@ -15,8 +15,6 @@ pub(crate) struct Outlet {
     pub(crate) name: Arc<str>,
     pub(crate) context: device::Context,
     pub(crate) writes: Writes,
-    /// The number by which this process holds the modules of the tenant.
-    pub(crate) fence: i64,
 }
 
 impl Outlet {
@@ -37,8 +35,7 @@ impl Outlet {
                     self.context.publish_row(&self.name, &name(statement), || row.to_json());
                 }
                 Effect::Perform { statement, stream, row, depth } => {
-                    let maker = Maker { statement, name: name(statement), fence: self.fence };
-                    self.writes.perform(maker, stream, row, depth);
+                    self.writes.perform((statement, name(statement)), stream, row, depth);
                 }
                 Effect::Forward { stream, row } => self.context.feeds.forward(self.module, &stream, &row),
             }

@@ -1,7 +1,6 @@
 //! What a module is switched off for, and the count of its faults.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 use crate::event_processing::runtime::Fault;
 
@@ -53,12 +52,6 @@ pub(crate) struct Trouble {
 impl Trouble {
     pub(crate) fn new(cause: Cause, text: impl Into<String>) -> Self {
         Self { cause, text: text.into() }
-    }
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::event_processing::language::syntax::{Expression, ExpressionKind, Operator, Quantifier};
+use crate::event_processing::language::syntax::{Binding, Expression, ExpressionKind, Quantifier};
 
 /// The expression as text; `None` when it is longer than so many bytes.
 pub(super) fn written(expression: &Expression, most: usize) -> Option<String> {
@@ -29,23 +29,17 @@ impl Write for Short {
 
 /// How tightly an expression binds.
 fn binding(kind: &ExpressionKind) -> u8 {
-    match kind {
-        ExpressionKind::Binary(Operator::Or, ..) => 1,
-        ExpressionKind::Binary(Operator::And, ..) => 2,
-        ExpressionKind::Not(_) => 3,
+    let binding = match kind {
+        ExpressionKind::Binary(operator, ..) => operator.binding(),
+        ExpressionKind::Not(_) => Binding::Not,
         ExpressionKind::IsNull { .. }
         | ExpressionKind::In { .. }
         | ExpressionKind::Between { .. }
-        | ExpressionKind::Like { .. } => 4,
-        ExpressionKind::Binary(operator, ..) => match operator {
-            Operator::Concatenate => 5,
-            Operator::Add | Operator::Subtract => 6,
-            Operator::Multiply | Operator::Divide | Operator::Modulo => 7,
-            _ => 4,
-        },
-        ExpressionKind::Negate(_) => 8,
-        _ => 9,
-    }
+        | ExpressionKind::Like { .. } => Binding::Comparison,
+        ExpressionKind::Negate(_) => Binding::Sign,
+        _ => Binding::Operand,
+    };
+    binding as u8
 }
 
 fn write_expression(out: &mut Short, expression: &Expression, around: u8) -> fmt::Result {

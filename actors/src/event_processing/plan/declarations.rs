@@ -74,7 +74,7 @@ impl<'a> Planner<'a> {
         }
         let mut plans: Vec<PartitionPlan> = Vec::new();
         for Partition { keys: trees, stream: source } in partitions {
-            let (stream, filter, event) = self.trigger(source, 0)?;
+            let (stream, filter, event) = self.trigger(source)?;
             let keys = Resolver::new(self, Sight::of(std::slice::from_ref(&event), 0), "'partition by'")
                 .keys(trees, "'partition by'")?;
             let wrong = match plans.first() {
@@ -156,7 +156,7 @@ impl<'a> Planner<'a> {
                 return Err(Mistake::new(first.span, message));
             }
         };
-        let view = self.view(view, &type_, &name.text, 0)?;
+        let view = self.view(view, &type_, &name.text)?;
         self.add_window(WindowPlan { name: name.text.clone(), type_, view });
         Ok(())
     }
@@ -189,12 +189,10 @@ impl<'a> Planner<'a> {
         let mut resolver = Resolver::new(self, Sight::of(&[], 0), "an expression");
         resolver.collect_aggregates();
         resolver.parameters = Some(arguments);
+        resolver.declaring = Some(name.text.clone());
         let checked = resolver.resolve(body);
         self.looks_up.set(looked_up);
-        let checked = checked.map_err(|mistake| match calls(&mistake, &name.text) {
-            true => Mistake::new(mistake.span, format!("'{}' uses itself", name.text)),
-            false => mistake,
-        })?;
+        let checked = checked?;
         if let Some(wanted) = &type_ {
             let given = describe(&checked.type_);
             types::fit(checked, wanted).ok_or_else(|| {
@@ -204,9 +202,4 @@ impl<'a> Planner<'a> {
         self.expressions.insert(name.text.clone(), Declaration { type_, parameters, body });
         Ok(())
     }
-}
-
-/// Whether a mistake is that there is no such function: while it is declared there is none of its own name yet.
-fn calls(mistake: &Mistake, name: &str) -> bool {
-    mistake.message.starts_with(&format!("no function '{name}'"))
 }

@@ -30,14 +30,15 @@ const FILTERS: [(&str, Filter); 8] = [
     ("Device", Filter::Device),
 ];
 
+/// Finders whose names are not made of filters.
+pub(super) const FIXED: [(&str, Finder, Type); 2] = [
+    ("inMaintenanceMode", Finder::InMaintenanceMode, Type::Boolean),
+    ("replaceAllPlaceholders", Finder::ReplaceAllPlaceholders, Type::Text),
+];
+
 /// The finder of a name: `None` when it is none, the message when it almost is one.
 pub(super) fn of_name(name: &str) -> Option<Result<Found, String>> {
-    let fixed = match name {
-        "inMaintenanceMode" => Some((Finder::InMaintenanceMode, Type::Boolean)),
-        "replaceAllPlaceholders" => Some((Finder::ReplaceAllPlaceholders, Type::Text)),
-        _ => None,
-    };
-    if let Some((finder, result)) = fixed {
+    if let Some((_, finder, result)) = FIXED.into_iter().find(|(known, ..)| *known == name) {
         return Some(Ok(Found { finder, result }));
     }
     let rest = name.strip_prefix("find")?;

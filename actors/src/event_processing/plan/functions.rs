@@ -220,9 +220,12 @@ impl Resolver<'_, '_> {
     }
 
     fn no_function(&self, name: &Name) -> Mistake {
+        if self.declaring.as_ref() == Some(&name.text) {
+            return Mistake::new(name.span, format!("'{}' uses itself", name.text));
+        }
         let similar = |known: &&str| known.eq_ignore_ascii_case(&name.text);
-        let known =
-            FUNCTIONS.iter().map(|known| known.name).chain(["inMaintenanceMode", "replaceAllPlaceholders"]);
+        let known = FUNCTIONS.iter().map(|known| known.name);
+        let known = known.chain(finders::FIXED.iter().map(|(known, ..)| *known));
         let meant = known.clone().find(similar).map(|known| format!("; did you mean '{known}'?"));
         let meant = meant.unwrap_or_else(|| {
             format!(

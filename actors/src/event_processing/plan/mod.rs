@@ -39,14 +39,14 @@ mod walk;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::language::Mistake;
-use super::language::syntax::{Module, OutputKind};
+use super::language::syntax::OutputKind;
 use super::stream::{Columns, InputStreams, OutputStream, StreamType};
 use super::value::Type;
 use expression::{Aggregate, Expression};
 use pattern::PatternPlan;
 
 pub(crate) use catalog::{Catalog, Declared};
+pub(crate) use module::plan;
 
 /// Everything that is known of a module before it runs.
 #[derive(Debug)]
@@ -233,12 +233,4 @@ pub(crate) struct OutputPlan {
 pub(crate) enum EveryPlan {
     Events(usize),
     Time(Duration),
-}
-
-/// Makes the plan of a module, beside the other modules of its tenant.
-///
-/// # Errors
-/// The first mistake: a name that stands for nothing, values that do not go together, a stream declared otherwise by another module.
-pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
-    module::plan(module, catalog)
 }

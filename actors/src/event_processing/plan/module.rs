@@ -56,9 +56,11 @@ pub(super) struct ReadStream {
     pub(super) access: Access,
 }
 
+/// Makes the plan of a module, beside the other modules of its tenant.
+///
 /// # Errors
-/// The first mistake.
-pub(super) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
+/// The first mistake: a name that stands for nothing, values that do not go together, a stream declared otherwise by another module.
+pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
     let mut planner = Planner::new(module, catalog);
     let mut statements = Vec::with_capacity(module.statements.len());
     for statement in &module.statements {

@@ -87,13 +87,16 @@ pub(super) struct Resolver<'p, 'a> {
     pub(super) aggregates: Aggregates,
     /// Arguments of the declared expression that is being put in, where there is one.
     pub(super) parameters: Option<HashMap<Arc<str>, Typed>>,
+    /// The name of the declared expression whose body this is: it may not use itself.
+    pub(super) declaring: Option<Arc<str>>,
     depth: usize,
 }
 
 impl<'p, 'a> Resolver<'p, 'a> {
     /// `clause` is where the expressions stand, and where aggregates are then refused.
     pub(super) fn new(planner: &'p Planner<'a>, sight: Sight<'p>, clause: &'static str) -> Self {
-        Self { planner, sight, aggregates: Aggregates::Refused(clause), parameters: None, depth: 0 }
+        let aggregates = Aggregates::Refused(clause);
+        Self { planner, sight, aggregates, parameters: None, declaring: None, depth: 0 }
     }
 
     /// # Errors

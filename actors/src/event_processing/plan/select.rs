@@ -86,7 +86,6 @@ impl Planner<'_> {
 
 fn output(output: syntax::Output) -> Result<OutputPlan, Mistake> {
     let every = match output.every {
-        Every::Events(0) => return Err(Mistake::new(output.span, "'output every' counts from 1 event")),
         Every::Events(events) => EveryPlan::Events(events as usize),
         Every::Time(period) => EveryPlan::Time(repeated(period)?),
     };

@@ -114,31 +114,37 @@ impl Planner<'_> {
         at: u8,
         keys: usize,
     ) -> Result<(SourcePlan, Visible), Mistake> {
-        let ReadStream { place: stream, type_, access } = self.read(name)?;
-        let name = source.alias.as_ref().unwrap_or(name).text.clone();
-        let alone = Place { source: 0, tag: None };
-        let event = Visible { name, place: alone, type_, access, reach: Reach::Unqualified };
+        let (stream, filter, event) = self.filtered(name, source.alias.as_ref(), filter, keys)?;
         let sight = Sight::of(std::slice::from_ref(&event), keys);
-        let filter = filter.map(|filter| self.filter(filter, sight)).transpose()?;
         let view = source.view.as_ref().map(|view| self.view_in(view, sight)).transpose()?;
         let unidirectional = source.direction == Direction::Only;
         let event = Visible { place: Place { source: at, tag: None }, ..event };
         Ok((SourcePlan { stream, filter, view, unidirectional }, event))
     }
 
-    /// `Stream [alias]`, `Stream(filter) [alias]`: the event is seen at the place.
+    /// `Stream [alias]`, `Stream(filter) [alias]` outside of `from`.
     pub(super) fn trigger(
         &mut self,
         source: &StreamSource,
+    ) -> Result<(usize, Option<Expression>, Visible), Mistake> {
+        self.filtered(&source.name, source.alias.as_ref(), source.filter.as_ref(), 0)
+    }
+
+    /// The place of a stream, its filter, and its event as the filter sees it.
+    fn filtered(
+        &mut self,
+        stream: &Name,
+        alias: Option<&Name>,
+        filter: Option<&syntax::Expression>,
         keys: usize,
     ) -> Result<(usize, Option<Expression>, Visible), Mistake> {
-        let ReadStream { place: stream, type_, access } = self.read(&source.name)?;
-        let name = source.alias.as_ref().unwrap_or(&source.name).text.clone();
+        let ReadStream { place: at, type_, access } = self.read(stream)?;
+        let name = alias.unwrap_or(stream).text.clone();
         let place = Place { source: 0, tag: None };
         let event = Visible { name, place, type_, access, reach: Reach::Unqualified };
         let sight = Sight::of(std::slice::from_ref(&event), keys);
-        let filter = source.filter.as_ref().map(|filter| self.filter(filter, sight)).transpose()?;
-        Ok((stream, filter, event))
+        let filter = filter.map(|filter| self.filter(filter, sight)).transpose()?;
+        Ok((at, filter, event))
     }
 
     pub(super) fn filter(
@@ -150,37 +156,24 @@ impl Planner<'_> {
     }
 
     /// The view of a named window.
-    pub(super) fn view(
-        &self,
-        view: &View,
-        type_: &StreamType,
-        name: &str,
-        keys: usize,
-    ) -> Result<ViewPlan, Mistake> {
+    pub(super) fn view(&self, view: &View, type_: &StreamType, name: &str) -> Result<ViewPlan, Mistake> {
         let place = Place { source: 0, tag: None };
         let (type_, access) = (type_.clone(), super::resolve::Access::ByPlace);
         let event = Visible { name: name.into(), place, type_, access, reach: Reach::Unqualified };
-        self.view_in(view, Sight::of(&[event], keys))
+        self.view_in(view, Sight::of(&[event], 0))
     }
 
     fn view_in(&self, view: &View, sight: Sight<'_>) -> Result<ViewPlan, Mistake> {
         Ok(match &view.kind {
             ViewKind::Time(period) => ViewPlan::Time(repeated(*period)?),
-            ViewKind::Length(events) => ViewPlan::Length(at_least_one(*events, view)?),
+            ViewKind::Length(events) => ViewPlan::Length(*events as usize),
             ViewKind::TimeBatch(period) => ViewPlan::TimeBatch(repeated(*period)?),
-            ViewKind::LengthBatch(events) => ViewPlan::LengthBatch(at_least_one(*events, view)?),
+            ViewKind::LengthBatch(events) => ViewPlan::LengthBatch(*events as usize),
             ViewKind::KeepAll => ViewPlan::KeepAll,
             ViewKind::LastEvent => ViewPlan::LastEvent,
             ViewKind::Unique(keys) => {
                 ViewPlan::Unique(Resolver::new(self, sight, "'std:unique'").keys(keys, "'std:unique'")?)
             }
         })
-    }
-}
-
-fn at_least_one(events: u32, view: &View) -> Result<usize, Mistake> {
-    match events {
-        0 => Err(Mistake::new(view.span, "a window holds one event at least")),
-        events => Ok(events as usize),
     }
 }

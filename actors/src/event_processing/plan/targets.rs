@@ -70,10 +70,7 @@ impl Planner<'_> {
             return self.aim_at_window(window, into, selected, whole);
         }
         let declared = self.declare_by_insert(into, &selected)?;
-        let passes_on = whole.is_some_and(|whole| is_same(whole, &declared.columns));
-        let select = arrange(&declared, into, selected)?;
-        let into = Some(Target::Named(into.text.clone()));
-        Ok(Aim { into, columns: declared.columns, select, passes_on })
+        arranged(Target::Named(into.text.clone()), declared, into, selected, whole)
     }
 
     fn aim_at_window(
@@ -94,11 +91,9 @@ impl Planner<'_> {
                 Err(Mistake::new(into.span, message))
             }
             StreamType::Rows(columns) => {
-                let passes_on = whole.is_some_and(|whole| is_same(whole, columns));
                 let (columns, module) = (columns.clone(), self.name.clone());
                 let declared = Declared { columns, manner: Manner::Schema, module };
-                let select = arrange(&declared, into, selected)?;
-                Ok(Aim { into: Some(Target::Window(window)), columns: declared.columns, select, passes_on })
+                arranged(Target::Window(window), declared, into, selected, whole)
             }
         }
     }
@@ -112,9 +107,7 @@ impl Planner<'_> {
             Some(elsewhere) => elsewhere.clone(),
             None => {
                 self.check_free(into)?;
-                let columns =
-                    selected.iter().map(|one| (one.name.clone(), one.typed.type_.clone())).collect();
-                let columns = Arc::new(Columns(columns));
+                let columns = columns_of(selected);
                 if !is_small(&columns) {
                     return Err(Mistake::new(into.span, "the columns hold rows of rows of too many columns"));
                 }
@@ -128,13 +121,26 @@ impl Planner<'_> {
 }
 
 fn untouched(into: Option<Target>, selected: Vec<Selected>) -> Aim {
-    let columns = selected.iter().map(|one| (one.name.clone(), one.typed.type_.clone())).collect();
+    let columns = columns_of(&selected);
     let select = selected.into_iter().map(|one| one.typed.expression).collect();
-    Aim { into, columns: Arc::new(Columns(columns)), select, passes_on: false }
+    Aim { into, columns, select, passes_on: false }
 }
 
-fn is_same(whole: &StreamType, columns: &Columns) -> bool {
-    matches!(whole, StreamType::Rows(rows) if **rows == *columns)
+fn columns_of(selected: &[Selected]) -> Arc<Columns> {
+    Arc::new(Columns(selected.iter().map(|one| (one.name.clone(), one.typed.type_.clone())).collect()))
+}
+
+/// Rows that are put in the order of the target's columns; events that have these columns go on as they are.
+fn arranged(
+    target: Target,
+    declared: Declared,
+    into: &Name,
+    selected: Vec<Selected>,
+    whole: Option<&StreamType>,
+) -> Result<Aim, Mistake> {
+    let passes_on = matches!(whole, Some(StreamType::Rows(rows)) if *rows == declared.columns);
+    let select = arrange(&declared, into, selected)?;
+    Ok(Aim { into: Some(target), columns: declared.columns, select, passes_on })
 }
 
 /// What is selected in the order of the stream's columns; what was left out is null where that is allowed.

@@ -16,7 +16,7 @@ impl Planner<'_> {
         trigger: &StreamSource,
         assignments: &[(Name, syntax::Expression)],
     ) -> Result<StatementKind, Mistake> {
-        let (stream, filter, event) = self.trigger(trigger, 0)?;
+        let (stream, filter, event) = self.trigger(trigger)?;
         let sight = Sight::of(std::slice::from_ref(&event), 0);
         let assign = |(name, tree): &(Name, syntax::Expression)| {
             let variable = self.variable(&name.text).ok_or_else(|| {
@@ -46,7 +46,7 @@ impl Planner<'_> {
         alias: Option<&Name>,
         condition: Option<&syntax::Expression>,
     ) -> Result<StatementKind, Mistake> {
-        let (stream, filter, event) = self.trigger(trigger, 0)?;
+        let (stream, filter, event) = self.trigger(trigger)?;
         let at = self.window(&window.text).ok_or_else(|| {
             let known = super::catalog::enumerate(self.windows.iter().map(|window| &window.name));
             Mistake::new(

@@ -2,7 +2,6 @@
 
 use super::engine::{Runtime, Turn};
 use super::named_windows::WindowChange;
-use super::partitions::Located;
 use super::step::Cause;
 use super::timers::Owner;
 use crate::event_processing::plan::StatementKind;
@@ -17,12 +16,10 @@ impl Runtime {
             let number = self.routes.readers(stream)[at];
             match &plan.statements[number].kind {
                 StatementKind::Select(select) => {
-                    let located = select.context.map(|context| of_context(&located, context));
-                    if located.is_some_and(|located| located.partitions.is_empty()) {
-                        continue;
-                    }
+                    let partition = select.context.map_or(Some(0), |context| of_context(&located, context));
+                    let Some(partition) = partition else { continue };
                     self.run(number, select, cause, turn, |state, around, step| {
-                        state.take_event(select, (stream, event), located, around, step);
+                        state.take_event(select, (stream, event), partition, around, step);
                     });
                 }
                 kind => self.trigger(number, kind, event, cause, turn),
@@ -54,9 +51,10 @@ impl Runtime {
                 StatementKind::Select(select) => {
                     let is_partitioned =
                         select.context.is_some_and(|context| self.routes.contexts(stream).contains(&context));
-                    let located: Option<Vec<_>> = select.context.filter(|_| is_partitioned).map(|context| {
-                        located.iter().map(|located| of_context(located, context).clone()).collect()
-                    });
+                    let located: Option<Vec<_>> = select
+                        .context
+                        .filter(|_| is_partitioned)
+                        .map(|context| located.iter().map(|located| of_context(located, context)).collect());
                     self.run(number, select, cause, turn, |state, around, step| {
                         state.take_change(select, (stream, change), located.as_deref(), around, step);
                     });
@@ -70,48 +68,49 @@ impl Runtime {
         }
     }
 
-    /// Where an event belongs in the contexts of its stream. Patterns begin with a partition.
+    /// In which partition an event belongs, for each context of its stream that lets it through. Patterns begin with a partition.
     fn locate(
         &mut self,
         stream: usize,
         event: &StreamEvent,
         cause: Cause,
         turn: &mut Turn<'_>,
-    ) -> Vec<(usize, Located)> {
+    ) -> Vec<(usize, usize)> {
         let plan = self.plan.clone();
         let mut all = Vec::new();
         for at in 0..self.routes.contexts(stream).len() {
             let context = self.routes.contexts(stream)[at];
             let mut contexts = std::mem::take(&mut self.contexts);
             let first = self.routes.first_of_context(context);
+            let known = contexts[context].count();
             let located = self.work(first, cause, turn, |step| {
                 contexts[context].locate(&plan.contexts[context], stream, event, step)
             });
+            let has_begun = contexts[context].count() > known;
             self.contexts = contexts;
-            self.begin_patterns(context, located.begun, cause, turn);
-            all.push((context, located));
+            let Some(partition) = located else { continue };
+            if has_begun {
+                self.begin_patterns((context, partition), cause, turn);
+            }
+            all.push((context, partition));
         }
         all
     }
 
-    /// Patterns begin in the partitions that are new, the last of all.
-    fn begin_patterns(&mut self, context: usize, begun: usize, cause: Cause, turn: &mut Turn<'_>) {
+    /// Patterns begin in a partition that is new.
+    fn begin_patterns(&mut self, (context, partition): (usize, usize), cause: Cause, turn: &mut Turn<'_>) {
         let plan = self.plan.clone();
-        let count = self.contexts[context].count();
-        for partition in count - begun..count {
-            for at in 0..self.routes.patterns(context).len() {
-                let number = self.routes.patterns(context)[at];
-                let StatementKind::Select(select) = &plan.statements[number].kind else { continue };
-                self.run(number, select, cause, turn, |state, around, step| {
-                    state.begin(select, partition, around, step);
-                });
-            }
+        for at in 0..self.routes.patterns(context).len() {
+            let number = self.routes.patterns(context)[at];
+            let StatementKind::Select(select) = &plan.statements[number].kind else { continue };
+            self.run(number, select, cause, turn, |state, around, step| {
+                state.begin(select, partition, around, step);
+            });
         }
     }
 }
 
-/// Where an event belongs in one context; nowhere when the context has none of its stream.
-fn of_context(located: &[(usize, Located)], context: usize) -> &Located {
-    static NOWHERE: Located = Located { partitions: Vec::new(), begun: 0 };
-    located.iter().find(|(known, _)| *known == context).map_or(&NOWHERE, |(_, located)| located)
+/// In which partition of a context an event belongs; nowhere when the context has none of its stream.
+fn of_context(located: &[(usize, usize)], context: usize) -> Option<usize> {
+    located.iter().find(|(known, _)| *known == context).map(|(_, partition)| *partition)
 }

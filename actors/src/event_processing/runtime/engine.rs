@@ -17,7 +17,7 @@ use super::step::{Cause, Made, Step};
 use super::timers::{Owner, Timers};
 use super::{Budget, Effect, Fault, LookUps, Outcome, Retained, World};
 use crate::event_processing::plan::expression::Finder;
-use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target, ViewPlan};
+use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Target};
 use crate::event_processing::stream::{Depth, Input, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
@@ -245,13 +245,12 @@ impl Runtime {
         }
     }
 
-    /// The key of a unique window; none inside for other views, none at all when it cannot be had.
+    /// See [`Step::key_in`].
     fn window_key(&mut self, window: usize, work: &Work, turn: &mut Turn<'_>) -> Option<Option<Key>> {
         let plan = self.plan.clone();
-        let ViewPlan::Unique(expressions) = &plan.windows[window].view else { return Some(None) };
         let cause = Cause::Event(work.depth);
         self.work(work.from.unwrap_or_default(), cause, turn, |step| {
-            step.key(expressions, [Some(&work.event), None], &[]).map(Some)
+            step.key_in(Some(&plan.windows[window].view), &work.event, &[])
         })
     }
 

@@ -79,6 +79,16 @@ impl Groups {
         self.groups.get_mut(&number)
     }
 
+    /// A group in which something comes or leaves. Of several groups, `touched` has it then, once.
+    pub(super) fn touch(&mut self, number: GroupId, touched: &mut Vec<GroupId>) -> Option<&mut Group> {
+        let group = self.groups.get_mut(&number)?;
+        if self.is_grouped && !group.touched {
+            group.touched = true;
+            touched.push(number);
+        }
+        Some(group)
+    }
+
     /// All, in the order they came.
     pub(super) fn numbers(&self) -> Vec<GroupId> {
         self.groups.keys().copied().collect()

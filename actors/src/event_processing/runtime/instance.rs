@@ -1,5 +1,6 @@
 //! A `select` at work in one partition: from what it reads over what it retains to its rows.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,8 +14,9 @@ use super::results::{Remembered, Results, Sources};
 use super::step::Step;
 use super::timers::Armed;
 use super::views::{Entered, Held, View};
-use super::{Retained, Scope};
-use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream, ViewPlan};
+use super::{Retained, World};
+use crate::event_processing::plan::pattern::PatternPlan;
+use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream};
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
@@ -92,17 +94,9 @@ impl Instance {
                 }
                 self.pair(plan, changes, step);
             }
-            From::Pattern { pattern, .. } => {
-                let Reading::Pattern { state, .. } = &mut self.reading else { return };
-                let mut found = Found::default();
-                let before = state.retained();
-                state.feed(pattern, stream, event, self.results.keys(), step.world, &mut found);
-                replace(step.retained, before, state.retained());
-                found.faults.into_iter().for_each(|fault| step.fault(fault));
-                for found in found.matches {
-                    self.take_one(plan, &found, step);
-                }
-            }
+            From::Pattern { .. } => self.seek(plan, step, |state, pattern, keys, world, found| {
+                state.feed(pattern, stream, event, keys, world, found);
+            }),
         }
     }
 
@@ -159,18 +153,7 @@ impl Instance {
             }
             _ => {}
         }
-        if let (Reading::Pattern { state, .. }, From::Pattern { pattern, .. }) =
-            (&mut self.reading, &plan.from)
-        {
-            let mut found = Found::default();
-            let before = state.retained();
-            state.advance(pattern, self.results.keys(), step.world, &mut found);
-            replace(step.retained, before, state.retained());
-            found.faults.into_iter().for_each(|fault| step.fault(fault));
-            for found in found.matches {
-                self.take_one(plan, &found, step);
-            }
-        }
+        self.seek(plan, step, PatternState::advance);
         if self.results.expire(now) == Due::Now {
             self.put_out(plan, step);
         }
@@ -190,32 +173,52 @@ impl Instance {
     }
 
     fn passes(&self, source: &SourcePlan, event: &StreamEvent, step: &mut Step<'_>) -> bool {
-        let Some(filter) = &source.filter else { return true };
-        let scope = Scope {
-            sources: [Some(event), None],
-            aggregates: &[],
-            keys: self.results.keys(),
-            world: step.world,
-        };
-        let passes = filter.is_true(&scope);
-        step.checked(passes).unwrap_or(false)
+        step.passes(source.filter.as_ref(), event, self.results.keys())
     }
 
     /// What of a change the filter of the source lets through; what leaves is known by its number.
-    fn admitted(&self, source: &SourcePlan, change: &WindowChange, step: &mut Step<'_>) -> WindowChange {
+    fn admitted<'c>(
+        &self,
+        source: &SourcePlan,
+        change: &'c WindowChange,
+        step: &mut Step<'_>,
+    ) -> Cow<'c, WindowChange> {
+        if source.filter.is_none() {
+            return Cow::Borrowed(change);
+        }
         let entered =
             change.entered.iter().filter(|(_, event)| self.passes(source, event, step)).cloned().collect();
-        WindowChange { entered, left: change.left.clone() }
+        Cow::Owned(WindowChange { entered, left: change.left.clone() })
+    }
+
+    /// Lets the pattern, if there is one, seek on, and takes in what it finds.
+    fn seek(
+        &mut self,
+        plan: &SelectPlan,
+        step: &mut Step<'_>,
+        seek: impl FnOnce(&mut PatternState, &PatternPlan, &[Value], &World<'_>, &mut Found),
+    ) {
+        let (Reading::Pattern { state, .. }, From::Pattern { pattern, .. }) = (&mut self.reading, &plan.from)
+        else {
+            return;
+        };
+        let mut found = Found::default();
+        let before = state.retained();
+        seek(state, pattern, self.results.keys(), step.world, &mut found);
+        replace(step.retained, before, state.retained());
+        found.faults.into_iter().for_each(|fault| step.fault(fault));
+        for found in found.matches {
+            self.take_one(plan, &found, step);
+        }
     }
 
     fn take_one(&mut self, plan: &SelectPlan, event: &StreamEvent, step: &mut Step<'_>) {
-        let key = match unique_key(plan) {
-            None => None,
-            Some(expressions) => match step.key(expressions, [Some(event), None], self.results.keys()) {
-                Some(key) => Some(key),
-                None => return,
-            },
+        let view = match &plan.from {
+            From::One(source) => source.view.as_ref(),
+            From::Pattern { view, .. } => view.as_ref(),
+            From::Join(_) => None,
         };
+        let Some(key) = step.key_in(view, event, self.results.keys()) else { return };
         match &mut self.reading {
             Reading::View(view) | Reading::Pattern { view: Some(view), .. } => {
                 step.retained.add(event.weight() + bytes_beside(plan));
@@ -330,18 +333,6 @@ fn as_single(held: &Held<Remembered>) -> (Sources<'_>, &Remembered) {
 
 fn as_pair((events, remembered): &([StreamEvent; 2], Remembered)) -> (Sources<'_>, &Remembered) {
     ([Some(&events[0]), Some(&events[1])], remembered)
-}
-
-fn unique_key(plan: &SelectPlan) -> Option<&[crate::event_processing::plan::expression::Expression]> {
-    let view = match &plan.from {
-        From::One(source) => source.view.as_ref(),
-        From::Pattern { view, .. } => view.as_ref(),
-        From::Join(_) => None,
-    };
-    match view {
-        Some(ViewPlan::Unique(expressions)) => Some(expressions),
-        _ => None,
-    }
 }
 
 fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {

@@ -13,7 +13,7 @@ use super::named_windows::WindowChange;
 use super::results::{Remembered, Results};
 use super::step::Step;
 use super::views::{Entered, Held, View};
-use crate::event_processing::plan::{SelectPlan, SourcePlan, Stream, ViewPlan};
+use crate::event_processing::plan::{SelectPlan, SourcePlan, Stream};
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
@@ -88,14 +88,8 @@ impl Join {
         results: &Results,
         step: &mut Step<'_>,
     ) -> SideChange {
-        let unique = match &sources[side].view {
-            Some(ViewPlan::Unique(expressions)) => {
-                match step.key(expressions, [Some(event), None], results.keys()) {
-                    Some(key) => Some(key),
-                    None => return SideChange::default(),
-                }
-            }
-            _ => None,
+        let Some(unique) = step.key_in(sources[side].view.as_ref(), event, results.keys()) else {
+            return SideChange::default();
         };
         let mut left = Vec::new();
         let this = &mut self.sides[side];

@@ -23,7 +23,7 @@ pub(super) struct NamedWindow {
 }
 
 /// What came into a window and what left it, each by its number.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct WindowChange {
     pub(super) entered: Vec<(u64, StreamEvent)>,
     pub(super) left: Vec<u64>,

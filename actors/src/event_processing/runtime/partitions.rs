@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Scope;
 use super::step::Step;
 use crate::event_processing::plan::{ContextPlan, PartitionPlan};
 use crate::event_processing::stream::StreamEvent;
@@ -22,39 +21,22 @@ pub(super) struct Partitions {
     keys: Vec<Arc<[Value]>>,
 }
 
-/// Where an event belongs.
-#[derive(Debug, Default, Clone)]
-pub(super) struct Located {
-    /// One for each part of the context that names its stream and lets it through; each once.
-    pub(super) partitions: Vec<usize>,
-    /// How many of them are new; these are the last of all.
-    pub(super) begun: usize,
-}
-
 impl Partitions {
-    /// The partitions an event belongs to; they begin where there are none.
+    /// The partition an event belongs to, which begins if there is none; nowhere when the context does not let it through. Each stream
+    /// is in a context once.
     pub(super) fn locate(
         &mut self,
         plan: &ContextPlan,
         stream: usize,
         event: &StreamEvent,
         step: &mut Step<'_>,
-    ) -> Located {
-        let mut located = Located::default();
-        for part in plan.partitions.iter().filter(|part| part.stream == stream) {
-            let Some(key) = key_of(part, event, step) else { continue };
-            let number = match self.numbers.get(&key) {
-                Some(number) => *number,
-                None => {
-                    located.begun += 1;
-                    self.begin(key, step)
-                }
-            };
-            if !located.partitions.contains(&number) {
-                located.partitions.push(number);
-            }
+    ) -> Option<usize> {
+        let part = plan.partitions.iter().find(|part| part.stream == stream)?;
+        let key = key_of(part, event, step)?;
+        match self.numbers.get(&key) {
+            Some(number) => Some(*number),
+            None => Some(self.begin(key, step)),
         }
-        located
     }
 
     pub(super) fn keys(&self, number: usize) -> Arc<[Value]> {
@@ -77,13 +59,10 @@ impl Partitions {
 
 /// None when the event is not of this part, or its key cannot be had.
 fn key_of(part: &PartitionPlan, event: &StreamEvent, step: &mut Step<'_>) -> Option<Key> {
-    let scope = Scope { sources: [Some(event), None], aggregates: &[], keys: &[], world: step.world };
-    if let Some(filter) = &part.filter {
-        let passes = filter.is_true(&scope);
-        if !step.checked(passes)? {
-            return None;
-        }
+    if !step.passes(part.filter.as_ref(), event, &[]) {
+        return None;
     }
+    let scope = step.scope([Some(event), None], &[]);
     let values: Result<Vec<_>, _> = part.keys.iter().map(|key| key.evaluate(&scope)).collect();
     step.checked(values).map(Key)
 }

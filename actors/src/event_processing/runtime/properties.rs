@@ -7,7 +7,6 @@ use crate::event_processing::stream::{Deletion, Input, InputStream, Occurrence, 
 use crate::event_processing::value::{Id, IdSeen, Map, ObjectSeen, Seen, Value};
 use crate::hub;
 use crate::model::id::ManagedObjectId;
-use crate::model::origin::ProcessingMode;
 
 impl InputStream {
     /// Under which name its events have their object; none of answers to requests.
@@ -68,7 +67,7 @@ impl Input {
     pub(crate) fn property(&self, property: Property) -> Seen<'_> {
         match (property, &self.occurrence) {
             (Property::Type, _) => Seen::Text(self.stream().words().1),
-            (Property::Mode, _) => Seen::Text(word(self.mode)),
+            (Property::Mode, _) => Seen::Text(self.mode.as_str()),
             (Property::Origin, _) => Seen::optional_text((self.depth.writes > 0).then_some("cep")),
             (Property::Object, Occurrence::Told(event)) => {
                 ObjectSeen::told(event).map_or(Seen::Null, Seen::Object)
@@ -128,14 +127,4 @@ fn payload(response: &Response) -> Value {
 
 fn map(members: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::Map(Arc::new(Map(members.into_iter().map(|(name, value)| (name.into(), value)).collect())))
-}
-
-/// The word of the header (M-01).
-fn word(mode: ProcessingMode) -> &'static str {
-    match mode {
-        ProcessingMode::Persistent => "PERSISTENT",
-        ProcessingMode::Transient => "TRANSIENT",
-        ProcessingMode::Quiescent => "QUIESCENT",
-        ProcessingMode::Cep => "CEP",
-    }
 }

@@ -77,9 +77,8 @@ impl Results {
         let admitted = self.admit(plan, step, sources);
         let Some(Some(number)) = step.checked(admitted) else { return Remembered::default() };
         self.came += 1;
-        self.touch(number);
         let keeps_sample = self.groups.is_grouped();
-        let Some(group) = self.groups.get_mut(number) else { return Remembered::default() };
+        let Some(group) = self.groups.touch(number, &mut self.touched) else { return Remembered::default() };
         group.events += 1;
         if keeps_sample {
             group.keep(sources, step.retained);
@@ -100,8 +99,7 @@ impl Results {
     pub(super) fn leave(&mut self, step: &mut Step<'_>, remembered: &Remembered) {
         let Some(number) = remembered.number() else { return };
         self.left += 1;
-        self.touch(number);
-        let Some(group) = self.groups.get_mut(number) else { return };
+        let Some(group) = self.groups.touch(number, &mut self.touched) else { return };
         group.events = group.events.saturating_sub(1);
         let mut shrunk = 0;
         for (state, memory) in group.aggregates.iter_mut().zip(remembered.values.as_slice()) {
@@ -184,18 +182,6 @@ impl Results {
             key.push(expression.evaluate(&scope)?);
         }
         Ok(Some(self.groups.of_key(Key(key), &plan.aggregates, step.retained)))
-    }
-
-    fn touch(&mut self, number: GroupId) {
-        if !self.groups.is_grouped() {
-            return;
-        }
-        if let Some(group) = self.groups.get_mut(number)
-            && !group.touched
-        {
-            group.touched = true;
-            self.touched.push(number);
-        }
     }
 
     /// Forgets the groups that were touched and in which nothing is any more.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::instance::Instance;
 use super::join_conditions::JoinKeys;
 use super::named_windows::{NamedWindow, WindowChange};
-use super::partitions::{Located, Partitions};
+use super::partitions::Partitions;
 use super::step::Step;
 use super::timers::{Owner, Timers};
 use crate::event_processing::plan::{From, ModulePlan, SelectPlan, Stream};
@@ -32,8 +32,8 @@ pub(super) struct Select {
     /// By the number of the partition; a single one without a context. A state begins with the first event that reaches it, that of a
     /// pattern with the partition.
     instances: Vec<Option<Box<Instance>>>,
-    /// In which partition a row of a named window is.
-    owners: HashMap<u64, usize>,
+    /// In which partition a row of a named window is: by the stream of the window, for each numbers its own rows.
+    owners: HashMap<(usize, u64), usize>,
 }
 
 impl Select {
@@ -56,21 +56,18 @@ impl Select {
         self.with(plan, partition, around, step, |_, _, _| {});
     }
 
-    /// An event of a stream.
+    /// An event of a stream comes to its partition.
     pub(super) fn take_event(
         &mut self,
         plan: &SelectPlan,
         (stream, event): (usize, &StreamEvent),
-        located: Option<&Located>,
+        partition: usize,
         around: &mut Surroundings<'_>,
         step: &mut Step<'_>,
     ) {
-        let all = located.map_or(&[0][..], |located| &located.partitions);
-        for partition in all {
-            self.with(plan, *partition, around, step, |instance, keys, step| {
-                instance.take_event(plan, keys, stream, event, step);
-            });
-        }
+        self.with(plan, partition, around, step, |instance, keys, step| {
+            instance.take_event(plan, keys, stream, event, step);
+        });
     }
 
     /// The contents of a named window changed; `located` tells where the new rows belong, in their order. Without, the window
@@ -79,46 +76,52 @@ impl Select {
         &mut self,
         plan: &SelectPlan,
         (stream, change): (usize, &WindowChange),
-        located: Option<&[Located]>,
+        located: Option<&[Option<usize>]>,
         around: &mut Surroundings<'_>,
         step: &mut Step<'_>,
     ) {
-        let mut parts: BTreeMap<usize, WindowChange> = BTreeMap::new();
+        let mut tell = |state: &mut Self, partition, change: &WindowChange| {
+            state.with(plan, partition, around, step, |instance, keys, step| {
+                instance.take_change(plan, keys, stream, change, step);
+            });
+        };
         match (plan.context, located) {
-            (None, _) => {
-                return self.with(plan, 0, around, step, |instance, keys, step| {
-                    instance.take_change(plan, keys, stream, change, step);
-                });
-            }
+            (None, _) => tell(self, 0, change),
             (Some(_), None) => {
                 for partition in 0..self.instances.len() {
                     if self.instances[partition].is_some() {
-                        self.with(plan, partition, around, step, |instance, keys, step| {
-                            instance.take_change(plan, keys, stream, change, step);
-                        });
+                        tell(self, partition, change);
                     }
                 }
-                return;
             }
             (Some(_), Some(located)) => {
-                for ((number, event), located) in change.entered.iter().zip(located) {
-                    for partition in &located.partitions {
-                        self.owners.insert(*number, *partition);
-                        parts.entry(*partition).or_default().entered.push((*number, event.clone()));
-                    }
-                }
-                for number in &change.left {
-                    if let Some(partition) = self.owners.remove(number) {
-                        parts.entry(partition).or_default().left.push(*number);
-                    }
+                for (partition, part) in self.divide(stream, change, located) {
+                    tell(self, partition, &part);
                 }
             }
         }
-        for (partition, part) in parts {
-            self.with(plan, partition, around, step, |instance, keys, step| {
-                instance.take_change(plan, keys, stream, &part, step);
-            });
+    }
+
+    /// What of a change concerns which partition.
+    fn divide(
+        &mut self,
+        stream: usize,
+        change: &WindowChange,
+        located: &[Option<usize>],
+    ) -> BTreeMap<usize, WindowChange> {
+        let mut parts: BTreeMap<usize, WindowChange> = BTreeMap::new();
+        for ((number, event), partition) in change.entered.iter().zip(located) {
+            if let Some(partition) = partition {
+                self.owners.insert((stream, *number), *partition);
+                parts.entry(*partition).or_default().entered.push((*number, event.clone()));
+            }
         }
+        for number in &change.left {
+            if let Some(partition) = self.owners.remove(&(stream, *number)) {
+                parts.entry(partition).or_default().left.push(*number);
+            }
+        }
+        parts
     }
 
     /// A deadline of a partition went off.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Fault, Retained, Scope, World};
+use crate::event_processing::plan::ViewPlan;
 use crate::event_processing::plan::expression::Expression;
 use crate::event_processing::stream::{Depth, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
@@ -75,6 +76,31 @@ impl<'a> Step<'a> {
             Ok(Key(values))
         });
         self.checked(values)
+    }
+
+    /// The key of an event in a view: none inside where the view is not unique, none at all when it cannot be had.
+    pub(super) fn key_in(
+        &mut self,
+        view: Option<&ViewPlan>,
+        event: &StreamEvent,
+        keys: &[Value],
+    ) -> Option<Option<Key>> {
+        match view {
+            Some(ViewPlan::Unique(expressions)) => self.key(expressions, [Some(event), None], keys).map(Some),
+            _ => Some(None),
+        }
+    }
+
+    /// Whether a filter, if there is one, lets an event through; not when it cannot be asked.
+    pub(super) fn passes(
+        &mut self,
+        filter: Option<&Expression>,
+        event: &StreamEvent,
+        keys: &[Value],
+    ) -> bool {
+        let Some(filter) = filter else { return true };
+        let passes = filter.is_true(&self.scope([Some(event), None], keys));
+        self.checked(passes).unwrap_or(false)
     }
 
     /// Whether nothing may be evaluated any more.

@@ -40,11 +40,7 @@ impl Runtime {
         cause: Cause,
         turn: &mut Turn<'_>,
     ) -> bool {
-        let Some(filter) = &trigger.filter else { return true };
-        self.work(number, cause, turn, |step| {
-            let passes = filter.is_true(&step.scope([Some(event), None], &[]));
-            step.checked(passes).unwrap_or(false)
-        })
+        self.work(number, cause, turn, |step| step.passes(trigger.filter.as_ref(), event, &[]))
     }
 
     /// Assigns from left to right; each sees those before it. When one cannot be made, none is.

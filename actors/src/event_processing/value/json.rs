@@ -2,9 +2,9 @@
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::text::is_written_whole;
 use super::{Id, Map, Seen, Value};
 use crate::event_processing::stream::{Input, InputStream, Row, StreamEvent};
+use crate::model::measurement::Number;
 
 impl Value {
     /// The value as JSON. Doubles without a fraction are written without one, those that are no number are `null`.
@@ -30,8 +30,7 @@ impl Serialize for Value {
             Self::Null => serializer.serialize_unit(),
             Self::Boolean(value) => serializer.serialize_bool(*value),
             Self::Integer(number) => serializer.serialize_i64(*number),
-            Self::Double(number) if is_written_whole(*number) => serializer.serialize_i64(*number as i64),
-            Self::Double(number) => serializer.serialize_f64(*number),
+            Self::Double(number) => Number(*number).serialize(serializer),
             Self::Text(text) => serializer.serialize_str(text),
             Self::Time(time) => time.serialize(serializer),
             Self::Id(id) => id.serialize(serializer),

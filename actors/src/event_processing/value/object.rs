@@ -74,14 +74,17 @@ impl<'a> ObjectSeen<'a> {
                 "type" => Seen::Text(&event.type_),
                 "text" => Seen::Text(&event.text),
                 "time" => Seen::Time(event.time),
-                "source" => Seen::Id(event_source(event)),
+                "source" => {
+                    let (type_, name) = (event.source_type.as_deref(), event.source_name.as_deref());
+                    Seen::Id(IdSeen { number: event.source.0, type_, name })
+                }
                 name => fragment(&event.fragments, name),
             },
             Self::Measurement(measurement) => match name {
                 "id" => id(measurement.id.map(|id| id.0)),
                 "type" => Seen::Text(&measurement.shape.type_),
                 "time" => Seen::Time(measurement.time),
-                "source" => Seen::Id(IdSeen { number: measurement.source.0, type_: None, name: None }),
+                "source" => id(Some(measurement.source.0)),
                 name => measured(measurement, name),
             },
             Self::Operation(operation) => match name {
@@ -103,7 +106,10 @@ impl<'a> ObjectSeen<'a> {
                 "status" => Seen::Text(alarm.status.as_str()),
                 "text" => Seen::Text(&alarm.text),
                 "time" => Seen::Time(alarm.time),
-                "source" => Seen::Id(alarm_source(alarm)),
+                "source" => {
+                    let name = alarm.source_name.as_deref();
+                    Seen::Id(IdSeen { number: alarm.source.0, type_: None, name })
+                }
                 name => fragment(&alarm.fragments, name),
             },
         }
@@ -114,16 +120,8 @@ impl<'a> ObjectSeen<'a> {
     /// # Errors
     /// When the step used up what it may.
     pub(crate) fn shown_member(self, name: &str, world: &World<'_>) -> Result<Seen<'a>, Fault> {
-        match (self, name) {
-            (Self::Event(event), "source") => return Ok(Seen::Source(event_source(event))),
-            (Self::Alarm(alarm), "source") => return Ok(Seen::Source(alarm_source(alarm))),
-            (Self::Measurement(measurement), "source") => {
-                let number = measurement.source.0;
-                return Ok(Seen::Source(IdSeen { number, type_: None, name: None }));
-            }
-            _ => {}
-        }
         match self.member(name) {
+            Seen::Id(id) if name == "source" => Ok(Seen::Source(id)),
             Seen::Id(id) => Ok(Seen::Digits(id.number)),
             Seen::Time(time) => Ok(Seen::Made(Value::Text(time.to_string().into()))),
             Seen::Null | Seen::Made(_) => {
@@ -170,15 +168,6 @@ fn managed_object<'a>(object: &'a ManagedObject, name: &str) -> Seen<'a> {
             seen => seen,
         },
     }
-}
-
-fn event_source(event: &Event) -> IdSeen<'_> {
-    let (type_, name) = (event.source_type.as_deref(), event.source_name.as_deref());
-    IdSeen { number: event.source.0, type_, name }
-}
-
-fn alarm_source(alarm: &Alarm) -> IdSeen<'_> {
-    IdSeen { number: alarm.source.0, type_: None, name: alarm.source_name.as_deref() }
 }
 
 fn id<'a>(number: Option<i64>) -> Seen<'a> {

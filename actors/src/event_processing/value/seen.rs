@@ -159,9 +159,7 @@ impl<'a> Seen<'a> {
         world.spend_for(self.breadth().saturating_mul(MEMBER))?;
         Ok(match self {
             Self::Id(id) => id.member(name),
-            Self::Source(id) => {
-                id.source_members().find(|(known, _)| *known == name).map_or(Self::Null, |(_, seen)| seen)
-            }
+            Self::Source(id) => id.source_member(name),
             Self::Object(object) => object.member(name),
             Self::Payload(object) => object.shown_member(name, world)?,
             Self::Fragment(measurement, fragment, first) => {
@@ -245,11 +243,17 @@ impl<'a> IdSeen<'a> {
 
     /// What clients are shown as `source`.
     fn source_members(self) -> impl Iterator<Item = (&'static str, Seen<'a>)> {
-        let link = || format!("/inventory/managedObjects/{}", self.number);
-        let optional = [("name", self.name), ("type", self.type_)];
-        let optional = optional.into_iter().filter_map(|(name, text)| Some((name, Seen::Text(text?))));
-        [("id", Seen::Digits(self.number)), ("self", Seen::Made(Value::Text(link().into())))]
-            .into_iter()
-            .chain(optional)
+        let members = ["id", "self", "name", "type"].map(|name| (name, self.source_member(name)));
+        members.into_iter().filter(|(_, seen)| !seen.is_null())
+    }
+
+    fn source_member(self, name: &str) -> Seen<'a> {
+        match name {
+            "id" => Seen::Digits(self.number),
+            "self" => Seen::Made(Value::Text(format!("/inventory/managedObjects/{}", self.number).into())),
+            "name" => Seen::optional_text(self.name),
+            "type" => Seen::optional_text(self.type_),
+            _ => Seen::Null,
+        }
     }
 }

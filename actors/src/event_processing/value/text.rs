@@ -5,9 +5,7 @@ use std::cmp::Ordering;
 
 use super::arithmetic::Number;
 use super::{Plain, Seen, Value};
-
-/// Doubles without a fraction are written without one up to here.
-const EXACT: f64 = 1e15;
+use crate::model::measurement;
 
 impl Value {
     /// The value as text; `None` of null. An id is the text of its value, a time ISO 8601, what is no single value JSON.
@@ -43,16 +41,10 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Whether a double is written like a whole number.
-pub(super) fn is_written_whole(number: f64) -> bool {
-    number.fract() == 0.0 && number.abs() < EXACT
-}
-
-/// `20` and not `20.0`; large and tiny numbers as in JSON.
+/// As in JSON, `20` and not `20.0`; and what JSON has no number for.
 fn double(number: f64) -> String {
     match number {
-        _ if is_written_whole(number) => (number as i64).to_string(),
-        _ if number.is_finite() => serde_json::to_string(&number).unwrap_or_default(),
+        _ if number.is_finite() => serde_json::to_string(&measurement::Number(number)).unwrap_or_default(),
         _ if number.is_nan() => "NaN".into(),
         _ if number > 0.0 => "Infinity".into(),
         _ => "-Infinity".into(),

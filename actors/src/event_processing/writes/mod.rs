@@ -47,6 +47,8 @@ const REQUESTS: usize = 8;
 pub(crate) struct TenantWrites {
     platform: Weak<Platform>,
     tenant: TenantId,
+    /// The number by which this process holds the modules of the tenant.
+    fence: i64,
     /// By which objects are looked up that are changed; see [`Database::apart`].
     reads: Database,
     links: Links,
@@ -59,7 +61,7 @@ impl TenantWrites {
     /// `requests` leads to whoever makes requests to other servers.
     pub(crate) fn new(
         platform: Weak<Platform>,
-        tenant: TenantId,
+        (tenant, fence): (TenantId, i64),
         reads: Database,
         links: Links,
         limits: &Limits,
@@ -68,7 +70,7 @@ impl TenantWrites {
         let (per_second, at_once) = (limits.module_writes_per_second, limits.module_writes_at_once);
         let allowance = Allowance::new(per_second, at_once, Instant::now());
         let requests_under_way = Semaphore::new(REQUESTS);
-        Self { platform, tenant, reads, links, allowance, requests, requests_under_way }
+        Self { platform, tenant, fence, reads, links, allowance, requests, requests_under_way }
     }
 }
 
@@ -81,17 +83,6 @@ pub(crate) struct Writes {
     overflow: Recipient<TooManyWrites>,
     /// It asked for too much, which is told once.
     is_over: AtomicBool,
-}
-
-/// Where a row comes from.
-#[derive(Debug, Clone)]
-pub(crate) struct Maker {
-    /// Place of the statement in the module.
-    pub(crate) statement: usize,
-    /// Its name.
-    pub(crate) name: Arc<str>,
-    /// The number by which this process holds the modules of the tenant.
-    pub(crate) fence: i64,
 }
 
 impl Writes {
@@ -109,10 +100,16 @@ impl Writes {
         Self { shared, backlog, orders, faults, overflow, is_over }
     }
 
-    /// Has a row carried out, soon; never waits. `depth` is that of the row. Too many writes in a chain of causes are a
-    /// fault of the statement; too many at a time, of the module or of its tenant, end the module.
-    pub(crate) fn perform(&self, maker: Maker, stream: OutputStream, row: Arc<Row>, depth: Depth) {
-        let Maker { statement, name, fence } = maker;
+    /// Has a row of a statement carried out, soon; never waits. The statement by its place in the module and its name, `depth` is that
+    /// of the row. Too many writes in a chain of causes are a fault of the statement; too many at a time, of the module or of its tenant,
+    /// end the module.
+    pub(crate) fn perform(
+        &self,
+        (statement, name): (usize, Arc<str>),
+        stream: OutputStream,
+        row: Arc<Row>,
+        depth: Depth,
+    ) {
         if self.is_over.load(Ordering::Relaxed) {
             return;
         }
@@ -131,6 +128,6 @@ impl Writes {
         // What it causes begins a chain of statements anew.
         let depth = Depth { statements: 0, writes: depth.writes + 1 };
         // Whoever receives ends with this sender, or with the thread.
-        let _ = self.orders.send(Order { statement, name, stream, row, depth, fence, place });
+        let _ = self.orders.send(Order { statement, name, stream, row, depth, place });
     }
 }

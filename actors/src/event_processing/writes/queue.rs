@@ -35,7 +35,6 @@ pub(super) struct Order {
     pub(super) row: Arc<Row>,
     /// Of what it causes.
     pub(super) depth: Depth,
-    pub(super) fence: i64,
     pub(super) place: Place,
 }
 
@@ -45,7 +44,6 @@ struct Write {
     statement: usize,
     deed: Deed,
     depth: Depth,
-    fence: i64,
     /// Of all rows that it is made of.
     places: Vec<Place>,
 }
@@ -88,7 +86,7 @@ impl Queue {
 
     /// Reads what a row asks for; a message is over with that.
     fn read(&self, order: Order) -> Option<Write> {
-        let Order { statement, name, stream, row, depth, fence, place } = order;
+        let Order { statement, name, stream, row, depth, place } = order;
         if message::is_message(stream) {
             match message::check(stream, &row) {
                 Ok(()) => {
@@ -101,7 +99,7 @@ impl Queue {
             return None;
         }
         match Deed::of(stream, &row) {
-            Ok(deed) => deed.map(|deed| Write { statement, deed, depth, fence, places: vec![place] }),
+            Ok(deed) => deed.map(|deed| Write { statement, deed, depth, places: vec![place] }),
             Err(error) => {
                 self.tell(statement, &error);
                 None
@@ -121,8 +119,8 @@ impl Queue {
     }
 
     async fn write(&self, device: Option<ManagedObjectId>, write: Write) -> Option<ManagedObjectId> {
-        let Write { statement, deed, depth, fence, .. } = &write;
-        let origin = Arc::new(Origin::of_module(self.shared.links.clone(), *depth, *fence));
+        let Write { statement, deed, depth, .. } = &write;
+        let origin = Arc::new(Origin::of_module(self.shared.links.clone(), *depth, self.shared.fence));
         match self.shared.carry_out(deed, &origin).await {
             Ok(()) => metrics::MODULE_WRITES.increment(1),
             Err(error) => self.tell(*statement, &error),
@@ -151,9 +149,9 @@ fn along(mut write: Write, device: Option<ManagedObjectId>, lanes: &mut Lanes<Wr
     if !matches!(write.deed, Deed::CreateMeasurements(_)) {
         return write;
     }
-    let own = (write.statement, write.depth, write.fence);
+    let own = (write.statement, write.depth);
     let may = |next: &Write| {
-        (next.statement, next.depth, next.fence) == own && matches!(next.deed, Deed::CreateMeasurements(_))
+        (next.statement, next.depth) == own && matches!(next.deed, Deed::CreateMeasurements(_))
     };
     for next in lanes.along_with(device, MEASUREMENTS_AT_ONCE, may) {
         write.deed.take_along(next.deed);

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::TenantWrites;
 use super::cells::Cells;
 use crate::error::{Error, Result};
-use crate::event_processing::requests::{OutboundRequest, OutboundResponse};
+use crate::event_processing::requests::{OutboundRequest, OutboundResponse, RESERVED_HEADERS};
 use crate::event_processing::runtime::Fault;
 use crate::event_processing::stream::{Depth, Input, Occurrence, Response, Row};
 use crate::event_processing::value::Value;
@@ -23,20 +23,6 @@ const LONGEST: Duration = Duration::from_secs(120);
 const MAX_URL: usize = 8 << 10;
 /// Bytes of all other headers together, and how many they may be.
 const MAX_HEADERS: (usize, usize) = (16 << 10, 100);
-/// What the connection is made of belongs to whoever makes it; the last two have columns of their own.
-const NOT_OF_MODULES: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
 
 /// A request as its row tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,8 +88,8 @@ fn headers(value: &Value) -> Result<Vec<(String, String)>> {
         return Err(Error::invalid_value("headers", pairs.len(), "at most 100 headers of 16 KiB"));
     }
     let check = |(name, value): (String, String)| {
-        let is_ours = !NOT_OF_MODULES.iter().any(|other| name.eq_ignore_ascii_case(other));
-        match is_token(&name) && is_ours {
+        let is_reserved = RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
+        match is_token(&name) && !is_reserved {
             true => checked(&name, value).map(|value| (name, value)),
             false => Err(Error::invalid_value("headers", name, "headers that are a module's to set")),
         }

@@ -52,7 +52,7 @@ impl Deployed {
     }
 
     /// Whether it still runs: a module that asks for too much is switched off.
-    pub(super) async fn is_deployed(&self) -> Result<bool, Error> {
+    async fn is_deployed(&self) -> Result<bool, Error> {
         let request = self.target.get(&format!("{PATH}/{}", self.id));
         let answered = ask(&self.target, "reading a module", &request, 200).await?;
         Ok(answered.status == "DEPLOYED")
@@ -88,21 +88,22 @@ impl Deployed {
             Ok(()) => self.row(sending).await.map(|row| row.is_object()),
             Err(_) => Ok(false),
         };
-        let deployed = self.is_deployed().await;
         let removed = self.remove().await;
         taken?;
-        Ok(vec![
-            Fact::number("modules that told a row", usize::from(seen?), 1),
-            Fact::number("modules still deployed", usize::from(deployed?), 1),
-            Fact::number("modules removed", usize::from(removed?), 1),
-        ])
+        let told = Fact::number("modules that told a row", usize::from(seen?), 1);
+        Ok([told].into_iter().chain(removed?).collect())
     }
 
-    /// Removes it; whether that went well.
-    pub(super) async fn remove(&self) -> Result<bool, Error> {
+    /// Sees whether it still runs, and removes it.
+    pub(super) async fn remove(self) -> Result<[Fact; 2], Error> {
+        let deployed = self.is_deployed().await;
         let mut connection = self.target.connect().await?;
         let request = self.target.delete(&format!("{PATH}/{}", self.id));
-        Ok(connection.call("removing a module", &request).await?.status == 204)
+        let removed = connection.call("removing a module", &request).await?.status == 204;
+        Ok([
+            Fact::number("modules still deployed", usize::from(deployed?), 1),
+            Fact::number("modules removed", usize::from(removed), 1),
+        ])
     }
 }
 

@@ -27,13 +27,12 @@ pub(super) async fn measure(sending: &Sending<'_>) -> Result<Vec<Fact>, Error> {
         format!("@Name('window') select count(*) as events from MeasurementCreated.win:length({length});\n");
     let module = Deployed::create(&sending.bench.target, "loadtest_retained", &text).await?;
     let filled = filled(sending, &module).await;
-    let deployed = module.is_deployed().await;
     let removed = module.remove().await;
     let (held, row) = filled?;
     let events = row.get("events").and_then(Value::as_f64).unwrap_or_default();
     let each = held.zip(plain).map(|(held, plain)| (held - plain) as f64 / f64::from(length));
     let own = Kind::Measurement.body("1000000000000", sending.run.mark_of(0, 1)).len();
-    Ok(vec![
+    let facts = [
         Fact::number("events in the window", events as usize, length as usize),
         Fact::told("memory, without", bytes(plain)),
         Fact::told("memory, with the window", bytes(held)),
@@ -41,9 +40,8 @@ pub(super) async fn measure(sending: &Sending<'_>) -> Result<Vec<Fact>, Error> {
             "for each event",
             each.map_or("unknown".to_owned(), |each| format!("{each:.0} bytes; its JSON has {own} bytes")),
         ),
-        Fact::number("modules still deployed", usize::from(deployed?), 1),
-        Fact::number("modules removed", usize::from(removed?), 1),
-    ])
+    ];
+    Ok(facts.into_iter().chain(removed?).collect())
 }
 
 /// By how much memory grows while the window is filled, and what the module says then.

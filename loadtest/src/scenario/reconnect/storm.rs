@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::bayeux;
@@ -37,13 +38,15 @@ pub(super) struct Comer {
 pub(super) struct Storm {
     started: Instant,
     seen: Mutex<Seen>,
+    /// Whether a poll that is not answered by now is held: the server may say nothing at all before the answer.
+    is_over: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
 struct Seen {
     /// Answers by status, and what else came instead of one.
     answers: BTreeMap<String, u64>,
-    /// Microseconds from the start of the storm until a device held its poll.
+    /// Microseconds from the start of the storm until a device sent the poll that is held.
     latency: Histogram<u64>,
     /// Why the first device gave up.
     first_cause: Option<String>,
@@ -62,15 +65,20 @@ impl Storm {
     /// It starts now.
     pub(super) fn new() -> Self {
         let seen = Seen { answers: BTreeMap::new(), latency: latency_histogram(), first_cause: None };
-        Self { started: Instant::now(), seen: Mutex::new(seen) }
+        Self { started: Instant::now(), seen: Mutex::new(seen), is_over: watch::Sender::new(false) }
     }
 
-    /// Lets all devices come; gives the connections of those whose polls are held, when all are or the time is over.
-    pub(super) async fn run(self: &Arc<Self>, comers: Vec<Comer>, limit: Duration) -> Vec<Connection> {
+    /// All polls are held, as the server says, or the time is over.
+    pub(super) fn end(&self) {
+        self.is_over.send_replace(true);
+    }
+
+    /// Lets all devices come; gives the connections of those whose polls are held when the storm ends.
+    pub(super) async fn run(self: &Arc<Self>, comers: &[Arc<Comer>], limit: Duration) -> Vec<Connection> {
         let progress = Progress::count("coming back", comers.len());
         let mut devices = JoinSet::new();
         for comer in comers {
-            devices.spawn(Arc::clone(self).come(comer));
+            devices.spawn(Arc::clone(self).come(Arc::clone(comer)));
         }
         let mut held = Vec::with_capacity(devices.len());
         let all_held = async {
@@ -84,7 +92,7 @@ impl Storm {
         held
     }
 
-    /// How long each device took that holds its poll.
+    /// How long each device took until it sent the poll that is held.
     pub(super) fn latency(&self) -> Histogram<u64> {
         self.seen().latency.clone()
     }
@@ -96,6 +104,7 @@ impl Storm {
         let others = seen.answers.iter().filter(|(answer, _)| !allowed.contains(&answer.as_str()));
         let mut facts = vec![
             Fact::number("devices that hold a poll", seen.latency.len() as usize, devices),
+            Fact::told("clients/s", per_second(&seen.latency)),
             Fact::told("answers", format!("{:?}", seen.answers)),
             Fact::number("answers not allowed", others.map(|(_, count)| *count as usize).sum(), 0),
         ];
@@ -112,12 +121,11 @@ impl Storm {
     }
 
     /// One device until its poll is held; `None` when it is refused.
-    async fn come(self: Arc<Self>, comer: Comer) -> Option<Connection> {
+    async fn come(self: Arc<Self>, comer: Arc<Comer>) -> Option<Connection> {
         loop {
             match Box::pin(self.hold_poll(&comer)).await {
-                Ok(connection) => {
-                    let taken = self.started.elapsed().as_micros() as u64;
-                    self.seen().latency.saturating_record(taken);
+                Ok((connection, taken)) => {
+                    self.seen().latency.saturating_record(taken.as_micros() as u64);
                     return Some(connection);
                 }
                 Err(Error::Io(_) | Error::During { .. } | Error::Timeout(_)) => {
@@ -132,7 +140,8 @@ impl Storm {
         }
     }
 
-    async fn hold_poll(&self, comer: &Comer) -> Result<Connection, Error> {
+    /// The connection that holds the poll, and when this was sent.
+    async fn hold_poll(&self, comer: &Comer) -> Result<(Connection, Duration), Error> {
         let Comer { id, target } = comer;
         let post = |message: String| target.post(bayeux::OPERATIONS, &message);
         let mut connection = target.connect().await?;
@@ -143,11 +152,16 @@ impl Storm {
         let answer = self.insist(&mut connection, bayeux::SUBSCRIBE, &subscribe).await?;
         bayeux::expect_success(bayeux::SUBSCRIBE, &answer)?;
         let poll = post(long_polling::connect(&client_id));
+        let mut is_over = self.is_over.subscribe();
         loop {
             connection.send(&poll).await?;
-            if connection.beginning().await? == Beginning::Held {
-                self.count("200");
-                return Ok(connection);
+            let taken = self.started.elapsed();
+            let beginning = tokio::select! {
+                beginning = connection.beginning() => beginning?,
+                _ = is_over.wait_for(|is_over| *is_over) => Beginning::Held,
+            };
+            if beginning == Beginning::Held {
+                return Ok((connection, taken));
             }
             let response = connection.receive().await?;
             if let Answered::Taken = self.weigh(bayeux::CONNECT, response).await? {
@@ -192,9 +206,54 @@ impl Storm {
     }
 }
 
+/// How many polls were sent in a second, until the last of them.
+fn per_second(latency: &Histogram<u64>) -> String {
+    match latency.max() {
+        0 => "none".into(),
+        micros => format!("{:.0}", latency.len() as f64 * 1e6 / micros as f64),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
+    use crate::target::Reach;
+
+    /// Answers a handshake and a subscription, takes a poll and says nothing; gives when it has the poll.
+    async fn hold_in_silence(listener: TcpListener) -> tokio::net::TcpStream {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut request = vec![0; 4096];
+        for channel in [bayeux::HANDSHAKE, bayeux::SUBSCRIBE] {
+            assert!(stream.read(&mut request).await.unwrap() > 0);
+            let body = format!(r#"[{{"channel":"{channel}","clientId":"a","successful":true}}]"#);
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+        assert!(stream.read(&mut request).await.unwrap() > 0);
+        stream
+    }
+
+    #[tokio::test]
+    async fn poll_without_a_word_is_held_when_the_storm_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let target = Target::resolve(&url, Reach::Loopback, "a", "b").unwrap();
+        let comers = [Arc::new(Comer { id: "7".to_owned(), target })];
+        let storm = Arc::new(Storm::new());
+        let watched = async {
+            let stream = hold_in_silence(listener).await;
+            storm.end();
+            stream
+        };
+
+        let (held, _stream) = tokio::join!(storm.run(&comers, Duration::from_secs(60)), watched);
+
+        assert_eq!(held.len(), 1);
+        assert!(storm.facts(1).iter().all(|fact| fact.holds));
+    }
 
     #[tokio::test]
     async fn only_200_and_503_with_advice_are_allowed() {

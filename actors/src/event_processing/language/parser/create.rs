@@ -2,9 +2,8 @@
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
-use super::super::syntax::{Name, Partition, StatementKind, VariableKind};
+use super::super::syntax::{Binding, Name, Partition, StatementKind, VariableKind};
 use super::Parser;
-use super::expression::Binding;
 
 impl Parser<'_> {
     /// What follows `create`.

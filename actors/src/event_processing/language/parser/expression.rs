@@ -2,20 +2,9 @@
 
 use super::super::lexer::Kind;
 use super::super::literal;
-use super::super::syntax::{Expression, ExpressionKind, Operator, Span};
+use super::super::syntax::{Binding, Expression, ExpressionKind, Operator, Span};
 use super::super::{MAX_HEIGHT, Mistake};
 use super::Parser;
-
-/// How tight something binds, from loose to tight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Binding {
-    Or,
-    And,
-    Comparison,
-    Concatenate,
-    Add,
-    Multiply,
-}
 
 /// A left side and its operator.
 #[derive(Debug)]
@@ -24,7 +13,6 @@ struct Waiting {
     /// Of the left side.
     height: usize,
     operator: Operator,
-    binding: Binding,
 }
 
 impl Parser<'_> {
@@ -40,11 +28,10 @@ impl Parser<'_> {
         let mut waiting: Vec<Waiting> = Vec::new();
         let mut right = self.operand()?;
         loop {
-            let operator = self.operator().filter(|(_, of_operator)| *of_operator >= binding);
-            if let Some((operator, of_operator)) = operator {
-                right = self.joined(&mut waiting, right, of_operator)?;
+            if let Some(operator) = self.operator().filter(|operator| operator.binding() >= binding) {
+                right = self.joined(&mut waiting, right, operator.binding())?;
                 self.advance();
-                waiting.push(Waiting { left: right, height: self.height, operator, binding: of_operator });
+                waiting.push(Waiting { left: right, height: self.height, operator });
                 right = self.operand()?;
             } else if binding <= Binding::Comparison && self.at_test() {
                 right = self.joined(&mut waiting, right, Binding::Comparison)?;
@@ -64,8 +51,8 @@ impl Parser<'_> {
         mut right: Expression,
         binding: Binding,
     ) -> Result<Expression, Mistake> {
-        while let Some(Waiting { left, height, operator, .. }) =
-            waiting.pop_if(|last| last.binding >= binding)
+        while let Some(Waiting { left, height, operator }) =
+            waiting.pop_if(|last| last.operator.binding() >= binding)
         {
             let span = Span { start: left.span.start, end: right.span.end };
             self.height = self.grown(height.max(self.height), span)?;
@@ -87,26 +74,26 @@ impl Parser<'_> {
         }
     }
 
-    fn operator(&self) -> Option<(Operator, Binding)> {
+    fn operator(&self) -> Option<Operator> {
         let symbol = match self.current.kind {
             Kind::Symbol(symbol) => symbol,
-            Kind::Word if self.at_word("and") => return Some((Operator::And, Binding::And)),
-            Kind::Word if self.at_word("or") => return Some((Operator::Or, Binding::Or)),
+            Kind::Word if self.at_word("and") => return Some(Operator::And),
+            Kind::Word if self.at_word("or") => return Some(Operator::Or),
             _ => return None,
         };
         Some(match symbol {
-            "=" => (Operator::Equal, Binding::Comparison),
-            "!=" | "<>" => (Operator::NotEqual, Binding::Comparison),
-            "<" => (Operator::Less, Binding::Comparison),
-            "<=" => (Operator::LessOrEqual, Binding::Comparison),
-            ">" => (Operator::Greater, Binding::Comparison),
-            ">=" => (Operator::GreaterOrEqual, Binding::Comparison),
-            "||" => (Operator::Concatenate, Binding::Concatenate),
-            "+" => (Operator::Add, Binding::Add),
-            "-" => (Operator::Subtract, Binding::Add),
-            "*" => (Operator::Multiply, Binding::Multiply),
-            "/" => (Operator::Divide, Binding::Multiply),
-            "%" => (Operator::Modulo, Binding::Multiply),
+            "=" => Operator::Equal,
+            "!=" | "<>" => Operator::NotEqual,
+            "<" => Operator::Less,
+            "<=" => Operator::LessOrEqual,
+            ">" => Operator::Greater,
+            ">=" => Operator::GreaterOrEqual,
+            "||" => Operator::Concatenate,
+            "+" => Operator::Add,
+            "-" => Operator::Subtract,
+            "*" => Operator::Multiply,
+            "/" => Operator::Divide,
+            "%" => Operator::Modulo,
             _ => return None,
         })
     }

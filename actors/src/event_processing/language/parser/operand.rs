@@ -3,9 +3,8 @@
 use super::super::Mistake;
 use super::super::lexer::Kind;
 use super::super::literal;
-use super::super::syntax::{Expression, ExpressionKind, Name, Quantifier};
+use super::super::syntax::{Binding, Expression, ExpressionKind, Name, Quantifier};
 use super::Parser;
-use super::expression::Binding;
 
 /// Words that no expression begins with unless they are in backticks: a name that is forgotten is told where it is missing.
 const RESERVED: [&str; 20] = [

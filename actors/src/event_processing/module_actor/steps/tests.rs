@@ -134,7 +134,7 @@ fn module_that_retains_too_much_cannot_go_on() {
     let Then::SwitchOff(trouble) = module.run().then else { panic!("it goes on") };
 
     assert_eq!(trouble.cause, Cause::Retained);
-    assert!(trouble.text.starts_with("it retains 11 events of "), "{trouble}");
+    assert!(trouble.text.starts_with("it retains 11 events of "), "{}", trouble.text);
 }
 
 #[test]

@@ -77,43 +77,14 @@ impl Sources {
 
 /// Whether the condition reads what was matched before.
 pub(super) fn asks_about_match(condition: &Expression) -> bool {
-    let mut rest = vec![condition];
-    while let Some(part) = rest.pop() {
-        match part {
-            Expression::Event(place) | Expression::Column(place, _) | Expression::Property(place, _) => {
-                if place.source == 0 {
-                    return true;
-                }
-            }
-            Expression::Literal(_)
-            | Expression::Variable(_)
-            | Expression::ContextKey(_)
-            | Expression::Aggregate(_) => {}
-            Expression::Member(inner, _)
-            | Expression::Not(inner)
-            | Expression::Negate(inner)
-            | Expression::Cast(inner, _)
-            | Expression::IsNull { value: inner, .. } => rest.push(inner),
-            Expression::Index(left, right) | Expression::Binary(_, left, right) => {
-                rest.extend([&**left, &**right]);
-            }
-            Expression::In { value, among, .. } => {
-                rest.push(value);
-                rest.extend(among);
-            }
-            Expression::Between { value, low, high, .. } => rest.extend([&**value, &**low, &**high]),
-            Expression::Like { value, pattern, .. } => rest.extend([&**value, &**pattern]),
-            Expression::Case { branches, otherwise } => {
-                rest.extend(branches.iter().flat_map(|(condition, value)| [condition, value]));
-                rest.extend(otherwise.as_deref());
-            }
-            Expression::Call(_, arguments)
-            | Expression::LookUp(_, arguments)
-            | Expression::List(arguments) => {
-                rest.extend(arguments);
-            }
-            Expression::Fragments(pairs) => rest.extend(pairs.iter().flat_map(|(path, value)| [path, value])),
+    match condition {
+        Expression::Event(place) | Expression::Column(place, _) | Expression::Property(place, _) => {
+            place.source == 0
+        }
+        condition => {
+            let mut asks = false;
+            condition.for_each_part(&mut |part| asks |= asks_about_match(part));
+            asks
         }
     }
-    false
 }

@@ -12,14 +12,14 @@ mod memories;
 mod number;
 mod ordered;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::event_processing::language::syntax::Quantifier;
 use crate::event_processing::plan::expression::{Aggregate, AggregateKind};
-use crate::event_processing::value::Key;
-use crate::event_processing::value::Value;
+use crate::event_processing::value::{Key, Number, Plain, Value};
 pub(super) use memories::Memories;
-use number::{Deviation, Number, Sum};
+use number::{Deviation, Sum, number_of};
 use ordered::{Median, Multiset, Ordered};
 
 /// Whether what enters will leave some day.
@@ -39,8 +39,7 @@ pub(super) enum Memory {
     Nothing,
     /// It counted, that is all.
     Counted,
-    Integer(i64),
-    Double(f64),
+    Number(Number),
     /// The number of an event among those that entered.
     Sequence(u64),
     Value(Box<Value>),
@@ -182,7 +181,7 @@ impl Kind {
                 0
             }),
             Self::Deviation(deviation) => enter_number(value, |number| {
-                deviation.enter(number.as_double());
+                deviation.enter(number.double());
                 0
             }),
             Self::Median(median) => enter_number(value, |number| {
@@ -194,10 +193,10 @@ impl Kind {
                 let grown = if values.insert(value.clone()) { NODE } else { 0 };
                 (Self::memory_of(value), grown + bytes)
             }
-            Self::LeastEver(best) => keep_if(best, value, |new, old| new < old),
-            Self::GreatestEver(best) => keep_if(best, value, |new, old| new > old),
-            Self::FirstEver(first) => keep_if(first, value, |_, _| false),
-            Self::LastEver(last) => keep_if(last, value, |_, _| true),
+            Self::LeastEver(best) => keep_if(best, value, Ordering::is_lt),
+            Self::GreatestEver(best) => keep_if(best, value, Ordering::is_gt),
+            Self::FirstEver(first) => keep_if(first, value, |_| false),
+            Self::LastEver(last) => keep_if(last, value, |_| true),
             Self::First(all) | Self::Last(all) => {
                 let number = all.next;
                 all.next += 1;
@@ -222,7 +221,7 @@ impl Kind {
             }
             (Self::Deviation(deviation), memory) => {
                 if let Some(number) = memory.number() {
-                    deviation.leave(number.as_double());
+                    deviation.leave(number.double());
                 }
                 0
             }
@@ -231,9 +230,9 @@ impl Kind {
                 NODE
             }),
             (Self::Least(values) | Self::Greatest(values), memory) => {
-                let Some(value) = memory.value() else { return 0 };
+                let Some(value) = memory.value().map(Ordered) else { return 0 };
                 let gone = values.remove(&value) == Some(true);
-                bytes_of(&value) + if gone { NODE } else { 0 }
+                bytes_of(&value.0) + if gone { NODE } else { 0 }
             }
             (Self::First(all) | Self::Last(all), Memory::Sequence(number)) => {
                 all.values.remove(number).map_or(0, |value| NODE + bytes_of(&value))
@@ -244,10 +243,9 @@ impl Kind {
 
     /// The smallest that a value can be had back from.
     fn memory_of(value: &Value) -> Memory {
-        match value {
-            Value::Integer(value) => Memory::Integer(*value),
-            Value::Double(value) => Memory::Double(*value),
-            other => Memory::Value(Box::new(other.clone())),
+        match value.plain() {
+            Plain::Number(number) => Memory::Number(number),
+            _ => Memory::Value(Box::new(value.clone())),
         }
     }
 }
@@ -261,16 +259,14 @@ impl Memory {
 
     fn number(&self) -> Option<Number> {
         match self {
-            Self::Integer(value) => Some(Number::Integer(*value)),
-            Self::Double(value) => Some(Number::Double(*value)),
+            Self::Number(number) => Some(*number),
             _ => None,
         }
     }
 
     fn value(&self) -> Option<Value> {
         match self {
-            Self::Integer(value) => Some(Value::Integer(*value)),
-            Self::Double(value) => Some(Value::Double(*value)),
+            Self::Number(number) => Some((*number).into()),
             Self::Value(value) => Some(Value::clone(value)),
             Self::Nothing | Self::Counted | Self::Sequence(_) => None,
         }
@@ -278,7 +274,7 @@ impl Memory {
 }
 
 fn enter_number(value: &Value, enter: impl FnOnce(Number) -> usize) -> (Memory, usize) {
-    match Number::of(value) {
+    match number_of(value) {
         Some(number) => {
             let grown = enter(number);
             (Kind::memory_of(value), grown)
@@ -287,14 +283,9 @@ fn enter_number(value: &Value, enter: impl FnOnce(Number) -> usize) -> (Memory, 
     }
 }
 
-fn keep_if(
-    best: &mut Best,
-    value: &Value,
-    is_better: impl FnOnce(&Ordered, &Ordered) -> bool,
-) -> (Memory, usize) {
-    let better =
-        best.value.as_ref().is_none_or(|old| is_better(&Ordered(value.clone()), &Ordered(old.clone())));
-    if !better {
+/// `is_better` is asked how the value compares to the one that is kept.
+fn keep_if(best: &mut Best, value: &Value, is_better: impl FnOnce(Ordering) -> bool) -> (Memory, usize) {
+    if best.value.as_ref().is_some_and(|old| !is_better(value.order(old))) {
         return (Memory::Counted, 0);
     }
     let bytes = bytes_of(value);

@@ -1,33 +1,16 @@
 //! Aggregates of numbers: sum, average and standard deviation.
 
 use super::exact_sum::ExactSum;
-use crate::event_processing::value::Value;
+use crate::event_processing::value::{Number, Plain, Value};
 
 /// Squares of what is larger leave the range of doubles: 2^480.
 const UNSQUARABLE: f64 = 3.121_748_550_315_992e144;
 
-/// A number as the aggregates take it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Number {
-    Integer(i64),
-    Double(f64),
-}
-
-impl Number {
-    /// What is no number, and what no number can be made of, does not count.
-    pub(super) fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Integer(value) => Some(Self::Integer(*value)),
-            Value::Double(value) if !value.is_nan() => Some(Self::Double(*value)),
-            _ => None,
-        }
-    }
-
-    pub(super) fn as_double(self) -> f64 {
-        match self {
-            Self::Integer(value) => value as f64,
-            Self::Double(value) => value,
-        }
+/// What is no number, and what no number can be made of, does not count.
+pub(super) fn number_of(value: &Value) -> Option<Number> {
+    match value.plain() {
+        Plain::Number(number) if !number.double().is_nan() => Some(number),
+        _ => None,
     }
 }
 

@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::number::Number;
-use crate::event_processing::value::Value;
+use crate::event_processing::value::{Number, Value};
 
 /// A value with its place in the one order of all values.
 #[derive(Debug, Clone)]
@@ -47,13 +46,12 @@ impl Multiset {
     }
 
     /// Whether it was there, and whether it was the last of its kind.
-    pub(super) fn remove(&mut self, value: &Value) -> Option<bool> {
-        let key = Ordered(value.clone());
-        let count = self.counts.get_mut(&key)?;
+    pub(super) fn remove(&mut self, value: &Ordered) -> Option<bool> {
+        let count = self.counts.get_mut(value)?;
         *count -= 1;
         let gone = *count == 0;
         if gone {
-            self.counts.remove(&key);
+            self.counts.remove(value);
         }
         self.length -= 1;
         Some(gone)
@@ -68,9 +66,9 @@ impl Multiset {
     }
 
     fn take(&mut self, value: Option<Value>) -> Option<Value> {
-        let value = value?;
+        let value = Ordered(value?);
         self.remove(&value);
-        Some(value)
+        Some(value.0)
     }
 }
 
@@ -83,9 +81,8 @@ pub(super) struct Median {
 
 impl Median {
     pub(super) fn enter(&mut self, number: Number) {
-        let value = Value::Double(number.as_double());
-        let is_low =
-            self.lower.greatest().is_none_or(|middle| Ordered(value.clone()) <= Ordered(middle.clone()));
+        let value = Value::Double(number.double());
+        let is_low = self.lower.greatest().is_none_or(|middle| value.order(middle).is_le());
         if is_low {
             self.lower.insert(value)
         } else {
@@ -95,7 +92,7 @@ impl Median {
     }
 
     pub(super) fn leave(&mut self, number: Number) {
-        let value = Value::Double(number.as_double());
+        let value = Ordered(Value::Double(number.double()));
         if self.lower.remove(&value).is_none() {
             self.upper.remove(&value);
         }

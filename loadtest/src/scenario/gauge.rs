@@ -8,8 +8,8 @@ use crate::report::Fact;
 use crate::target::Target;
 
 const GAUGE: &str = "platform_long_polls_parked";
-/// Time between two looks.
-const GLANCE: Duration = Duration::from_millis(50);
+/// Time between two looks. To show all metrics is work, which is not to be measured.
+const GLANCE: Duration = Duration::from_millis(200);
 
 /// The gauge of parked polls, looked at again and again.
 #[derive(Debug)]
@@ -38,6 +38,20 @@ impl ParkedPolls {
         let mut gauge = Self { connection, request, base: 0, looks: Vec::new() };
         gauge.base = gauge.look().await?;
         Ok(gauge)
+    }
+
+    /// How many were parked at the first look.
+    pub(super) fn at_first(&self) -> u64 {
+        self.base
+    }
+
+    /// Waits until no more polls are parked than before, at most `limit`, and forgets all looks.
+    pub(super) async fn emptied(&mut self, limit: Duration) {
+        let started = Instant::now();
+        while started.elapsed() < limit && self.look().await.is_ok_and(|parked| parked > self.base) {
+            tokio::time::sleep(GLANCE).await;
+        }
+        self.looks.clear();
     }
 
     /// Looks until so many more polls are parked than before, at most `limit`.

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::realtime::{RowClient, TYPES, register, rows_to};
-use super::text_of;
+use super::{RowClient, TYPES, register, rows_to, text_of};
 use crate::harness::{Caller, REALTIME, TestServer, alarm_of};
 use crate::operations::{AGENTS, create_agent, create_below};
 

@@ -1,5 +1,9 @@
 //! Rows 80 to 84: notifications as lines (document 3, CSV real-time notifications; 22.8).
 
+mod errors;
+mod sessions;
+mod templates;
+
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -10,19 +14,19 @@ use crate::operations::{AGENTS, create_agent, create_below};
 
 /// A client that speaks rows, with the name of its session.
 #[derive(Debug, Clone)]
-pub(super) struct RowClient {
-    pub(super) caller: Caller,
-    pub(super) path: String,
-    pub(super) x_id: Option<String>,
-    pub(super) client: String,
+struct RowClient {
+    caller: Caller,
+    path: String,
+    x_id: Option<String>,
+    client: String,
 }
 
 /// A row 83 whose head has arrived, and with it a space: it is held.
 #[derive(Debug)]
-pub(super) struct HeldRow(reqwest::Response);
+struct HeldRow(reqwest::Response);
 
 /// A request of rows to a Bayeux path; without X-Id its Content-Type says what it is (S-50).
-pub(super) fn rows_to(caller: &Caller, path: &str, x_id: Option<&str>, rows: &str) -> Request {
+fn rows_to(caller: &Caller, path: &str, x_id: Option<&str>, rows: &str) -> Request {
     let request = caller.request("POST", path).header("Accept", "text/plain").body(rows);
     match x_id {
         Some(x_id) => request.header("X-Id", x_id),
@@ -32,7 +36,7 @@ pub(super) fn rows_to(caller: &Caller, path: &str, x_id: Option<&str>, rows: &st
 
 impl RowClient {
     /// Shakes hands.
-    pub(super) async fn start(caller: &Caller, path: &str, x_id: Option<&str>) -> Self {
+    async fn start(caller: &Caller, path: &str, x_id: Option<&str>) -> Self {
         let answer = text_of(rows_to(caller, path, x_id, "80").send().await);
         let client = answer.strip_suffix('\n').unwrap_or_else(|| panic!("no line: {answer:?}")).to_owned();
         let of_alphanumerics = client.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -41,38 +45,38 @@ impl RowClient {
     }
 
     /// A session that listens to a channel through a template set.
-    pub(super) async fn listen(caller: &Caller, x_id: &str, channel: &str) -> Self {
+    async fn listen(caller: &Caller, x_id: &str, channel: &str) -> Self {
         let client = Self::start(caller, REALTIME, Some(x_id)).await;
         client.subscribe(channel).await;
         client
     }
 
     /// A request with this row; `<c>` in it is the clientId.
-    pub(super) fn request(&self, rows: &str) -> Request {
+    fn request(&self, rows: &str) -> Request {
         let rows = rows.replace("<c>", &self.client);
         rows_to(&self.caller, &self.path, self.x_id.as_deref(), &rows)
     }
 
     /// Sends rows, and waits for the whole answer, without the spaces before it.
-    pub(super) async fn send(&self, rows: &str) -> String {
+    async fn send(&self, rows: &str) -> String {
         shown(self.request(rows).send().await)
     }
 
-    pub(super) async fn subscribe(&self, channel: &str) {
+    async fn subscribe(&self, channel: &str) {
         assert_eq!(self.send(&format!("81,<c>,{channel}")).await, "", "{channel}");
     }
 
-    pub(super) async fn connect(&self) -> String {
+    async fn connect(&self) -> String {
         self.send("83,<c>").await
     }
 
     /// Connects and waits for the head of the answer: then the server holds the row.
-    pub(super) async fn hold(&self) -> HeldRow {
+    async fn hold(&self) -> HeldRow {
         HeldRow(self.request("83,<c>").head().await)
     }
 
     /// Connects again and again until this many lines have come.
-    pub(super) async fn receive(&self, count: usize) -> String {
+    async fn receive(&self, count: usize) -> String {
         let mut received = String::new();
         while received.lines().count() < count {
             let answer = self.connect().await;
@@ -85,7 +89,7 @@ impl RowClient {
 
 impl HeldRow {
     /// The whole answer, without the spaces before it.
-    pub(super) async fn answer(self) -> String {
+    async fn answer(self) -> String {
         shown(Answer::of(self.0).await)
     }
 
@@ -101,14 +105,14 @@ fn shown(answer: Answer) -> String {
 }
 
 /// Registers templates.
-pub(super) async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
+async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
     let answer = send_to(caller, x_id, templates).await;
     let object = answer.strip_prefix("20,").unwrap_or_else(|| panic!("{templates}: {answer}"));
     object.trim_end().to_owned()
 }
 
 /// An answer with the type of whatever has one.
-pub(super) const TYPES: &str = "11,200,,$.type,$.type";
+const TYPES: &str = "11,200,,$.type,$.type";
 
 #[tokio::test]
 async fn life_of_a_session() {

@@ -1,7 +1,6 @@
 //! What goes wrong with rows 80 to 84 (S-50 to S-54, S-56, S-58).
 
-use super::realtime::{RowClient, TYPES, register, rows_to};
-use super::text_of;
+use super::{RowClient, TYPES, register, rows_to, text_of};
 use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, REALTIME, TestServer};
 
 async fn answer(caller: &Caller, rows: &str) -> String {

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::realtime::{RowClient, TYPES, register, rows_to};
-use super::text_of;
+use super::{RowClient, TYPES, register, rows_to, text_of};
 use crate::harness::{Caller, REALTIME, RawConnection, TestServer, eventually, reply, soon, without};
 
 /// A server with a device, a set that shows types, and a client that listens to alarms through it.

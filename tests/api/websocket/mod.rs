@@ -1,5 +1,7 @@
 //! Bayeux over WebSocket: upgrade, authentication, frames (B-19).
 
+mod sessions;
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};

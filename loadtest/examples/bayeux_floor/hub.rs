@@ -1,0 +1,257 @@
+//! Sessions, channels and what is said on them, the same for every floor.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use actix::{Message, Recipient};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+/// A session without a poll for this long is forgotten.
+pub(crate) const SILENCE: Duration = Duration::from_secs(10);
+/// End of every answer to a poll; the same for all, so that an answer can be shared.
+pub(crate) const CONNECT_REPLY: &str = r#"{"channel":"/meta/connect","successful":true}]"#;
+
+/// Polls that are held; not part of the hub, so that a held poll need not know it.
+static PARKED: AtomicI64 = AtomicI64::new(0);
+
+/// Where the next notification of a session goes.
+#[derive(Debug)]
+pub(crate) enum Outlet {
+    /// No poll is held; notifications wait here.
+    Queue(Vec<Bytes>, Instant),
+    /// A poll is held.
+    Poll(oneshot::Sender<Bytes>),
+    /// A WebSocket is open.
+    Socket(Recipient<Frame>),
+}
+
+pub(crate) type Session = Arc<Mutex<Outlet>>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Hub {
+    sessions: Mutex<HashMap<String, Session>>,
+    /// Sessions by channel; the wildcard is a channel like any other.
+    subscribers: Mutex<HashMap<String, Vec<Session>>>,
+    next_id: AtomicU64,
+    random: RandomState,
+}
+
+/// One or more notifications as a JSON array, sent as a text frame.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Frame(pub(crate) Bytes);
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Request<'a> {
+    id: Option<&'a str>,
+    pub(crate) channel: &'a str,
+    #[serde(rename = "clientId")]
+    pub(crate) client_id: Option<&'a str>,
+    subscription: Option<&'a str>,
+}
+
+/// What is done about a message.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// It is answered at once.
+    Body(Bytes),
+    /// It is a poll without anything to say.
+    Held(Held),
+}
+
+/// The body of a held poll, still to come.
+#[derive(Debug)]
+pub(crate) struct Held(oneshot::Receiver<Bytes>);
+
+/// Alarms and measurements have their source at the same place.
+#[derive(Debug, Deserialize)]
+struct Sourced<'a> {
+    #[serde(borrow)]
+    source: Source<'a>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Source<'a> {
+    id: &'a str,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The gauge that `loadtest` looks at, under the name the server gives it.
+pub(crate) fn metrics() -> String {
+    format!("platform_long_polls_parked {}\n", PARKED.load(Ordering::Relaxed))
+}
+
+impl Held {
+    fn new(receiver: oneshot::Receiver<Bytes>) -> Self {
+        PARKED.fetch_add(1, Ordering::Relaxed);
+        Self(receiver)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        PARKED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Future for Held {
+    type Output = Bytes;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Bytes> {
+        // The sender is dropped when the session polls anew elsewhere.
+        let nothing = || Bytes::from(format!("[{CONNECT_REPLY}"));
+        Pin::new(&mut self.0).poll(context).map(|batch| batch.unwrap_or_else(|_| nothing()))
+    }
+}
+
+impl Hub {
+    /// A number nobody had before, for whatever needs an id.
+    pub(crate) fn number(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn session(&self, client_id: Option<&str>) -> Option<Session> {
+        lock(&self.sessions).get(client_id?).cloned()
+    }
+
+    /// Takes the body of a Bayeux request; `None` when it is not the one message that loadtest sends.
+    pub(crate) fn take(&self, body: &[u8]) -> Option<Answer> {
+        let [request] = serde_json::from_slice::<[Request<'_>; 1]>(body).ok()?;
+        Some(match self.session(request.client_id) {
+            Some(session) if request.channel == "/meta/connect" => connect(&session),
+            _ => Answer::Body(self.answer(&request).into()),
+        })
+    }
+
+    /// Hands what was posted to everybody on the channel of its source and on the wildcard, encoded once; gives its id.
+    pub(crate) fn publish(&self, channel: &str, body: &[u8]) -> Option<u64> {
+        let source = serde_json::from_slice::<Sourced<'_>>(body).ok()?.source.id;
+        let data = serde_json::from_slice::<&RawValue>(body).ok()?;
+        let own = format!("/{channel}/{source}");
+        let batch = Bytes::from(format!(
+            r#"[{{"channel":"{own}","id":"{}","data":{{"realtimeAction":"CREATE","data":{data}}}}},{CONNECT_REPLY}"#,
+            self.number()
+        ));
+        let mut subscribers = lock(&self.subscribers);
+        for channel in [own, format!("/{channel}/*")] {
+            if let Some(sessions) = subscribers.get_mut(&channel) {
+                sessions.retain(|session| offer(&mut lock(session), batch.clone()));
+            }
+        }
+        Some(self.number())
+    }
+
+    /// Forgets sessions nobody has polled for a while.
+    pub(crate) fn sweep(&self) {
+        lock(&self.sessions).retain(|_, session| {
+            let outlet = lock(session);
+            match &*outlet {
+                Outlet::Queue(_, since) => since.elapsed() < SILENCE,
+                Outlet::Poll(poll) => !poll.is_closed(),
+                Outlet::Socket(socket) => socket.connected(),
+            }
+        });
+        lock(&self.subscribers).retain(|_, sessions| {
+            sessions.retain(|session| Arc::strong_count(session) > 1);
+            !sessions.is_empty()
+        });
+    }
+
+    /// Answers a message that is not held.
+    pub(crate) fn answer(&self, request: &Request<'_>) -> String {
+        let (id, channel) = (request.id.unwrap_or_default(), request.channel);
+        match channel {
+            "/meta/handshake" => format!(
+                r#"[{{"id":"{id}","channel":"{channel}","clientId":"{}","successful":true,"advice":{{"reconnect":"retry"}}}}]"#,
+                self.handshake()
+            ),
+            "/meta/subscribe" => {
+                let successful = self.subscribe(request);
+                format!(r#"[{{"id":"{id}","channel":"{channel}","successful":{successful}}}]"#)
+            }
+            _ => format!(
+                r#"[{{"id":"{id}","channel":"{channel}","successful":false,"error":"402::Unknown client"}}]"#
+            ),
+        }
+    }
+
+    fn handshake(&self) -> String {
+        let number = self.number();
+        let client_id = format!("{:016x}{:016x}", self.random.hash_one(number), number);
+        let session = Arc::new(Mutex::new(Outlet::Queue(Vec::new(), Instant::now())));
+        lock(&self.sessions).insert(client_id.clone(), session);
+        client_id
+    }
+
+    fn subscribe(&self, request: &Request<'_>) -> bool {
+        let (Some(session), Some(channel)) = (self.session(request.client_id), request.subscription) else {
+            return false;
+        };
+        lock(&self.subscribers).entry(channel.to_owned()).or_default().push(session);
+        true
+    }
+}
+
+/// Gives a batch to a session; false when the session is dead.
+fn offer(outlet: &mut Outlet, batch: Bytes) -> bool {
+    match outlet {
+        Outlet::Socket(socket) => {
+            socket.do_send(Frame(batch));
+            socket.connected()
+        }
+        Outlet::Queue(_, since) if since.elapsed() > SILENCE => false,
+        Outlet::Queue(queue, _) => {
+            queue.push(batch);
+            true
+        }
+        Outlet::Poll(_) => {
+            let queue = Outlet::Queue(Vec::new(), Instant::now());
+            if let Outlet::Poll(poll) = std::mem::replace(outlet, queue)
+                && let Err(unsent) = poll.send(batch)
+                && let Outlet::Queue(queue, _) = outlet
+            {
+                queue.push(unsent);
+            }
+            true
+        }
+    }
+}
+
+/// Holds a poll, or answers it with what waits.
+fn connect(session: &Session) -> Answer {
+    let mut outlet = lock(session);
+    if let Outlet::Queue(queue, since) = &mut *outlet
+        && !queue.is_empty()
+    {
+        *since = Instant::now();
+        return Answer::Body(join(std::mem::take(queue)));
+    }
+    let (sender, receiver) = oneshot::channel();
+    *outlet = Outlet::Poll(sender);
+    Answer::Held(Held::new(receiver))
+}
+
+/// Several batches as one: every batch is an array of one notification and the connect reply.
+fn join(mut queue: Vec<Bytes>) -> Bytes {
+    if let [_] = queue[..] {
+        return queue.remove(0);
+    }
+    let mut body = String::from("[");
+    for batch in queue {
+        let text = String::from_utf8_lossy(&batch);
+        body += text.strip_prefix('[').and_then(|text| text.strip_suffix(CONNECT_REPLY)).unwrap_or_default();
+    }
+    Bytes::from(body + CONNECT_REPLY)
+}

@@ -1,0 +1,247 @@
+//! Answers: what they are, and their bytes. Heads look like those of actix-http.
+
+use std::fmt::Write;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use actix_http::ServiceConfig;
+use actix_web::HttpResponse;
+use actix_web::body::MessageBody;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderMap};
+use bytes::{BufMut, BytesMut};
+use tokio::io::AsyncWrite;
+
+use super::request::Request;
+use crate::auth::Caller;
+use crate::connection::Stream;
+use crate::http::cors;
+use crate::http::head::Head as _;
+use crate::realtime::Text;
+use crate::realtime::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
+
+/// Parts that are written at once.
+const SLICES: usize = 16;
+/// Room for most heads.
+const HEAD_BYTES: usize = 256;
+
+/// The head of an answer, as far as it is known before its text.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) media_type: &'static str,
+    pub(super) deprecated: bool,
+    pub(super) closes: bool,
+    /// What lets a page of another site read the answer.
+    pub(super) for_pages: Option<Box<HeaderMap>>,
+}
+
+/// How a client learns where a text ends.
+enum Framing {
+    Length(usize),
+    Parts,
+}
+
+impl Head {
+    fn bytes(&self, framing: Framing, config: &ServiceConfig) -> BytesMut {
+        let mut head = begin(StatusCode::OK, framing, self.closes);
+        put_header(&mut head, "content-type", self.media_type.as_bytes());
+        if self.deprecated {
+            put_header(&mut head, DEPRECATION, b"true");
+        }
+        self.for_pages.iter().for_each(|headers| put_headers(&mut head, headers));
+        end(head, config)
+    }
+}
+
+fn begin(status: StatusCode, framing: Framing, closes: bool) -> BytesMut {
+    let mut head = BytesMut::with_capacity(HEAD_BYTES);
+    head.put_slice(b"HTTP/1.1 ");
+    head.put_slice(status.as_str().as_bytes());
+    head.put_slice(b" ");
+    head.put_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    head.put_slice(b"\r\n");
+    match framing {
+        Framing::Length(length) => write!(head, "content-length: {length}\r\n").expect("memory grows"),
+        Framing::Parts => put_header(&mut head, "transfer-encoding", b"chunked"),
+    }
+    if closes {
+        put_header(&mut head, "connection", b"close");
+    }
+    head
+}
+
+fn put_headers(head: &mut BytesMut, headers: &HeaderMap) {
+    headers.iter().for_each(|(name, value)| put_header(head, name.as_str(), value.as_bytes()));
+}
+
+fn put_header(head: &mut BytesMut, name: &str, value: &[u8]) {
+    head.put_slice(name.as_bytes());
+    head.put_slice(b": ");
+    head.put_slice(value);
+    head.put_slice(b"\r\n");
+}
+
+fn end(mut head: BytesMut, config: &ServiceConfig) -> BytesMut {
+    config.write_date_header(&mut head, false);
+    head.put_slice(b"\r\n");
+    head
+}
+
+/// What a request is answered with.
+pub(super) enum Answer {
+    /// This, and whether the connection closes behind it.
+    Now(Outgoing, bool),
+    /// A poll that is held.
+    Later(Head, HeldPoll),
+}
+
+/// Holds the poll of a client that is known, as [`answer`] would.
+pub(super) fn hold_at_once(request: &Request) -> Option<Answer> {
+    let begun = Instant::now();
+    if request.has(&header::ORIGIN) {
+        return None;
+    }
+    let path = &request.lane.paths[request.outline.path];
+    let answered = long_polling::hold_at_once(path.endpoint, request, request.body())?;
+    path.durations.record(StatusCode::OK, begun.elapsed());
+    Some(Answer::of(answered, request, None))
+}
+
+/// Works out the answer to a request, and counts it as it is counted everywhere: a held poll until it is held.
+pub(super) async fn answer(request: Request) -> Answer {
+    let (begun, mut closes) = (Instant::now(), request.outline.closes);
+    let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
+    let caller = match Caller::known(&request) {
+        Some(caller) => {
+            // As actix-http does, which has not read the body by then.
+            closes |= caller.is_err();
+            caller
+        }
+        // On the heap, so that the path of known callers stays small.
+        None => Box::pin(Caller::of(&request)).await,
+    };
+    let answered = match caller {
+        Ok(caller) => long_polling::answer(path.endpoint, caller, &request, request.body()).await,
+        Err(error) => Err(error),
+    };
+    let mut for_pages = None;
+    if request.has(&header::ORIGIN) {
+        let mut headers = HeaderMap::new();
+        Box::pin(cors::allow(&request, &mut headers)).await;
+        for_pages = Some(Box::new(headers));
+    }
+    let (status, answer) = match answered {
+        Ok(answered) => (StatusCode::OK, Answer::of(answered, &request, for_pages)),
+        Err(error) => {
+            let response = error.answer(&request);
+            let status = response.status();
+            (status, Answer::Now(Outgoing::refusal(response, closes, for_pages, config), closes))
+        }
+    };
+    path.durations.record(status, begun.elapsed());
+    answer
+}
+
+impl Answer {
+    fn of(answered: Answered, request: &Request, for_pages: Option<Box<HeaderMap>>) -> Self {
+        let (closes, Answered { media_type, deprecated, body }) = (request.outline.closes, answered);
+        let head = Head { media_type, deprecated, closes, for_pages };
+        match body {
+            Body::Text(text) => Self::Now(Outgoing::whole(&head, text.into(), &request.lane.config), closes),
+            Body::Held(held) => Self::Later(head, held),
+        }
+    }
+}
+
+/// Bytes on their way: a head, a text, and what stands behind it.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    head: BytesMut,
+    text: Text,
+    end: &'static [u8],
+    written: usize,
+    /// Whether there was no room once.
+    pub(super) is_stuck: bool,
+}
+
+impl Outgoing {
+    fn new(head: BytesMut, text: Text, end: &'static [u8]) -> Self {
+        Self { head, text, end, written: 0, is_stuck: false }
+    }
+
+    /// The text behind its head.
+    pub(super) fn whole(head: &Head, text: Text, config: &ServiceConfig) -> Self {
+        Self::new(head.bytes(Framing::Length(text.len()), config), text, b"")
+    }
+
+    /// A space, so that nobody on the way thinks the connection dead (B-21); behind the head, when it is the first.
+    pub(super) fn space(head: Option<&Head>, config: &ServiceConfig) -> Self {
+        let mut bytes = head.map(|head| head.bytes(Framing::Parts, config)).unwrap_or_default();
+        bytes.put_slice(b"1\r\n \r\n");
+        Self::new(bytes, Text::default(), b"")
+    }
+
+    /// The text behind spaces.
+    pub(super) fn last_part(text: Text) -> Self {
+        match text.len() {
+            0 => Self::new(BytesMut::new(), text, b"0\r\n\r\n"),
+            length => Self::new(format!("{length:X}\r\n").as_bytes().into(), text, b"\r\n0\r\n\r\n"),
+        }
+    }
+
+    /// What is wrong with a request.
+    fn refusal(
+        response: HttpResponse,
+        closes: bool,
+        for_pages: Option<Box<HeaderMap>>,
+        config: &ServiceConfig,
+    ) -> Self {
+        let (response, body) = response.into_parts();
+        let text = body.try_into_bytes().unwrap_or_default();
+        let mut head = begin(response.status(), Framing::Length(text.len()), closes);
+        put_headers(&mut head, response.headers());
+        for_pages.iter().for_each(|headers| put_headers(&mut head, headers));
+        Self::new(end(head, config), Text::from(text.to_vec()), b"")
+    }
+
+    /// The request did not come in time.
+    pub(super) fn late(config: &ServiceConfig) -> Self {
+        let head = begin(StatusCode::REQUEST_TIMEOUT, Framing::Length(0), true);
+        Self::new(end(head, config), Text::default(), b"")
+    }
+
+    /// Writes as much as there is room for, at once.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, stream: &mut Stream) -> Poll<io::Result<()>> {
+        let parts = std::iter::once(IoSlice::new(&self.head)).chain(self.text.slices());
+        let parts = parts.chain(std::iter::once(IoSlice::new(self.end)));
+        let mut written = self.written;
+        let unwritten = parts.filter_map(|mut part| {
+            let of_part = written.min(part.len());
+            written -= of_part;
+            part.advance(of_part);
+            (!part.is_empty()).then_some(part)
+        });
+        let (mut slices, mut count) = ([IoSlice::new(b""); SLICES], 0);
+        for (slice, part) in slices.iter_mut().zip(unwritten) {
+            *slice = part;
+            count += 1;
+        }
+        match ready!(Pin::new(stream).poll_write_vectored(cx, &slices[..count]))? {
+            0 => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            count => {
+                (self.written, self.is_stuck) = (self.written + count, false);
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+
+    /// Whether everything was written.
+    pub(super) fn is_written(&self) -> bool {
+        self.written == self.head.len() + self.text.len() + self.end.len()
+    }
+}

@@ -1,0 +1,146 @@
+//! Until when the connections of a worker wait: one timer for all of them. Most of the times that are set never come, so setting
+//! one costs a look at it and no more.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use actix_server::GracefulShutdownSignal;
+use slab::Slab;
+use tokio::sync::Notify;
+use tokio::time::sleep_until;
+
+/// Times are kept with this precision.
+const TICK: Duration = Duration::from_millis(20);
+/// How long nothing is due at most.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The clock of a worker.
+#[derive(Debug)]
+pub(super) struct Clock {
+    waiting: RefCell<Slab<Waiting>>,
+    /// When it looks again.
+    next_look: Cell<Instant>,
+    /// Something is due earlier.
+    earlier: Notify,
+    stopping: Cell<bool>,
+}
+
+/// A connection that waits.
+#[derive(Debug)]
+struct Waiting {
+    due: Instant,
+    is_due: bool,
+    waker: Option<Waker>,
+}
+
+impl Clock {
+    pub(super) fn new() -> Rc<Self> {
+        Rc::new(Self {
+            waiting: RefCell::default(),
+            next_look: Cell::new(Instant::now()),
+            earlier: Notify::new(),
+            stopping: Cell::new(false),
+        })
+    }
+
+    /// Goes until the server stops, and beyond.
+    pub(super) async fn run(self: Rc<Self>, stop: GracefulShutdownSignal) {
+        let told = async {
+            stop.notified().await;
+            self.stopping.set(true);
+            self.waiting.borrow_mut().iter_mut().for_each(|(_, waiting)| waiting.wake());
+            std::future::pending::<()>().await;
+        };
+        let ticking = async {
+            loop {
+                self.next_look.set(self.look());
+                tokio::select! {
+                    () = sleep_until(self.next_look.get().into()) => {}
+                    () = self.earlier.notified() => {}
+                }
+            }
+        };
+        tokio::join!(told, ticking);
+    }
+
+    /// Wakes those who waited long enough; gives when to look again.
+    fn look(&self) -> Instant {
+        let now = Instant::now();
+        let mut next = now + LONG;
+        for (_, waiting) in self.waiting.borrow_mut().iter_mut().filter(|(_, waiting)| !waiting.is_due) {
+            match waiting.due <= now {
+                true => {
+                    waiting.is_due = true;
+                    waiting.wake();
+                }
+                false => next = next.min(waiting.due),
+            }
+        }
+        next.max(now + TICK)
+    }
+
+    /// Whether connections end where they can.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.get()
+    }
+}
+
+impl Waiting {
+    fn wake(&self) {
+        self.waker.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+/// A connection's place at the clock.
+#[derive(Debug)]
+pub(super) struct Place {
+    clock: Rc<Clock>,
+    key: usize,
+}
+
+impl Place {
+    /// One that waits no longer than this.
+    pub(super) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
+        let key =
+            clock.waiting.borrow_mut().insert(Waiting { due: Instant::now(), is_due: false, waker: None });
+        let place = Self { clock: clock.clone(), key };
+        place.set(wait);
+        place
+    }
+
+    /// Waits this long from this moment on.
+    pub(super) fn set(&self, wait: Duration) {
+        let due = Instant::now() + wait;
+        let mut waiting = self.clock.waiting.borrow_mut();
+        let waiting = &mut waiting[self.key];
+        (waiting.due, waiting.is_due) = (due, false);
+        if due < self.clock.next_look.get() {
+            self.clock.next_look.set(due);
+            self.clock.earlier.notify_one();
+        }
+    }
+
+    /// Ready when it waited long enough. The task is woken then, and when the server stops.
+    pub(super) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
+        let waiting = &mut self.clock.waiting.borrow_mut()[self.key];
+        if waiting.is_due {
+            return Poll::Ready(());
+        }
+        if !waiting.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            waiting.waker = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut waiting = self.clock.waiting.borrow_mut();
+        waiting.remove(self.key);
+        if waiting.capacity() > 1024 && waiting.len() < waiting.capacity() / 4 {
+            waiting.shrink_to_fit();
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What the lane takes: a head that could not be plainer. Everything it is not sure of is somebody else's.
+//!
+//! The head is read with the parser of actix-http, and by rules that only add to those: a request that is taken here is one that
+//! actix-http would have read alike.
+
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+
+use actix_web::http::Method;
+use actix_web::http::header::HeaderName;
+use actix_web::web;
+
+use super::Lane;
+use crate::http::head::Head;
+use crate::server::Edge;
+
+/// A longer head is somebody else's.
+pub(super) const HEAD_BYTES: usize = 8 << 10;
+/// More headers are somebody else's.
+const HEADERS: usize = 24;
+/// What each request of the lane begins with.
+const BEGINNING: &[u8] = b"POST /";
+/// What stands behind the path.
+const VERSION: &[u8] = b" HTTP/1.1\r\n";
+/// Headers that change what a request is, or how long it is.
+const UNUSUAL: [&str; 8] = [
+    "transfer-encoding",
+    "expect",
+    "upgrade",
+    "te",
+    "trailer",
+    "proxy-connection",
+    "http2-settings",
+    "x-http-method",
+];
+
+/// What the bytes that came so far are.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
+pub(super) enum Look {
+    /// The beginning of what may become a request of the lane.
+    Incomplete,
+    /// Nothing for the lane.
+    Foreign,
+    /// A head of the lane; its body may not be there yet.
+    Head(Outline),
+}
+
+/// A head, by the places of its parts.
+#[derive(Debug, Clone)]
+pub(super) struct Outline {
+    /// Where among the paths of the lane its path stands.
+    pub(super) path: usize,
+    /// Whether the client wants the connection closed behind the answer.
+    pub(super) closes: bool,
+    /// Where the body begins.
+    pub(super) body: usize,
+    /// Where the body ends.
+    pub(super) end: usize,
+    fields: [Field; HEADERS],
+    count: usize,
+}
+
+/// Name and value of a header.
+#[derive(Debug, Clone, Copy, Default)]
+struct Field {
+    name: Place,
+    value: Place,
+}
+
+/// Where something stands: from here to there.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place(u16, u16);
+
+/// Looks at the bytes of a request. `find` finds a path among those of the lane; a body may have `most` bytes.
+pub(super) fn look(bytes: &[u8], find: impl Fn(&str) -> Option<usize>, most: usize) -> Look {
+    if bytes.iter().zip(BEGINNING).any(|(byte, expected)| byte != expected) {
+        return Look::Foreign;
+    }
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let status = parsed.parse(bytes);
+    let path = parsed.path.map(find);
+    match (status, path) {
+        (Ok(httparse::Status::Complete(end)), Some(Some(path))) if end <= HEAD_BYTES => {
+            let head = Outline::of(bytes, (path, parsed.path.unwrap_or_default(), parsed.headers), end, most);
+            head.map_or(Look::Foreign, Look::Head)
+        }
+        (Ok(httparse::Status::Partial), None | Some(Some(_)))
+            if bytes.len() < HEAD_BYTES && !has_bare_line_ends(bytes) =>
+        {
+            Look::Incomplete
+        }
+        _ => Look::Foreign,
+    }
+}
+
+/// Whether a line ends otherwise than lines of HTTP do.
+fn has_bare_line_ends(bytes: &[u8]) -> bool {
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    ends.into_iter().any(|(at, _)| at == 0 || bytes[at - 1] != b'\r')
+}
+
+impl Outline {
+    /// `None` for what is not plain: lines end as lines of HTTP do, each header is there once and is text, and the body has a
+    /// length.
+    fn of(
+        bytes: &[u8],
+        (path, name, headers): (usize, &str, &[httparse::Header<'_>]),
+        end: usize,
+        most: usize,
+    ) -> Option<Self> {
+        let mut line = BEGINNING.len() - 1 + name.len();
+        line += bytes[line..].starts_with(VERSION).then_some(VERSION.len())?;
+        let mut outline = Self {
+            path,
+            closes: false,
+            body: end,
+            end: 0,
+            fields: [Field::default(); HEADERS],
+            count: headers.len(),
+        };
+        let (mut length, mut host) = (None, false);
+        for (at, header) in headers.iter().enumerate() {
+            let field =
+                Field { name: place(header.name.as_bytes(), bytes), value: place(header.value, bytes) };
+            let is_line = usize::from(field.name.0) == line && is_text(header.value);
+            line = usize::from(field.value.1) + 2;
+            if !is_line || bytes.get(line - 2..line) != Some(b"\r\n") || is_unusual(header.name) {
+                return None;
+            }
+            if outline.fields[..at]
+                .iter()
+                .any(|other| other.name.of(bytes).eq_ignore_ascii_case(header.name.as_bytes()))
+            {
+                return None;
+            }
+            match header.name.len() {
+                4 => host |= header.name.eq_ignore_ascii_case("host"),
+                10 if header.name.eq_ignore_ascii_case("connection") => {
+                    outline.closes = closes(header.value)?
+                }
+                14 if header.name.eq_ignore_ascii_case("content-length") => {
+                    length = Some(content_length(header.value).filter(|length| *length <= most)?);
+                }
+                _ => {}
+            }
+            outline.fields[at] = field;
+        }
+        outline.end = end + length?;
+        (host && line + 2 == end).then_some(outline)
+    }
+
+    pub(super) fn value<'b>(&self, name: &HeaderName, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let name = name.as_str().as_bytes();
+        let is_named = |field: &&Field| {
+            field.name.len() == name.len() && field.name.of(bytes).eq_ignore_ascii_case(name)
+        };
+        self.fields[..self.count].iter().find(is_named).map(|field| field.value.of(bytes))
+    }
+}
+
+#[cfg(test)]
+impl Outline {
+    /// The names of the headers.
+    pub(super) fn names<'b>(&self, bytes: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
+        self.fields[..self.count].iter().map(|field| field.name.of(bytes))
+    }
+}
+
+impl Place {
+    fn len(self) -> usize {
+        usize::from(self.1 - self.0)
+    }
+
+    fn of(self, bytes: &[u8]) -> &[u8] {
+        &bytes[usize::from(self.0)..usize::from(self.1)]
+    }
+}
+
+/// Where a part of these bytes stands. What is empty may be no part of them, and stands nowhere.
+fn place(part: &[u8], bytes: &[u8]) -> Place {
+    let begin = (part.as_ptr() as usize).wrapping_sub(bytes.as_ptr() as usize);
+    match u16::try_from(begin + part.len()) {
+        Ok(end) if !part.is_empty() => Place(begin as u16, end),
+        _ => Place::default(),
+    }
+}
+
+fn is_text(value: &[u8]) -> bool {
+    !value.is_empty() && value.iter().all(|byte| (b' '..=b'~').contains(byte))
+}
+
+fn is_unusual(name: &str) -> bool {
+    UNUSUAL.iter().any(|unusual| unusual.len() == name.len() && unusual.eq_ignore_ascii_case(name))
+}
+
+/// What `Connection` says; `None` for all but the two words that everybody knows.
+fn closes(value: &[u8]) -> Option<bool> {
+    match value {
+        value if value.eq_ignore_ascii_case(b"keep-alive") => Some(false),
+        value if value.eq_ignore_ascii_case(b"close") => Some(true),
+        _ => None,
+    }
+}
+
+/// Digits alone, and no more of them than it takes.
+fn content_length(value: &[u8]) -> Option<usize> {
+    let plain = value.iter().all(u8::is_ascii_digit) && (value.len() == 1 || value[0] != b'0');
+    plain.then(|| str::from_utf8(value).ok()?.parse().ok())?
+}
+
+/// A request of the lane, as it came.
+pub(super) struct Request {
+    pub(super) lane: Rc<Lane>,
+    pub(super) outline: Outline,
+    pub(super) peer: Option<SocketAddr>,
+    /// Head and body.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Request {
+    /// Whether the body is there to its end.
+    pub(super) fn is_whole(&self) -> bool {
+        self.bytes.len() == self.outline.end
+    }
+
+    pub(super) fn body(&self) -> &[u8] {
+        &self.bytes[self.outline.body..]
+    }
+}
+
+impl Head for Request {
+    fn edge(&self) -> &web::Data<Edge> {
+        &self.lane.edge
+    }
+
+    fn method(&self) -> &Method {
+        &Method::POST
+    }
+
+    fn path(&self) -> &str {
+        &self.lane.paths[self.outline.path].name
+    }
+
+    fn values<'h>(&'h self, name: &'h HeaderName) -> impl DoubleEndedIterator<Item = &'h [u8]> {
+        self.header(name).into_iter()
+    }
+
+    fn target_authority(&self) -> Option<&str> {
+        None
+    }
+
+    fn peer(&self) -> Option<IpAddr> {
+        self.peer.map(|peer| peer.ip())
+    }
+
+    fn header(&self, name: &HeaderName) -> Option<&[u8]> {
+        self.outline.value(name, &self.bytes)
+    }
+}

@@ -1,0 +1,205 @@
+//! The answers on a connection, one by one.
+
+use std::net::SocketAddr;
+
+use crate::harness::{RawConnection, soon};
+
+/// A connection whose answers are told apart.
+#[derive(Debug)]
+pub(crate) struct Conversation {
+    connection: RawConnection,
+    unread: Vec<u8>,
+}
+
+/// What came, byte for byte, but in the order of its header lines, in which nobody may see a meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RawAnswer {
+    pub(crate) line: String,
+    pub(crate) fields: Vec<String>,
+    /// Without the marks of its chunks.
+    pub(crate) body: String,
+}
+
+impl Conversation {
+    pub(crate) async fn open(address: SocketAddr) -> Self {
+        Self::over(RawConnection::open(address).await)
+    }
+
+    pub(crate) fn over(connection: RawConnection) -> Self {
+        Self { connection, unread: Vec::new() }
+    }
+
+    /// Sends bytes to a server that may have hung up.
+    pub(crate) async fn send(&mut self, bytes: impl Into<Vec<u8>>) {
+        self.connection.try_send(bytes.into()).await;
+    }
+
+    /// Sends a request and gives its answer.
+    pub(crate) async fn ask(&mut self, request: impl Into<Vec<u8>>) -> RawAnswer {
+        self.send(request).await;
+        self.answer().await.expect("an answer before the end")
+    }
+
+    /// Says that nothing more comes, and keeps listening.
+    pub(crate) async fn half_close(&mut self) {
+        self.connection.half_close().await;
+    }
+
+    /// Hangs up as a machine does that was switched off and on.
+    pub(crate) fn reset(self) {
+        self.connection.reset();
+    }
+
+    /// The next answer, to whatever but HEAD; `None` at the end of the connection.
+    pub(crate) async fn answer(&mut self) -> Option<RawAnswer> {
+        // The bytes of a poll that is held for ever come one by one, each soon.
+        soon("the end of an answer", async {
+            let mut answer = self.head().await?;
+            answer.body = self.body(&answer).await;
+            Some(answer)
+        })
+        .await
+    }
+
+    /// The next answer as far as its head.
+    pub(crate) async fn head(&mut self) -> Option<RawAnswer> {
+        let end = loop {
+            match self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
+                Some(at) => break at + 4,
+                None if self.read_more().await => {}
+                None => {
+                    let rest = String::from_utf8_lossy(&self.unread);
+                    assert!(rest.is_empty(), "the connection ended within a head: {rest:?}");
+                    return None;
+                }
+            }
+        };
+        let head = self.take(end);
+        let mut lines = head.trim_end().split("\r\n").map(ToOwned::to_owned);
+        let line = lines.next().unwrap();
+        assert!(line.starts_with("HTTP/1."), "no answer: {head:?}");
+        let mut fields: Vec<String> = lines.collect();
+        fields.sort_unstable();
+        Some(RawAnswer { line, fields, body: String::new() })
+    }
+
+    /// Every answer to the end of the connection.
+    pub(crate) async fn rest(&mut self) -> Vec<RawAnswer> {
+        let mut answers = Vec::new();
+        while let Some(answer) = self.answer().await {
+            answers.push(answer);
+        }
+        answers
+    }
+
+    /// Whatever comes to the end of the connection, whole answers or not.
+    pub(crate) async fn everything(&mut self) -> String {
+        while self.read_more().await {}
+        let all = self.unread.len();
+        self.take(all)
+    }
+
+    /// The next chunk of a body; empty at its end.
+    pub(crate) async fn chunk(&mut self) -> String {
+        let line = self.line().await;
+        let length = usize::from_str_radix(&line, 16).unwrap_or_else(|_| panic!("no chunk: {line:?}"));
+        let chunk = self.exactly(length).await;
+        assert_eq!(self.exactly(2).await, "\r\n");
+        chunk
+    }
+
+    async fn body(&mut self, answer: &RawAnswer) -> String {
+        if answer.status() < 200 || answer.status() == 204 {
+            return String::new();
+        }
+        if let Some(length) = answer.field("content-length") {
+            assert_eq!(answer.field("transfer-encoding"), None, "two lengths: {answer:?}");
+            return self.exactly(length.parse().unwrap()).await;
+        }
+        let mut body = String::new();
+        if answer.field("transfer-encoding") == Some("chunked") {
+            loop {
+                match self.chunk().await {
+                    end if end.is_empty() => return body,
+                    chunk => body.push_str(&chunk),
+                }
+            }
+        }
+        self.everything().await
+    }
+
+    async fn line(&mut self) -> String {
+        loop {
+            match self.unread.windows(2).position(|window| window == b"\r\n") {
+                Some(at) => return self.take(at + 2).trim_end().to_owned(),
+                None => assert!(self.read_more().await, "the connection ended within a body"),
+            }
+        }
+    }
+
+    async fn exactly(&mut self, length: usize) -> String {
+        while self.unread.len() < length {
+            let came = self.unread.len();
+            assert!(self.read_more().await, "the connection ended after {came} bytes of {length}");
+        }
+        self.take(length)
+    }
+
+    fn take(&mut self, length: usize) -> String {
+        let taken = self.unread.drain(..length).collect();
+        String::from_utf8(taken).unwrap()
+    }
+
+    /// `false` at the end of the connection.
+    async fn read_more(&mut self) -> bool {
+        let piece = self.connection.read_at_most(64 << 10).await;
+        self.unread.extend_from_slice(&piece);
+        !piece.is_empty()
+    }
+}
+
+impl RawAnswer {
+    pub(crate) fn status(&self) -> u16 {
+        self.line.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line")
+    }
+
+    /// A header by its name in small letters, which is how this server writes them all.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find_map(|field| field.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    /// Whether this refuses a request, perhaps before its body was looked at. The common transport closes behind such an
+    /// answer, unless it happens to have read the body already; the lane always has.
+    pub(crate) fn leaves_its_request_unread(&self) -> bool {
+        self.status() >= 400 && !self.keeps_alive()
+    }
+
+    /// Where `these` end by such a refusal and `others` go on behind the same, has both end there.
+    pub(crate) fn close_alike(these: &[Self], others: &mut Vec<Self>) {
+        let Some((refusal, at)) = these.last().zip(these.len().checked_sub(1)) else { return };
+        if refusal.leaves_its_request_unread() && others.get(at).is_some_and(Self::keeps_alive) {
+            others.truncate(at + 1);
+            others[at].close_as(refusal);
+        }
+    }
+
+    /// The same, as if the connection ended like that of another answer.
+    pub(crate) fn close_as(&mut self, other: &Self) {
+        self.fields.retain(|field| !field.starts_with("connection: "));
+        self.fields.extend(other.fields.iter().find(|field| field.starts_with("connection: ")).cloned());
+        self.fields.sort_unstable();
+    }
+
+    /// Whether the server said that it goes on listening.
+    pub(crate) fn keeps_alive(&self) -> bool {
+        self.field("connection") != Some("close")
+    }
+
+    /// The same without what says how long the body is: a held poll may be told in one piece or in chunks.
+    pub(crate) fn unframed(mut self) -> Self {
+        self.fields.retain(|field| {
+            !["content-length", "transfer-encoding"].iter().any(|name| field.starts_with(name))
+        });
+        self
+    }
+}

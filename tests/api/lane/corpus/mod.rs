@@ -1,0 +1,26 @@
+//! What clients send, and what some of them send by mistake: the answers are the same, byte for byte.
+
+mod bodies;
+mod credentials;
+mod fields;
+mod held;
+mod hosts;
+mod methods;
+mod origins;
+mod paths;
+
+/// Every path of Bayeux.
+pub(super) fn every_path() -> impl Iterator<Item = String> {
+    let paths = [
+        "/notification/realtime",
+        "/notification/operations",
+        "/cep/realtime",
+        "/cep/notifications",
+        "/devicecontrol/notifications",
+    ];
+    let words = ["", "/handshake", "/connect", "/disconnect"];
+    paths.into_iter().flat_map(move |path| words.map(|word| format!("{path}{word}")))
+}
+
+/// A session is called so by nobody.
+const NOBODY: &str = "0123456789abcdef0123456789abcdef";

@@ -1,0 +1,15 @@
+//! The fast lane is a matter of cost: whatever a client sends, on it and without it the client gets the same.
+//!
+//! [`Pair`] is two servers on one database, of which one has the lane. [`corpus`] is what clients send, [`hostile`] what
+//! they should not; the other files are about what a connection does over time.
+
+pub(crate) mod answers;
+mod corpus;
+mod endings;
+mod framing;
+mod hostile;
+mod order;
+pub(crate) mod pair;
+pub(crate) mod sample;
+mod slow_readers;
+mod stop;

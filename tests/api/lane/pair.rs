@@ -1,0 +1,186 @@
+//! Two servers that must not be told apart.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use platform::config::Settings;
+use serde_json::{Value, json};
+
+use super::answers::{Conversation, RawAnswer};
+use super::sample::Sample;
+use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
+
+/// One server with the lane and one without, on one database.
+pub(crate) struct Pair {
+    pub(crate) lane: Side,
+    pub(crate) alone: Side,
+}
+
+/// One of the two, with a session of `admin`.
+pub(crate) struct Side {
+    pub(crate) server: TestServer,
+    /// Where clients connect.
+    pub(crate) address: SocketAddr,
+    /// The clientId of the session; empty where passwords open none.
+    pub(crate) client: String,
+}
+
+/// How much comes before the client waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// As many whole requests, each with its answer.
+    Whole(usize),
+    /// Less than a request; the client says that no more comes.
+    Part,
+    /// The same on a connection that was served before.
+    PartBehindAnother,
+}
+
+impl Pair {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    pub(crate) async fn start_with(change: impl Fn(&mut Settings)) -> Self {
+        Self::start_on(&TestDatabase::create().await, change).await
+    }
+
+    pub(crate) async fn start_on(database: &Arc<TestDatabase>, change: impl Fn(&mut Settings)) -> Self {
+        let start = async |fast_lane| {
+            let server = TestServer::start_on(database, |settings| {
+                change(settings);
+                settings.fast_lane = fast_lane;
+            });
+            let server = server.await;
+            let address = server.address();
+            Side::new(server, address).await
+        };
+        Self { lane: start(true).await, alone: start(false).await }
+    }
+
+    pub(crate) fn sides(&self) -> [&Side; 2] {
+        [&self.lane, &self.alone]
+    }
+
+    /// Expects the same of both; gives it.
+    pub(crate) async fn agree(&self, request: Sample) -> Vec<RawAnswer> {
+        self.agree_on(Sent::Whole(1), |_| request.bytes()).await
+    }
+
+    /// Expects the same of both, of what may differ by the name of a session; gives it.
+    pub(crate) async fn agree_on(&self, sent: Sent, bytes: impl Fn(&Side) -> Vec<u8>) -> Vec<RawAnswer> {
+        let (ours, theirs) = (bytes(&self.lane), bytes(&self.alone));
+        let (mut lane, mut alone) =
+            tokio::join!(self.lane.verdict(sent, &ours), self.alone.verdict(sent, &theirs));
+        RawAnswer::close_alike(&lane, &mut alone);
+        RawAnswer::close_alike(&alone, &mut lane);
+        let shown = String::from_utf8_lossy(&ours);
+        assert_eq!(lane, alone, "with the lane (left) and without (right), of {shown:.2000?}");
+        lane
+    }
+}
+
+impl Side {
+    /// `address` is where its clients connect, which need not be the server itself.
+    pub(crate) async fn new(server: TestServer, address: SocketAddr) -> Self {
+        // Also verifies the credentials, once for each host: what is sent below shall find them verified.
+        let handshake = Sample::of(r#"[{"channel":"/meta/handshake"}]"#);
+        let reply = Conversation::open(address).await.ask(handshake).await;
+        let replies: Value = serde_json::from_str(&reply.body).unwrap();
+        let client = replies[0]["clientId"].as_str().unwrap_or_default().to_owned();
+        Self { server, address, client }
+    }
+
+    /// The user `admin` at this server.
+    pub(crate) fn admin(&self) -> Caller {
+        Caller::new(&format!("http://{}", self.address), Some(("admin", ADMIN_PASSWORD)))
+    }
+
+    /// Waits until the server, which has one worker, has read what was sent before: by an answer to what is sent after it.
+    pub(crate) async fn has_seen_all(&self) {
+        for _ in 0..3 {
+            Conversation::open(self.address).await.ask(Sample::idle()).await;
+        }
+    }
+
+    /// A Bayeux message of the session.
+    pub(crate) fn message(&self, channel: &str, more: Value) -> Value {
+        self.admin().resume(&self.client).message(channel, more)
+    }
+
+    /// A connect of a session that is answered at once, or held.
+    pub(crate) fn connect(client: &str, advice: Value) -> Sample {
+        let message = json!([{"id": "9", "channel": "/meta/connect", "clientId": client, "advice": advice}]);
+        Sample::of(message.to_string())
+    }
+
+    /// What came on a connection of its own, the answers to two further requests included when the connection goes on:
+    /// so nothing of a request is left over for the next one, and there are no answers that nobody asked for.
+    async fn verdict(&self, sent: Sent, bytes: &[u8]) -> Vec<RawAnswer> {
+        let mut conversation = Conversation::open(self.address).await;
+        if sent == Sent::PartBehindAnother {
+            conversation.ask(Sample::idle()).await;
+        }
+        conversation.send(bytes).await;
+        let mut answers = Vec::new();
+        let whole = match sent {
+            Sent::Whole(count) => count,
+            Sent::Part | Sent::PartBehindAnother => {
+                // Else the end might be seen before an answer that is on its way.
+                self.has_seen_all().await;
+                conversation.half_close().await;
+                usize::MAX
+            }
+        };
+        let mut whole_answers = 0;
+        while whole_answers < whole {
+            let answer = match bytes.starts_with(b"HEAD ") {
+                true => conversation.head().await,
+                false => conversation.answer().await,
+            };
+            let Some(answer) = answer else { return self.redacted(answers) };
+            whole_answers += usize::from(answer.status() >= 200);
+            answers.push(answer);
+        }
+        for request in [Sample::idle(), Sample::of("").line("GET /health/live HTTP/1.1").closing()] {
+            conversation.send(request).await;
+            answers.extend(conversation.answer().await);
+        }
+        answers.extend(conversation.rest().await);
+        self.redacted(answers)
+    }
+
+    /// The same without what differs from server to server, and from moment to moment.
+    pub(crate) fn redacted(&self, mut answers: Vec<RawAnswer>) -> Vec<RawAnswer> {
+        for answer in &mut answers {
+            if answer.status() == 400 && answer.body.is_empty() {
+                // Of bytes that are no request the common transport says what it said of the request before: whether the
+                // connection ends is seen by its end.
+                answer.fields.retain(|field| !field.starts_with("connection: "));
+            }
+            let texts = [&mut answer.line, &mut answer.body].into_iter().chain(&mut answer.fields);
+            texts.for_each(|text| *text = self.redact(text));
+        }
+        answers
+    }
+
+    fn redact(&self, text: &str) -> String {
+        if let Some(date) = text.strip_prefix("date: ") {
+            assert!(date.len() == 29 && date.ends_with(" GMT"), "{date}");
+            return "date: <date>".to_owned();
+        }
+        let text = text.replace(&self.server.address().to_string(), "<server>");
+        // The names of sessions are the only thirty-two digits in a row.
+        let mut redacted = String::new();
+        for piece in text.split_inclusive(|character: char| !character.is_ascii_hexdigit()) {
+            let rest = piece.trim_start_matches(|character: char| character.is_ascii_hexdigit());
+            match piece.len() - rest.len() {
+                32 => redacted.extend(["<client>", rest]),
+                // Rows name it with a letter more.
+                33 => redacted.extend(["<client>c", rest]),
+                _ => redacted.push_str(piece),
+            }
+        }
+        redacted
+    }
+}

@@ -1,0 +1,81 @@
+//! What connections are told while the server stops.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::answers::Conversation;
+use super::pair::{Pair, Side};
+use super::sample::Sample;
+use crate::harness::soon;
+
+#[tokio::test]
+async fn stop_answers_held_polls_with_advice_and_closes_every_connection() {
+    for keep_alive in [Duration::from_millis(20), Duration::from_secs(600)] {
+        let pair = Pair::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
+        let Pair { lane, alone } = pair;
+        for side in [lane, alone] {
+            stop_tells_everybody(side).await;
+        }
+    }
+}
+
+async fn stop_tells_everybody(side: Side) {
+    let open = async || Conversation::open(side.address).await;
+    let (mut held, mut rows, mut served, mut silent, mut within) =
+        (open().await, open().await, open().await, open().await, open().await);
+    let other = side.admin().session().await.client;
+    held.send(Side::connect(&side.client, json!({}))).await;
+    rows.send(Sample::rows("/cep/realtime", format!("83,{other}c"))).await;
+    served.ask(Sample::idle()).await;
+    let begun = Sample::idle().bytes();
+    within.send(&begun[..begun.len() / 2]).await;
+    side.has_seen_all().await;
+
+    let stopping = tokio::spawn(side.server.stop());
+
+    let answer = held.answer().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    let replies: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(
+        (&replies[0]["successful"], &replies[0]["advice"]["reconnect"]),
+        (&json!(true), &json!("retry"))
+    );
+    assert!(replies[0]["advice"]["interval"].is_u64(), "{replies}");
+    let lines = rows.answer().await.unwrap();
+    assert!(lines.body.trim_start().starts_with("86,"), "{lines:?}");
+    // What was said before the stop was known cannot be said otherwise.
+    for answer in [&answer, &lines].into_iter().filter(|answer| answer.field("content-length").is_some()) {
+        assert!(!answer.keeps_alive(), "{answer:?}");
+    }
+    for connection in [&mut held, &mut rows, &mut served, &mut silent, &mut within] {
+        let rest = connection.rest().await;
+        assert!(rest.is_empty(), "{rest:?}");
+    }
+    soon("the end of the server", stopping).await.unwrap();
+}
+
+#[tokio::test]
+async fn stop_does_not_wait_for_idle_connections() {
+    let pair = Pair::start_with(|settings| settings.shutdown = Duration::from_secs(15)).await;
+
+    for side in [pair.lane, pair.alone] {
+        let mut idle = Vec::new();
+        for n in 0..20 {
+            let mut conversation = Conversation::open(side.address).await;
+            for _ in 0..n % 3 {
+                conversation.ask(Sample::idle()).await;
+            }
+            idle.push(conversation);
+        }
+        side.has_seen_all().await;
+
+        let begun = std::time::Instant::now();
+        side.server.stop().await;
+
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        for mut conversation in idle {
+            assert!(conversation.answer().await.is_none());
+        }
+    }
+}
