@@ -6,8 +6,9 @@
 //! write.
 
 mod stream;
+mod upgraded;
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
@@ -21,7 +22,8 @@ use actix_http::error::DispatchError;
 use actix_server::{GracefulShutdownSignal, ServerBuilder};
 use actix_service::boxed::{self, BoxService};
 use actix_service::{
-    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, always_ready, fn_factory, map_config,
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, always_ready, fn_factory, fn_service,
+    map_config,
 };
 use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
@@ -71,6 +73,17 @@ pub fn listen(
             .wrap(actix_web::middleware::from_fn(middleware::around))
             .into_factory()
             .map_err(|error: actix_web::Error| error.error_response());
+        // Made once for a worker, and shared by requests and upgrades.
+        let routes = Rc::new(OnceCell::new());
+        let routes_of_upgrades = routes.clone();
+        let app = Rc::new(map_config(app, |()| AppConfig::default()));
+        let app = fn_factory(move || {
+            let (app, routes) = (app.clone(), routes.clone());
+            async move {
+                let service = Rc::new(app.new_service(()).await?);
+                Ok::<_, ()>(routes.get_or_init(|| service).clone())
+            }
+        });
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
@@ -82,7 +95,12 @@ pub fn listen(
             .h1_allow_half_closed(false)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.line.clone())))
-            .finish(map_config(app, |()| AppConfig::default()));
+            .upgrade(fn_service(move |(request, connection)| {
+                let routes: &Rc<_> =
+                    routes_of_upgrades.get().expect("routes are made before connections are taken");
+                upgraded::serve(routes.clone(), request, connection)
+            }))
+            .finish(app);
         fn_factory(move || {
             let (tls, (edge, stopping), http) = (tls.clone(), lane.clone(), http.new_service(()));
             async move {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -25,11 +26,12 @@ const REOPEN_ATTEMPTS: u32 = 10;
 const EMPTY_ANSWER_PAUSE: Duration = Duration::from_millis(50);
 
 /// How a client is connected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Transport {
-    /// HTTP long polling.
+    /// HTTP long polling
     LongPolling,
-    /// Text frames over an upgraded connection.
+    /// Text frames over an upgraded connection
     WebSocket,
 }
 

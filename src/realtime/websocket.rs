@@ -48,14 +48,20 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
     }
     let edge = request.app_data::<web::Data<Edge>>().expect("every app has its edge").clone();
     let frame = edge.limits().bayeux_bytes;
+    let now = Instant::now();
+    let expires = caller.as_ref().and_then(|caller| caller.remaining()).map(|remaining| now + remaining);
     let socket = WebSocket {
         endpoint,
         host: authority(&request).unwrap_or_default().to_owned(),
         source: Source::of(client_address(&request)),
         caller,
-        attached: Vec::new(),
+        // Hardly a socket is the way to more than one session.
+        attached: Vec::with_capacity(1),
         fragments: None,
-        heard: Instant::now(),
+        opened: now,
+        heard: now,
+        ping: now + edge.limits().socket_ping,
+        expires,
         edge,
     };
     ws::WsResponseBuilder::new(socket, &request, stream).frame_size(frame).start().map_err(|error| {
@@ -73,30 +79,20 @@ struct WebSocket {
     attached: Vec<(ClientId, Addr<SessionActor>)>,
     /// A message that comes in several frames, so far.
     fragments: Option<BytesMut>,
+    opened: Instant,
     /// When the peer was last heard.
     heard: Instant,
+    /// When the next ping is due.
+    ping: Instant,
+    /// When what opened the socket expires.
+    expires: Option<Instant>,
 }
 
 impl Actor for WebSocket {
     type Context = WebsocketContext<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.run_later(SOCKET_HANDSHAKE, |socket, ctx| {
-            if socket.attached.is_empty() {
-                close(ctx, CloseCode::Policy, "no handshake");
-            }
-        });
-        ctx.run_interval(self.edge.limits().socket_ping, |socket, ctx| {
-            match socket.heard.elapsed() > socket.edge.limits().socket_ping * 5 / 2 {
-                true => close(ctx, CloseCode::Away, "not heard of"),
-                false => ctx.ping(b""),
-            }
-            socket.check_caller(ctx);
-        });
-        // What a token opened closes when it expires.
-        if let Some(remaining) = self.caller.as_ref().and_then(|caller| caller.remaining()) {
-            ctx.run_later(remaining, |_, ctx| end(ctx));
-        }
+        self.arm(ctx);
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
@@ -137,6 +133,37 @@ impl Handler<SocketMessage> for WebSocket {
 }
 
 impl WebSocket {
+    /// When something is due: the end of a socket that brought no session or whose token expires, else a ping.
+    fn due(&self) -> Instant {
+        let handshake = self.attached.is_empty().then(|| self.opened + SOCKET_HANDSHAKE);
+        [handshake, self.expires].into_iter().flatten().fold(self.ping, Instant::min)
+    }
+
+    /// Sets the one timer of the socket.
+    fn arm(&self, ctx: &mut WebsocketContext<Self>) {
+        ctx.run_later(self.due().saturating_duration_since(Instant::now()), Self::timer_fired);
+    }
+
+    fn timer_fired(&mut self, ctx: &mut WebsocketContext<Self>) {
+        let (now, interval) = (Instant::now(), self.edge.limits().socket_ping);
+        // What a token opened closes when it expires.
+        if self.expires.is_some_and(|expires| expires <= now) {
+            return end(ctx);
+        }
+        if self.attached.is_empty() && self.opened + SOCKET_HANDSHAKE <= now {
+            return close(ctx, CloseCode::Policy, "no handshake");
+        }
+        if self.ping <= now {
+            if now.saturating_duration_since(self.heard) > interval * 5 / 2 {
+                return close(ctx, CloseCode::Away, "not heard of");
+            }
+            ctx.ping(b"");
+            self.check_caller(ctx);
+            self.ping = now + interval;
+        }
+        self.arm(ctx);
+    }
+
     /// Joins the frames of one message, within the limit of a message.
     fn join(&mut self, item: Item, ctx: &mut WebsocketContext<Self>) {
         let (part, last) = match item {

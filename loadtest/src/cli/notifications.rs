@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::Written;
+use crate::audience::Transport;
 
 /// Settings of `fleet`.
 #[derive(Debug, Clone, Args, Serialize)]
@@ -48,9 +49,12 @@ pub(crate) enum SharedChannel {
 /// Settings of `fanout`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Fanout {
-    /// Clients, all by long polling
+    /// Clients
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: u32,
+    /// How they are connected
+    #[arg(long, value_enum, default_value_t = Transport::LongPolling)]
+    pub(crate) transport: Transport,
     /// Channel they share
     #[arg(long, value_enum, default_value_t = SharedChannel::Device)]
     pub(crate) channel: SharedChannel,
@@ -65,9 +69,12 @@ pub(crate) struct Fanout {
 /// Settings of `hold`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Hold {
-    /// Clients, all by long polling
+    /// Clients
     #[arg(long, default_value_t = 18_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) clients: u32,
+    /// How they are connected
+    #[arg(long, value_enum, default_value_t = Transport::LongPolling)]
+    pub(crate) transport: Transport,
     /// Devices whose channels they are spread over
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,

@@ -1,11 +1,11 @@
-//! `fanout`: one alarm to everybody, again and again. Each client polls again at once; the next alarm is posted
-//! when all have the one before, so deliveries per second are the server's sustained broadcast rate.
+//! `fanout`: one alarm to everybody, again and again. Each client polls again at once, or reads on; the next alarm is
+//! posted when all have the one before, so deliveries per second are the server's sustained broadcast rate.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use crate::audience::{Audience, Seat, Transport};
+use crate::audience::{Audience, Seat};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
@@ -63,7 +63,7 @@ fn seats(run: &Run, id: &str, settings: &Fanout) -> Vec<Seat> {
     let seat = |_| Seat {
         receiver: run.add_receiver(watch),
         channel: channel.clone(),
-        transport: Transport::LongPolling,
+        transport: settings.transport,
     };
     (0..settings.clients).map(seat).collect()
 }

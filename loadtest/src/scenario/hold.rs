@@ -1,10 +1,10 @@
-//! `hold`: polls held and nothing happening; what a quiet fleet costs the server.
+//! `hold`: polls or sockets held and nothing happening; what a quiet fleet costs the server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use crate::audience::{Audience, Seat, Transport};
+use crate::audience::{Audience, Seat};
 use crate::cli::Hold;
 use crate::devices;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::report::{Memory, Report};
 use crate::run::Run;
 
-/// Runs the scenario. Clean when every poll is still held at the end.
+/// Runs the scenario. Clean when every client still holds its own at the end.
 pub(super) async fn run(bench: &Bench, settings: &Hold) -> Result<Report, Error> {
     let ids = devices::create(&bench.target, settings.devices as usize).await?;
     let run = Arc::new(Run::new(ids.len()));
@@ -24,7 +24,7 @@ pub(super) async fn run(bench: &Bench, settings: &Hold) -> Result<Report, Error>
         .map(|(device, id)| Seat {
             receiver: run.add_receiver(Watch::Device(device)),
             channel: format!("/alarms/{id}"),
-            transport: Transport::LongPolling,
+            transport: settings.transport,
         })
         .collect();
     let audience = Audience::open(&bench.target, &run, seats, bench.common.connecting).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::harness::{Socket, TestServer};
+use crate::harness::{REALTIME, RawConnection, Socket, TestServer};
 
 #[tokio::test]
 async fn held_poll_gets_spaces_before_its_body() {
@@ -53,4 +53,22 @@ async fn websocket_gets_pings() {
     for _ in 0..3 {
         socket.ping().await;
     }
+}
+
+#[tokio::test]
+async fn websocket_that_answers_no_ping_is_closed() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.socket_ping = Duration::from_millis(100)).await;
+    let authorization = server.admin().authorization().unwrap();
+    let mut connection = RawConnection::open(server.address()).await;
+
+    connection
+        .send(format!(
+            "GET {REALTIME} HTTP/1.1\r\nHost: a\r\nAuthorization: {authorization}\r\nConnection: Upgrade\r\n\
+             Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        ))
+        .await;
+    let came = connection.read_to_end().await;
+
+    assert!(came.starts_with("HTTP/1.1 101 ") && came.ends_with("not heard of"), "{came:?}");
 }
