@@ -104,7 +104,7 @@ pub(super) fn hold_at_once(request: &Request) -> Option<Answer> {
         return None;
     }
     let path = &request.lane.paths[request.outline.path];
-    let answered = long_polling::hold_at_once(path.endpoint, request, request.body())?;
+    let answered = long_polling::hold_at_once(request, request.body())?;
     path.durations.record(StatusCode::OK, begun.elapsed());
     Some(Answer::of(answered, request, None))
 }

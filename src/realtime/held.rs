@@ -66,6 +66,10 @@ impl Held {
 
     /// The reply to the connect.
     pub(super) fn write_reply(&self, answer: &Answer, out: &mut Vec<u8>) {
+        let told = (answer.error, answer.advice, answer.delivery.batch);
+        if let (None, None, None) = told {
+            return Reply::write_connected(self.id.as_deref(), self.client, out);
+        }
         let reply = Reply {
             id: self.id.as_deref(),
             channel: Some(CONNECT),

@@ -18,7 +18,7 @@ use platform_actors::bayeux::channel::Endpoint;
 use platform_actors::session::{ClientId, SessionActor};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{Exchange, Held, Outcome, Text, Transport};
+use super::{Connecting, Exchange, Held, Outcome, Text, Transport};
 use crate::auth::{Caller, Source};
 use crate::connection::Line;
 use crate::csv;
@@ -81,13 +81,13 @@ pub(crate) async fn answer(
 
 /// Holds the poll of a client that is known and sent a connect and nothing else: what a fleet sends all the time, and needs no
 /// future. `None` for everything else.
-pub(crate) fn hold_at_once(endpoint: Endpoint, head: &impl Head, body: &[u8]) -> Option<Answered> {
+pub(crate) fn hold_at_once(head: &impl Head, body: &[u8]) -> Option<Answered> {
     if csv::realtime::is_meant(head) {
         return None;
     }
-    let (mut caller, mut attached) = (Some(Caller::known(head)?.ok()?), Vec::new());
-    let transport = transport(head);
-    let held = exchange((endpoint, transport), head, (&mut caller, &mut attached)).park_alone(body)?;
+    let caller = Caller::known(head)?.ok()?;
+    let connecting = Connecting { edge: head.edge(), caller: &caller, transport: &transport(head) };
+    let held = connecting.park_alone(body)?;
     Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here knows a transport's types. A long poll gives its connect back as [`Held`]; a socket gets its
 //! notifications from the session directly.
 
+mod connecting;
 mod held;
 pub mod long_polling;
 mod subscribing;
@@ -18,16 +19,15 @@ use platform_actors::bayeux::reply::Acknowledgement;
 use platform_actors::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
 use platform_actors::naming::naming;
 use platform_actors::session::{
-    Answer, AttachSocket, Carries, ClientId, Connect, Disconnect, FirstConnect, SessionActor,
-    SessionTemplates, SocketMessage, UseTemplates,
+    Answer, AttachSocket, ClientId, Disconnect, SessionActor, SessionTemplates, SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{Error, NewSession, Tenant};
-use tokio::sync::oneshot;
 
 use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};
 use crate::server::Edge;
+pub(crate) use connecting::Connecting;
 use held::REPLY_BYTES;
 pub use held::{Held, Text};
 
@@ -92,16 +92,6 @@ impl Exchange<'_> {
             }
         }
         Ok(Outcome::Replies(replies.finish()))
-    }
-
-    /// Parks a connect that came alone over long polling: what clients send all the time, and nobody has to wait for. `None`
-    /// when the text is anything else.
-    pub fn park_alone(&self, text: &[u8]) -> Option<Held> {
-        let messages = Batch::parse(text).ok()?.0;
-        let [message] = &messages[..] else { return None };
-        let is_meant =
-            matches!(self.transport, Transport::LongPolling) && message.channel().as_deref() == Some(CONNECT);
-        is_meant.then(|| self.park(message, self.find_session(message)?, true, true))?
     }
 
     async fn process_one(
@@ -209,7 +199,7 @@ impl Exchange<'_> {
 
     /// The session a message names. A socket becomes its way to the client (B-18).
     async fn session(&mut self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
-        let (session, client) = self.find_session(message)?;
+        let (session, client) = self.connecting()?.find_session(message)?;
         if matches!(self.transport, Transport::Socket(_)) {
             let user = self.caller.as_ref()?.user.clone();
             return Box::pin(self.attach(&session, client, &user)).await.then_some((session, client));
@@ -217,9 +207,9 @@ impl Exchange<'_> {
         Some((session, client))
     }
 
-    fn find_session(&self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
-        let client = ClientId::parse(&message.client_id()?)?;
-        Some((self.tenant(self.caller.as_ref()?).session(client)?, client))
+    fn connecting(&self) -> Option<Connecting<'_>> {
+        let Self { edge, transport, .. } = self;
+        Some(Connecting { edge, caller: self.caller.as_ref()?, transport })
     }
 
     /// Makes the socket the way to the client; `false` when the session is not the caller's.
@@ -256,45 +246,12 @@ impl Exchange<'_> {
         replies: &mut Replies,
     ) -> Option<Held> {
         let waits = alone && !matches!(self.transport, Transport::Mute);
-        let connect = self.park(message, session, alone, waits)?;
+        let connect = self.connecting()?.park(message, session, alone, waits);
         if waits {
             return Some(connect);
         }
         Box::pin(answer_at_once(connect, message, replies)).await;
         None
-    }
-
-    fn park(
-        &self,
-        message: &RequestMessage<'_>,
-        (session, client): (Addr<SessionActor>, ClientId),
-        alone: bool,
-        waits: bool,
-    ) -> Option<Held> {
-        let user = self.caller.as_ref().map(|caller| caller.user.clone())?;
-        let mut advice = message.advice();
-        let carries = match (&self.transport, alone) {
-            (Transport::LongPolling, true) => Carries::Notifications,
-            (Transport::LongPolling, false) => Carries::WhatIsThere,
-            (Transport::Socket(_) | Transport::Mute, _) => Carries::Heartbeat,
-        };
-        if !waits {
-            advice.get_or_insert_default().timeout = Some(Duration::ZERO);
-        } else if let Some(remaining) = self.caller.as_ref().and_then(|caller| caller.remaining()) {
-            // What a token opens closes with it.
-            let advice = advice.get_or_insert_default();
-            let timeout = advice.timeout.unwrap_or(self.edge.limits().connect_timeout);
-            advice.timeout = Some(timeout.min(remaining));
-        }
-        let first = match self.edge.client_compatibility {
-            true => FirstConnect::AnsweredAtOnce,
-            false => FirstConnect::Held,
-        };
-        let (reply_to, answer) = oneshot::channel();
-        let acknowledged = message.acknowledged_batch();
-        session.do_send(Connect { user, advice, acknowledged, carries, first, reply_to });
-        let id = message.id().map(ToOwned::to_owned);
-        Some(Held { answer, session, client, id, answered: false })
     }
 }
 

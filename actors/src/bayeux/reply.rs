@@ -1,5 +1,7 @@
 //! What the server answers: replies to meta messages, with advice (B-07, B-08, B-14, B-22).
 
+use std::fmt::Display;
+use std::io::Write;
 use std::time::Duration;
 
 use serde::ser::SerializeMap;
@@ -118,11 +120,36 @@ impl Reply<'_> {
     pub fn write(&self, out: &mut Vec<u8>) {
         serde_json::to_writer(out, self).expect("writing to memory does not fail and all keys are strings");
     }
+
+    /// Appends the reply to a connect that has nothing more to say, which ends most polls.
+    pub fn write_connected(id: Option<&RawValue>, client: impl Display, out: &mut Vec<u8>) {
+        out.push(b'{');
+        if let Some(id) = id {
+            write!(out, "\"id\":{id},").expect("memory grows");
+        }
+        let members = r#""channel":"/meta/connect","clientId":""#;
+        write!(out, "{members}{client}\",\"successful\":true}}").expect("memory grows");
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn plain_reply_to_a_connect_is_what_any_reply_is() {
+        let id = RawValue::from_string(r#""a 7""#.into()).expect("JSON");
+        for id in [None, Some(&*id)] {
+            let (mut plain, mut any) = (Vec::new(), Vec::new());
+            let (channel, client_id) = (Some("/meta/connect"), Some("0123456789abcdef0123456789abcdef"));
+            let reply = Reply { id, channel, client_id, successful: true, ..Reply::default() };
+
+            Reply::write_connected(id, "0123456789abcdef0123456789abcdef", &mut plain);
+
+            reply.write(&mut any);
+            assert_eq!(plain, any);
+        }
+    }
 
     #[test]
     fn reply_holds_only_what_was_set() {
