@@ -25,7 +25,8 @@ use super::refusal::Refusal;
 use crate::api::measurements;
 use crate::api::operations::OnlyFrom;
 use crate::auth::Caller;
-use crate::http::{Wire, middleware};
+use crate::http::head::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
+use crate::http::{Wire, application_key_header, middleware};
 use crate::routes;
 use crate::server::Edge;
 use crate::telemetry::RouteDurations;
@@ -230,12 +231,12 @@ impl RestCaller {
 fn carried() -> &'static [HeaderName] {
     static CARRIED: OnceLock<Vec<HeaderName>> = OnceLock::new();
     CARRIED.get_or_init(|| {
-        let own = ["Processing-Mode", "Application-Key", "System-Of-Units"].map(|name| {
+        let [mode, units] = ["Processing-Mode", "System-Of-Units"].map(|name| {
             let name = naming().header(name);
             HeaderName::from_bytes(name.as_bytes()).expect("header names are checked at start")
         });
-        let forwarded =
-            ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"].map(HeaderName::from_static);
+        let own = [mode, application_key_header().clone(), units];
+        let forwarded = [&X_FORWARDED_FOR, &X_FORWARDED_HOST, &X_FORWARDED_PROTO].map(HeaderName::clone);
         own.into_iter().chain([header::AUTHORIZATION, header::HOST]).chain(forwarded).collect()
     })
 }

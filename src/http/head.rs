@@ -6,7 +6,7 @@ use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpRequest, web};
 
-use super::edge_data;
+use super::edge;
 use crate::server::Edge;
 
 /// Forwarded by proxies (C-15).
@@ -49,7 +49,7 @@ pub trait Head {
 
 impl Head for HttpRequest {
     fn edge(&self) -> &web::Data<Edge> {
-        edge_data(self)
+        edge(self)
     }
 
     fn method(&self) -> &Method {

@@ -276,11 +276,7 @@ pub(crate) fn application_key_header() -> &'static HeaderName {
 }
 
 /// What every app holds.
-pub fn edge(request: &HttpRequest) -> &Edge {
-    edge_data(request)
-}
-
-fn edge_data(request: &HttpRequest) -> &web::Data<Edge> {
+pub fn edge(request: &HttpRequest) -> &web::Data<Edge> {
     request.app_data().expect("every app has its edge")
 }
 

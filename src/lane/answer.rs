@@ -18,6 +18,7 @@ use super::request::Request;
 use crate::auth::Caller;
 use crate::connection::Stream;
 use crate::http::cors;
+use crate::http::error::Result;
 use crate::http::head::Head as _;
 use crate::realtime::Text;
 use crate::realtime::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
@@ -98,22 +99,21 @@ pub(super) enum Answer {
 }
 
 /// Holds the poll of a client that is known, as [`answer`] would.
-pub(super) fn hold_at_once(request: &Request) -> Option<Answer> {
+pub(super) fn hold_at_once(known: Option<&Result<Caller>>, request: &Request) -> Option<Answer> {
     let begun = Instant::now();
-    if request.has(&header::ORIGIN) {
-        return None;
-    }
+    let caller = known?.as_ref().ok().filter(|_| !request.has(&header::ORIGIN))?;
     let path = &request.lane.paths[request.outline.path];
-    let answered = long_polling::hold_at_once(request, request.body())?;
+    let answered = long_polling::hold_at_once(caller, request, request.body())?;
     path.durations.record(StatusCode::OK, begun.elapsed());
     Some(Answer::of(answered, request, None))
 }
 
 /// Works out the answer to a request, and counts it as it is counted everywhere: a held poll until it is held.
-pub(super) async fn answer(request: Request) -> Answer {
+/// `known` is who sent it, when that is known at once.
+pub(super) async fn answer(known: Option<Result<Caller>>, request: Request) -> Answer {
     let (begun, mut closes) = (Instant::now(), request.outline.closes);
     let (path, config) = (&request.lane.paths[request.outline.path], &request.lane.config);
-    let caller = match Caller::known(&request) {
+    let caller = match known {
         Some(caller) => {
             // As actix-http does, which has not read the body by then.
             closes |= caller.is_err();

@@ -257,10 +257,13 @@ impl Future for Connection {
             ready!(connection.poll_write(cx))?;
             match &mut connection.state {
                 State::Idle => match ready!(connection.poll_next(cx))? {
-                    Next::Request(request) => match hold_at_once(&request) {
-                        Some(held) => connection.go_on(held),
-                        None => connection.state = State::Answering(Box::pin(answer(request))),
-                    },
+                    Next::Request(request) => {
+                        let known = Caller::known(&request);
+                        match hold_at_once(known.as_ref(), &request) {
+                            Some(held) => connection.go_on(held),
+                            None => connection.state = State::Answering(Box::pin(answer(known, request))),
+                        }
+                    }
                     Next::Foreign => connection.state = State::Leaving,
                     Next::Late => connection.answer(Outgoing::late(&connection.lane.config), true),
                     Next::Ended => connection.state = State::Closing,

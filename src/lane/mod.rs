@@ -71,6 +71,7 @@ impl Lane {
             clock,
         })
     }
+
     /// Serves a connection for as long as its requests are the lane's. Gives it back, with what came and was not served, at the
     /// first that is not.
     ///

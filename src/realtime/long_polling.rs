@@ -81,12 +81,11 @@ pub(crate) async fn answer(
 
 /// Holds the poll of a client that is known and sent a connect and nothing else: what a fleet sends all the time, and needs no
 /// future. `None` for everything else.
-pub(crate) fn hold_at_once(head: &impl Head, body: &[u8]) -> Option<Answered> {
+pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Option<Answered> {
     if csv::realtime::is_meant(head) {
         return None;
     }
-    let caller = Caller::known(head)?.ok()?;
-    let connecting = Connecting { edge: head.edge(), caller: &caller, transport: &transport(head) };
+    let connecting = Connecting { edge: head.edge(), caller, transport: &transport(head) };
     let held = connecting.park_alone(body)?;
     Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
 }
