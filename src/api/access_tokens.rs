@@ -52,7 +52,7 @@ async fn issue(request: &HttpRequest, body: Unread, edge: &Edge) -> Result<HttpR
 
 /// Unlike elsewhere the type must be said (document 1, Endpoints 3).
 fn check_content_type(request: &HttpRequest) -> Result<()> {
-    match http::essence(request.headers()).eq_ignore_ascii_case("application/json") {
+    match http::essence(request).eq_ignore_ascii_case("application/json") {
         true => Ok(()),
         false => Err(ApiError::UnsupportedMediaType("Content-Type must be application/json".into())),
     }

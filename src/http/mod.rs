@@ -95,7 +95,7 @@ impl Wire {
 
     /// The type of the body, see [`essence`].
     pub fn body_type(&self) -> &str {
-        essence(self.headers())
+        essence(&self.request)
     }
 
     /// The headers as they came.
@@ -216,14 +216,9 @@ impl Wire {
 }
 
 /// The type of a body without its parameters, as it was written; empty where none is said.
-pub fn essence(headers: &header::HeaderMap) -> &str {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    without_parameters(content_type.unwrap_or_default())
-}
-
-/// A media type without its parameters.
-pub(crate) fn without_parameters(media_type: &str) -> &str {
-    media_type.split(';').next().unwrap_or_default().trim()
+pub fn essence(head: &impl Head) -> &str {
+    let content_type = head.header(&header::CONTENT_TYPE).and_then(text).unwrap_or_default();
+    content_type.split(';').next().unwrap_or_default().trim()
 }
 
 impl FromRequest for Wire {

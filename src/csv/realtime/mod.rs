@@ -9,7 +9,6 @@ mod replies;
 mod results;
 mod rows;
 
-use actix_web::http::header;
 use actix_web::web;
 use platform_actors::bayeux::channel::Endpoint;
 use platform_actors::model::id::TenantId;
@@ -33,8 +32,7 @@ use rows::{Message, Row};
 
 /// Whether a Bayeux request is one of rows (S-50).
 pub(crate) fn is_meant(head: &impl Head) -> bool {
-    let content_type = head.header(&header::CONTENT_TYPE).and_then(http::head::text);
-    let essence = http::without_parameters(content_type.unwrap_or_default());
+    let essence = http::essence(head);
     let of_text = ["text/plain", "text/csv"].iter().any(|csv| essence.eq_ignore_ascii_case(csv));
     of_text || head.has(&engine::X_ID)
 }
