@@ -27,5 +27,6 @@ pub mod realtime;
 pub mod routes;
 pub mod server;
 pub mod service;
+pub mod stop;
 pub mod telemetry;
 pub mod tls;

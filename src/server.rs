@@ -34,6 +34,7 @@ use crate::csv::{ActingDevices, TemplateSets};
 use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
 use crate::service::{Services, probes};
+use crate::stop::{self, Stop};
 use crate::tls::{self, Tls};
 use crate::{connection, csv, outbound_requests, telemetry};
 
@@ -49,6 +50,8 @@ pub struct Edge {
     pub applications: ApplicationPaths,
     /// Microservices behind this server.
     pub services: Services,
+    /// Whether the server stops, to be asked and to be waited for.
+    pub stop: Arc<Stop>,
     /// Turns to unpack an archive.
     pub archives: Semaphore,
     /// Files of hosted applications that are kept in memory.
@@ -171,6 +174,7 @@ impl Server {
             cors: Cors::default(),
             applications: ApplicationPaths::default(),
             services: Services::default(),
+            stop: Arc::default(),
             archives: Semaphore::new(application_binaries::UNPACKED_AT_ONCE),
             hosted_files: HostedFiles::new(settings.hosted_cache_bytes),
             hosted_policy: HeaderValue::from_str(&settings.hosted_content_security_policy)
@@ -193,6 +197,14 @@ impl Server {
             fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}")),
             trusted_proxies: settings.trusted_proxies.clone(),
             module_request_hosts: settings.module_request_hosts.clone(),
+        });
+        // The edge has the platform, which must not keep the edge.
+        let remembering = Arc::downgrade(&edge);
+        edge.platform.forget_by(move |changed| {
+            if let Some(edge) = remembering.upgrade() {
+                edge.authenticator.forget(changed);
+                edge.cors.forget(changed);
+            }
         });
         let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
         let builder = actix_server::Server::build()
@@ -226,14 +238,7 @@ impl Server {
     /// the advice to come back within a few seconds, and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.http.handle();
-        let changes = {
-            let edge = self.edge.clone();
-            self.edge.platform.clone().watch(move |changed| {
-                edge.authenticator.forget(changed);
-                edge.cors.forget(changed);
-            })
-        };
-        let watching = spawn(changes);
+        let watching = spawn(self.edge.platform.clone().watch());
         let upkeep = self.keep_up();
         let serving = spawn(self.http);
         stop.await;
@@ -284,13 +289,18 @@ fn warn_of_exposure(settings: &Settings) {
 }
 
 async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration) {
-    edge.services.stop();
+    // Before polls are released, so that what they are answered says that the connection ends.
+    edge.stop.begin();
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
+    let grace = async {
+        tokio::time::sleep(stop::GRACE).await;
+        edge.stop.end_grace();
+        std::future::pending::<()>().await;
+    };
     let release = async {
         loop {
-            // Not before the workers know of the stop, so that what they answer says that the connection ends.
-            tokio::time::sleep(RELEASE_AGAIN).await;
             edge.platform.release_sessions(RELEASE_SPREAD);
+            tokio::time::sleep(RELEASE_AGAIN).await;
         }
     };
     tokio::select! {
@@ -298,6 +308,7 @@ async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration)
             tracing::warn!("some requests did not end in time");
         },
         () = release => {}
+        () = grace => {}
     }
 }
 

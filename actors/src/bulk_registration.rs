@@ -134,7 +134,8 @@ impl BulkRegistration {
     async fn register_together(&mut self, tenant: &TenantId, rows: &[DeviceRow]) -> Result<Vec<Registered>> {
         let registrar = self.registrar(tenant);
         let (pool, ids) = (self.platform.registrations(), self.platform.ids());
-        let batch = register_devices(pool, (tenant, &registrar), ids, rows, &mut self.memory).await?;
+        let over = (self.platform.database(), pool);
+        let batch = register_devices(over, (tenant, &registrar), ids, rows, &mut self.memory).await?;
         Ok(self.tell(tenant, batch))
     }
 

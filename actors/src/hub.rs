@@ -10,12 +10,13 @@ mod families;
 mod modules;
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use actix::prelude::*;
 use bytes::Bytes;
 
-use crate::bayeux::{Channel, Pattern, Resource};
+use crate::bayeux::{Channel, FamilyChannel, Pattern, Resource};
 use crate::courier::{Courier, Seat};
 use crate::few::Few;
 use crate::model::alarm::Alarm;
@@ -137,10 +138,10 @@ fn each_once(listeners: &[&Listeners]) -> impl Iterator<Item = (Seat, Option<Sys
     })
 }
 
-/// A notification in the forms that listeners need, each encoded once.
-struct Forms<'a> {
+/// A notification on one channel, in the forms that its listeners need, each encoded once.
+struct Forms<'a, C> {
     publish: &'a Publish,
-    channel: Channel,
+    channel: C,
     id: u64,
     /// As stored, metric, imperial; all but measurements have one form.
     encoded: [Option<Arc<Notification>>; 3],
@@ -162,22 +163,27 @@ impl NotificationHub {
         Self { listeners: HashMap::new(), couriers: Couriers::default(), audience, families, last_id: 0 }
     }
 
-    /// Hands a notification to everyone who listens to its channel, or to a family of its source.
+    /// Hands a notification to everyone who listens to the channel of its source, by its name or by a wildcard, and then to
+    /// those who listen to a family of the source. Clients look for the subscription by the channel of the message, so each
+    /// family has a copy on its own channel (B-19c).
     fn deliver(&mut self, publish: &Publish, lineage: Option<&Lineage>) {
-        let channel = Channel { resource: publish.event.resource(), id: publish.source };
-        let families = lineage.into_iter().flat_map(|lineage| lineage.iter());
-        let families =
-            families.map(|id| Pattern::WithChildren(Channel { resource: channel.resource, id: *id }));
-        let patterns = [Pattern::Exact(channel), Pattern::All(channel.resource)].into_iter().chain(families);
-        let listeners: Vec<&Listeners> =
-            patterns.filter_map(|pattern| self.listeners.get(&pattern)).collect();
-        if listeners.is_empty() {
-            return;
+        let own = Channel { resource: publish.event.resource(), id: publish.source };
+        let patterns = [Pattern::Exact(own), Pattern::All(own.resource)];
+        let listeners: Vec<&Listeners> = patterns.iter().filter_map(|p| self.listeners.get(p)).collect();
+        if !listeners.is_empty() {
+            self.last_id += 1;
+            let mut forms = Forms::new(publish, own, self.last_id);
+            let told = each_once(&listeners).map(|(seat, units)| (seat, forms.in_units(units)));
+            self.couriers.deliver(told);
         }
-        self.last_id += 1;
-        let mut forms = Forms { publish, channel, id: self.last_id, encoded: Default::default() };
-        let told = each_once(&listeners).map(|(seat, units)| (seat, forms.in_units(units)));
-        self.couriers.deliver(told);
+        for id in lineage.into_iter().flat_map(|lineage| lineage.iter()) {
+            let family = Channel { resource: own.resource, id: *id };
+            let Some(listeners) = self.listeners.get(&Pattern::WithChildren(family)) else { continue };
+            self.last_id += 1;
+            let mut forms = Forms::new(publish, FamilyChannel(family), self.last_id);
+            let told = listeners.iter().map(|(seat, units)| (*seat, forms.in_units(*units)));
+            self.couriers.deliver(told);
+        }
     }
 
     /// Has the families of those looked up whose notifications wait.
@@ -268,7 +274,11 @@ impl Handler<Leave> for NotificationHub {
     }
 }
 
-impl Forms<'_> {
+impl<'a, C: Display> Forms<'a, C> {
+    fn new(publish: &'a Publish, channel: C, id: u64) -> Self {
+        Self { publish, channel, id, encoded: Default::default() }
+    }
+
     /// The form for a listener with this system of units.
     fn in_units(&mut self, units: Option<SystemOfUnits>) -> Arc<Notification> {
         let Publish { event, links, .. } = self.publish;
@@ -284,7 +294,7 @@ impl Forms<'_> {
         let encode = || {
             let converted = converted
                 .map(|(measurement, units)| Event::MeasurementCreated(Arc::new(measurement.in_units(units))));
-            Arc::new(converted.as_ref().unwrap_or(event).encode(self.channel, self.id, links))
+            Arc::new(converted.as_ref().unwrap_or(event).encode(&self.channel, self.id, links))
         };
         self.encoded[form].get_or_insert_with(encode).clone()
     }
@@ -305,7 +315,7 @@ impl Event {
         }
     }
 
-    fn encode(&self, channel: Channel, id: u64, links: &Links) -> Notification {
+    fn encode(&self, channel: &impl Display, id: u64, links: &Links) -> Notification {
         let (action, data) = match self {
             Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
             Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),

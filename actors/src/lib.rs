@@ -59,4 +59,5 @@ pub mod tenant;
 mod writer;
 
 pub use error::{Error, Noun, Result};
-pub use platform::{BulkProgress, Changed, NewSession, Platform, Tenant};
+pub use platform::{BulkProgress, Changed, Holders, Names, Platform, Tenant};
+pub use tenant::NewSession;

@@ -1,6 +1,7 @@
 //! What the edge holds: finds or starts tenants, devices and sessions.
 
 mod bulk_operations;
+mod changes;
 mod modules;
 mod tenant;
 
@@ -11,10 +12,12 @@ use std::time::Duration;
 use actix::prelude::*;
 use deadpool_postgres::Pool;
 use parking_lot::RwLock;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-pub use tenant::{NewSession, Tenant};
+use changes::Forget;
+pub use changes::{Changed, Holders, Names};
+pub use tenant::Tenant;
 
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::bulk_operation::BulkOperations;
@@ -23,18 +26,17 @@ use crate::error::Result;
 use crate::event_processing::deployment::{Deployments, Foundation};
 use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
-use crate::heartbeats::{Forget, Heartbeats};
+use crate::heartbeats::Heartbeats;
 use crate::hub::{Audience, NotificationHub};
 use crate::limits::Limits;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::presence::Presence;
 use crate::registry::Registry;
-use crate::session::{Home, Release, Sessions};
+use crate::session::{ClientId, Home, Release, SessionActor, Sessions};
 use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::leases;
-use crate::store::watch::{self, Seen};
-use crate::tenant::{EndSessions, TenantActor, place, place_of_tenant};
+use crate::tenant::{TenantActor, place, place_of_tenant};
 use crate::writer::{Writer, WriterHandle};
 
 /// The running platform of one server process.
@@ -50,6 +52,8 @@ pub struct Platform {
     modules: Arc<Deployments>,
     /// For bulk registrations, which take no connection from devices; there is one, for they would only wait for each other.
     registrations: Pool,
+    /// How the edge forgets what changed.
+    forget: Forget,
 }
 
 /// How a bulk update stands when its request is answered.
@@ -66,19 +70,6 @@ struct ActorThread {
     arbiter: ArbiterHandle,
     writer: WriterHandle,
     heartbeats: Addr<Heartbeats>,
-}
-
-/// What others may have changed, so that it must not be remembered.
-#[derive(Debug, Clone, Copy)]
-pub enum Changed<'a> {
-    /// One user of a tenant: password, roles, permissions, or gone.
-    User(&'a TenantId, &'a str),
-    /// A tenant: its status or domain, a group.
-    Tenant(&'a TenantId),
-    /// Options of a tenant, such as the keys of its tokens. Ends no sessions.
-    Options(&'a TenantId),
-    /// Changes may have been missed.
-    Anything,
 }
 
 impl Platform {
@@ -103,7 +94,7 @@ impl Platform {
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
         let bulk_operations = Arc::new(BulkOperations::new(&database)?);
         let (leases_of_modules, look_ups) = (database.writer_pool()?, LookUpPath::new(&database)?);
-        Ok(Arc::new_cyclic(|platform| {
+        let platform = Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
                 let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
                 let heartbeats = Heartbeats::start_in_arbiter(&arbiter, |_| heartbeats);
@@ -129,8 +120,11 @@ impl Platform {
                 bulk_operations,
                 modules,
                 registrations,
+                forget: Forget::default(),
             }
-        }))
+        });
+        platform.carry_changes_out();
+        Ok(platform)
     }
 
     /// The database, for reads.
@@ -204,8 +198,7 @@ impl Platform {
         Tenant { address, devices, sessions, contexts, ids: self.ids.clone() }
     }
 
-    /// Forgets what is remembered of a tenant's options, because one of them changed. Other servers are told by the
-    /// database; this one need not wait for that.
+    /// Forgets what is remembered of a tenant's options, because one of them changed.
     pub fn forget_options(&self, tenant: &TenantId) {
         if let Some(tenant) = self.tenants.read().get(tenant) {
             tenant.forget_options();
@@ -262,63 +255,10 @@ impl Platform {
         Ok(())
     }
 
-    /// Watches the database until the returned future is dropped: keeps [`Database::is_reachable`] true to life, ends
-    /// the sessions of users that changed, and tells `on_change` what a cache must drop.
-    pub async fn watch(self: Arc<Self>, on_change: impl Fn(Changed<'_>)) {
-        let (sender, mut seen) = mpsc::unbounded_channel();
-        let watching = tokio::spawn(watch::watch(self.database.clone(), sender));
-        while let Some(change) = seen.recv().await {
-            match change {
-                Seen::UserChanged { tenant, user } => {
-                    on_change(Changed::User(&tenant, &user));
-                    self.end_sessions(&tenant, Some(user));
-                }
-                Seen::TenantChanged(tenant) => {
-                    self.forget_options(&tenant);
-                    // A tenant that is suspended has its modules stopped.
-                    self.modules.look_soon();
-                    on_change(Changed::Tenant(&tenant));
-                    self.end_sessions(&tenant, None);
-                }
-                Seen::OptionsChanged(tenant) => {
-                    self.forget_options(&tenant);
-                    on_change(Changed::Options(&tenant));
-                }
-                Seen::AvailabilityChanged(tenant, object) => self.forget_rhythm(Some((tenant, object))),
-                Seen::NamesChanged(tenant) => self.database.names_changed(&tenant),
-                Seen::ModulesChanged(_) => self.modules.look_soon(),
-                Seen::ApplicationsChanged => self.database.applications_changed(),
-                Seen::Gap => {
-                    self.modules.look_soon();
-                    self.database.applications_changed();
-                    self.database.any_names_changed();
-                    self.tenants.read().values().for_each(|tenant| tenant.forget_options());
-                    self.forget_rhythm(None);
-                    on_change(Changed::Anything);
-                }
-            }
-        }
-        watching.abort();
-    }
-
     /// The tenants that something happened in since this process started.
     pub(crate) fn living_tenants(&self) -> Vec<(TenantId, Arc<Tenant>)> {
         let tenants = self.tenants.read();
         tenants.iter().map(|(id, tenant)| (id.clone(), tenant.clone())).collect()
-    }
-
-    /// How often a device is written down depends on what it asks for.
-    fn forget_rhythm(&self, device: Option<(TenantId, ManagedObjectId)>) {
-        for thread in &self.threads {
-            thread.heartbeats.do_send(Forget { device: device.clone() });
-        }
-    }
-
-    fn end_sessions(&self, tenant: &TenantId, user: Option<String>) {
-        let living = self.tenants.read().get(tenant).cloned();
-        if let Some(living) = living {
-            living.address.do_send(EndSessions { user });
-        }
     }
 
     /// Ends the actor threads. Nothing acknowledged is lost by it: what is acknowledged is committed.
@@ -327,6 +267,13 @@ impl Platform {
             thread.arbiter.stop();
         }
         self.modules.stop();
+    }
+
+    /// A living session of whatever tenant. Only for messages whose sender is known by the clientId alone (B-18a): it looks
+    /// into the sessions of one tenant after the other.
+    pub fn find_session(&self, client: ClientId) -> Option<(TenantId, Addr<SessionActor>)> {
+        let tenants = self.tenants.read();
+        tenants.iter().find_map(|(id, tenant)| Some((id.clone(), tenant.session(client)?)))
     }
 
     /// The server is stopping: every held connect is answered empty, with the advice to come back after a time that is

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::WeakAddr;
 use actix::prelude::*;
@@ -15,7 +15,8 @@ use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::origin::is_device_user;
 use crate::model::units::SystemOfUnits;
 use crate::presence::{Appeared, Vanished};
-use crate::session::{ClientId, End, Home, SessionActor};
+use crate::session::{ClientId, Home, SessionActor};
+use crate::store::announcements::Holders;
 
 /// Starts the actor of a device, unless it lives. Replies with its address.
 #[derive(Debug, Message)]
@@ -28,12 +29,24 @@ pub(crate) struct StartDevice {
 #[derive(Debug, Message)]
 #[rtype(result = "Option<ClientId>")]
 pub(crate) struct StartSession {
-    pub(crate) user: Arc<str>,
-    pub(crate) interval: Option<Duration>,
-    pub(crate) acknowledgement: AcknowledgementExtension,
-    pub(crate) units: Option<SystemOfUnits>,
+    pub(crate) new: NewSession,
     /// Of the thread of the connection.
     pub(crate) courier: Addr<Courier>,
+}
+
+/// What a handshake asks for.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// Whose session it is.
+    pub user: Arc<str>,
+    /// Until when the token is valid that the user came with; `None` for a password.
+    pub expires: Option<Instant>,
+    /// How long it outlives a connect, when the client wishes.
+    pub interval: Option<Duration>,
+    /// Whether batches are numbered (B-22).
+    pub acknowledgement: AcknowledgementExtension,
+    /// In which units measurements are told; `None` is as they are stored (B-20).
+    pub units: Option<SystemOfUnits>,
 }
 
 /// Whether a client asked for numbered batches at handshake (B-22).
@@ -62,12 +75,11 @@ pub(crate) struct SessionEnded {
     pub(crate) user: Arc<str>,
 }
 
-/// Ends all sessions of a user that changed, or of all users when the tenant did (U-16, B-18, Z-01).
+/// Asks which sessions users have. Sent when something about these users changed.
 #[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub(crate) struct EndSessions {
-    /// `None` stands for every user of the tenant.
-    pub(crate) user: Option<String>,
+#[rtype(result = "Vec<(Arc<str>, ClientId)>")]
+pub(crate) struct ListSessions {
+    pub(crate) of: Holders,
 }
 
 /// The parent of a tenant's actors.
@@ -110,20 +122,15 @@ impl Handler<StartDevice> for TenantActor {
 impl Handler<StartSession> for TenantActor {
     type Result = MessageResult<StartSession>;
 
-    fn handle(&mut self, start: StartSession, _: &mut Self::Context) -> Self::Result {
-        let of_user = self.sessions_of_user.entry(start.user.clone()).or_default();
+    fn handle(&mut self, StartSession { new, courier }: StartSession, _: &mut Self::Context) -> Self::Result {
+        let of_user = self.sessions_of_user.entry(new.user.clone()).or_default();
         if self.home.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
             return MessageResult(None);
         }
         let client = ClientId::draw();
         of_user.insert(client, ());
-        let session =
-            SessionActor::new(self.home.clone(), client, start.user, start.interval).in_units(start.units);
-        let session = match start.acknowledgement {
-            AcknowledgementExtension::Requested => session.acknowledging(),
-            AcknowledgementExtension::Absent => session,
-        };
-        self.home.sessions.enter(client, Courier::begin(&start.courier, session));
+        let session = SessionActor::new(self.home.clone(), client, new);
+        self.home.sessions.enter(client, Courier::begin(&courier, session));
         MessageResult(Some(client))
     }
 }
@@ -156,17 +163,20 @@ impl Handler<SessionEnded> for TenantActor {
     }
 }
 
-impl Handler<EndSessions> for TenantActor {
-    type Result = ();
+impl Handler<ListSessions> for TenantActor {
+    type Result = MessageResult<ListSessions>;
 
-    fn handle(&mut self, end: EndSessions, _: &mut Self::Context) {
-        let concerned = |user: &str| end.user.as_deref().is_none_or(|changed| changed == user);
-        let of_users = self.sessions_of_user.iter().filter(|(user, _)| concerned(user));
-        for (client, ()) in of_users.flat_map(|(_, clients)| clients.iter()) {
-            if let Some(session) = self.home.sessions.find(client) {
-                session.do_send(End);
+    fn handle(&mut self, list: ListSessions, _: &mut Self::Context) -> Self::Result {
+        let of = |(user, clients): (&Arc<str>, &Few<ClientId, ()>)| {
+            clients.iter().map(|(client, ())| (user.clone(), *client)).collect::<Vec<_>>()
+        };
+        MessageResult(match &list.of {
+            Holders::Everybody => self.sessions_of_user.iter().flat_map(of).collect(),
+            Holders::Users(names) => {
+                let found = names.iter().filter_map(|name| self.sessions_of_user.get_key_value(&**name));
+                found.flat_map(of).collect()
             }
-        }
+        })
     }
 }
 

@@ -7,6 +7,7 @@
 //! There is one writer per actor thread; a device writes through the one of its own thread and awaits each answer,
 //! so the order of one device's writes is kept whatever the order inside a batch.
 
+mod abandoned;
 mod queue;
 mod transaction;
 
@@ -29,6 +30,7 @@ use crate::store::events::{SentEvent, ShownSource};
 use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::store::measurements::SentMeasurements;
 use crate::store::operations::{OperationUpdate, Queued, ToQueue};
+use abandoned::Outcome;
 use queue::{Pushed, Queue, Waiting};
 use transaction::transaction;
 
@@ -139,6 +141,27 @@ impl WriterHandle {
     /// `Unavailable` when the queue is full or the database away: then nothing is known to be stored. `Conflict` when the fence
     /// no longer holds. Otherwise what is wrong with this very change; its neighbours in the batch are not concerned.
     pub(crate) async fn write(&self, change: Change, fence: Option<i64>) -> Result<Written> {
+        let answer = self.begin(change, fence)?;
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// As [`write`](Self::write), for a write that no actor sees to its end. When this future is dropped while the write is under
+    /// way, because the client went away, the outcome is still waited for and handed to what `abandoned` gives: what is
+    /// committed is published whoever waits for it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub(crate) async fn write_to_the_end<F: FnOnce(Written) + Send + 'static>(
+        &self,
+        change: Change,
+        fence: Option<i64>,
+        abandoned: impl FnOnce() -> F,
+    ) -> Result<Written> {
+        Outcome::of(self.begin(change, fence)?, abandoned).wait().await
+    }
+
+    /// Hands a change to the writer; gives where its outcome will come.
+    fn begin(&self, change: Change, fence: Option<i64>) -> Result<oneshot::Receiver<Result<Written>>> {
         let (reply_to, answer) = oneshot::channel();
         let waiting = Waiting { write: Write { change, fence }, reply_to };
         let pushed = self.database.ensure_reachable().and_then(|()| self.queue.push(waiting));
@@ -150,8 +173,13 @@ impl WriterHandle {
                 return Err(error);
             }
         }
-        answer.await.unwrap_or_else(|_| Err(Error::unavailable("the writer stopped")))
+        Ok(answer)
     }
+}
+
+/// What a sender hears whose writer is gone.
+fn stopped() -> Error {
+    Error::unavailable("the writer stopped")
 }
 
 impl Writer {

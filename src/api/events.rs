@@ -30,7 +30,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     wire.check_content_type(&["event"])?;
     let event = NewEvent::parse(body.json(edge.limits().body_bytes).await?)?;
 
-    let event = edge.platform.tenant(&caller.tenant).create_event(event, &origin).await?;
+    let event = edge.platform.tenant(&caller.tenant).create_event(event, &origin, wire.take_turn()).await?;
 
     Ok(reply::created(&wire, media_type, origin.links.event(event.id), &event, &origin.links))
 }

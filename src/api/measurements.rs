@@ -5,12 +5,11 @@ use std::sync::Arc;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Error;
-use platform_actors::device::NewMeasurements;
+use platform_actors::device::{NewMeasurements, Turn};
 use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::body::Body;
 use platform_actors::model::id::{ManagedObjectId, MeasurementId};
 use platform_actors::model::measurement::{Measurement, MeasurementFilter, NewMeasurement};
-use platform_actors::model::origin::Origin;
 use platform_actors::model::page::TimeOrder;
 use platform_actors::model::role;
 use platform_actors::model::units::SystemOfUnits;
@@ -41,42 +40,48 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let mut body = body.json(edge.limits().body_bytes).await?;
     let Some(collection) = body.take("measurements") else {
         let media_type = wire.accepted("measurement").or_else(|_| wire.accepted("measurementCollection"))?;
-        let stored = store(&caller, &edge, vec![NewMeasurement::parse(body)?], origin).await?;
+        let new = NewMeasurements { measurements: vec![NewMeasurement::parse(body)?], origin };
+        let stored = store(&caller, &edge, new, wire.take_turn()).await?;
         let measurement = stored.first().expect("as many are stored as are given");
         return Ok(reply::created(&wire, media_type, links.measurement(measurement.id), measurement, &links));
     };
     let media_type = wire.accepted("measurementCollection").or_else(|_| wire.accepted("measurement"))?;
-    let stored = store(&caller, &edge, NewMeasurement::parse_collection(&collection)?, origin).await?;
+    let new = NewMeasurements { measurements: NewMeasurement::parse_collection(&collection)?, origin };
+    let stored = store(&caller, &edge, new, wire.take_turn()).await?;
     Ok(reply::created_together(&wire, media_type, "measurements", &stored, &links))
 }
 
 /// What [`create`] stores, for one who wants nothing back and brought JSON: a row of the CSV protocol, which is spared the way
-/// through the routes (S-05).
+/// through the routes (S-05). With a turn when it overlaps other rows.
 ///
 /// # Errors
 /// As [`create`].
-pub(crate) async fn create_unanswered(caller: &Caller, wire: &Wire, body: &[u8], edge: &Edge) -> Result<()> {
+pub(crate) async fn create_unanswered(
+    caller: &Caller,
+    wire: &Wire,
+    (body, turn): (&[u8], Option<Turn>),
+    edge: &Edge,
+) -> Result<()> {
     let origin = caller.origin_of_data(wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     let mut body = Body::parse(body)?;
     let measurements = match body.take("measurements") {
         Some(collection) => NewMeasurement::parse_collection(&collection)?,
         None => vec![NewMeasurement::parse(body)?],
     };
-    store(caller, edge, measurements, origin).await?;
+    store(caller, edge, NewMeasurements { measurements, origin }, turn).await?;
     Ok(())
 }
 
 async fn store(
     caller: &Caller,
     edge: &Edge,
-    measurements: Vec<NewMeasurement>,
-    origin: Origin,
+    new: NewMeasurements,
+    turn: Option<Turn>,
 ) -> Result<Vec<Arc<Measurement>>> {
-    if measurements.is_empty() {
+    if new.measurements.is_empty() {
         return Ok(Vec::new());
     }
-    let new = NewMeasurements { measurements, origin };
-    Ok(edge.platform.tenant(&caller.tenant).create_measurements(new).await?)
+    Ok(edge.platform.tenant(&caller.tenant).create_measurements(new, turn).await?)
 }
 
 /// `GET /measurement/measurements`: a page of measurements, oldest first (G-05); as a table when `text/csv` is what the

@@ -1,7 +1,8 @@
 //! A caller: what handlers know of who asks, and how it comes out of a request.
 
-use std::future::{Ready, ready};
+use std::future::{Ready, pending, poll_fn, ready};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use actix_web::http::{Method, header};
@@ -14,11 +15,16 @@ use platform_actors::model::id::TenantId;
 use platform_actors::model::origin::{Origin, ProcessingMode};
 use platform_actors::model::role::{self, RoleSet};
 use platform_actors::model::token_client::{Scope, TokenHash};
+use tokio::time::sleep;
 
 use super::throttle::Source;
+use crate::connection::Line;
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::{Wire, application_key, authority, client_address, cors};
+
+/// How long credentials are verified for a client that sends nothing more. It may still read (B-24); more often it went away.
+const FOR_A_SILENT_CLIENT: Duration = Duration::from_secs(3);
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
@@ -52,6 +58,11 @@ pub struct Identity {
 pub(super) enum Proof {
     /// A password, which is good until it changes.
     Password,
+    /// The id of a living session, which only its client knows (B-18a).
+    ClientId {
+        /// Until when the token is valid that the session was opened with, if it was.
+        expires: Option<Instant>,
+    },
     /// A token that the tenant's own issuer signed (C-04).
     Jwt {
         /// Until when it is good.
@@ -73,6 +84,7 @@ impl Proof {
     pub(super) fn expires(self) -> Option<Instant> {
         match self {
             Self::Password => None,
+            Self::ClientId { expires } => expires,
             Self::Jwt { expires } | Self::AccessToken { expires, .. } => Some(expires),
         }
     }
@@ -86,14 +98,19 @@ impl Identity {
     /// What this was proven for: all, but for access tokens (T-06).
     pub fn scope(&self) -> Scope {
         match self.proof {
-            Proof::Password | Proof::Jwt { .. } => Scope::ALL,
+            Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } => Scope::ALL,
             Proof::AccessToken { scope, .. } => scope,
         }
     }
 
+    /// Until when the token is valid that this was proven with; `None` for a password.
+    pub fn expires(&self) -> Option<Instant> {
+        self.proof.expires()
+    }
+
     /// How long the token is still valid that this was proven with; `None` for a password.
     pub fn remaining(&self) -> Option<Duration> {
-        self.proof.expires().map(|until| until.saturating_duration_since(Instant::now()))
+        self.expires().map(|until| until.saturating_duration_since(Instant::now()))
     }
 }
 
@@ -289,6 +306,15 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     Caller { sent_by, ..caller }.within_scope(head.method())
 }
 
+/// Resolves a while after the client has closed its half of the connection. It may still read (B-24); but a guess at a password may
+/// wait for much longer, and one that nobody waits for shall make room for others.
+async fn client_left(request: &HttpRequest) {
+    let Some(line) = request.conn_data::<Line>() else { return pending().await };
+    // The task of the connection is woken by its end, and with it this.
+    poll_fn(|_| if line.peer_has_ended() { Poll::Ready(()) } else { Poll::Pending }).await;
+    sleep(FOR_A_SILENT_CLIENT).await;
+}
+
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
 
 fn identified(request: &HttpRequest) -> Identified {
@@ -296,7 +322,13 @@ fn identified(request: &HttpRequest) -> Identified {
         Some(known) => Either::Left(ready(known)),
         None => {
             let request = request.clone();
-            Either::Right(Box::pin(async move { identify(&request).await }))
+            Either::Right(Box::pin(async move {
+                tokio::select! {
+                    biased;
+                    caller = identify(&request) => caller,
+                    () = client_left(&request) => Err(ApiError::Unauthorized),
+                }
+            }))
         }
     }
 }

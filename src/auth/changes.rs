@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use parking_lot::RwLock;
-use platform_actors::Changed;
 use platform_actors::model::id::TenantId;
+use platform_actors::{Changed, Holders};
 
 use super::Identity;
 
@@ -23,11 +23,20 @@ struct Log {
     domains: u64,
     /// Up to here it is not known who changed.
     floor: u64,
-    users: HashMap<TenantId, HashMap<Box<str>, u64>>,
-    tenants: HashMap<TenantId, u64>,
+    users: HashMap<TenantId, HashMap<Box<str>, Moments>>,
+    tenants: HashMap<TenantId, Moments>,
     /// Options, and with them the keys of tokens.
     options: HashMap<TenantId, u64>,
     entries: usize,
+}
+
+/// When something last changed about a user, or about all users of a tenant.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments {
+    /// Whether the user is one.
+    standing: u64,
+    /// What the user may do.
+    rights: u64,
 }
 
 /// How a caller said which tenant is meant.
@@ -44,9 +53,9 @@ pub(super) enum TenantBy {
 pub(super) enum Standing {
     /// Nothing changed.
     Current,
-    /// The user or the tenant changed.
+    /// The user or the tenant changed: whoever this was has to prove it again.
     Changed,
-    /// A change may have been missed.
+    /// The rights changed, or a change may have been missed: it is to be looked up.
     Unknown,
 }
 
@@ -93,19 +102,35 @@ impl Log {
         if let Changed::Tenant(_) | Changed::Anything = changed {
             self.domains = now;
         }
-        let known = match changed {
-            Changed::User(tenant, user) => {
-                let of_tenant = self.users.entry(tenant.clone()).or_default();
-                of_tenant.insert(user.into(), now)
+        match changed {
+            Changed::Users(tenant, names) => {
+                names.iter().for_each(|name| self.of_user(tenant, name).standing = now);
             }
-            Changed::Tenant(tenant) => self.tenants.insert(tenant.clone(), now),
-            Changed::Options(tenant) => self.options.insert(tenant.clone(), now),
-            Changed::Anything => return self.start_over(),
-        };
-        self.entries += usize::from(known.is_none());
+            Changed::Rights(tenant, Holders::Users(names)) => {
+                names.iter().for_each(|name| self.of_user(tenant, name).rights = now);
+            }
+            Changed::Rights(tenant, Holders::Everybody) => self.of_tenant(tenant).rights = now,
+            Changed::Tenant(tenant) => self.of_tenant(tenant).standing = now,
+            Changed::Options(tenant) => {
+                let known = self.options.insert(tenant.clone(), now);
+                self.entries += usize::from(known.is_none());
+            }
+            Changed::Anything => self.start_over(),
+        }
         if self.entries > KNOWN {
             self.start_over();
         }
+    }
+
+    fn of_user(&mut self, tenant: &TenantId, name: &str) -> &mut Moments {
+        let of_tenant = self.users.entry(tenant.clone()).or_default();
+        self.entries += usize::from(!of_tenant.contains_key(name));
+        of_tenant.entry(name.into()).or_default()
+    }
+
+    fn of_tenant(&mut self, tenant: &TenantId) -> &mut Moments {
+        self.entries += usize::from(!self.tenants.contains_key(tenant));
+        self.tenants.entry(tenant.clone()).or_default()
     }
 
     fn start_over(&mut self) {
@@ -115,12 +140,14 @@ impl Log {
     fn standing(&self, identity: &Identity) -> Standing {
         let tenant = &identity.tenant;
         let of_user = self.users.get(tenant).and_then(|users| users.get(&*identity.user));
-        let of_keys = self.options.get(tenant).filter(|_| identity.by_jwt());
-        let changes = [of_user, self.tenants.get(tenant), of_keys];
-        match changes.into_iter().flatten().any(|at| *at > identity.seen) {
-            true => Standing::Changed,
-            false if self.floor > identity.seen => Standing::Unknown,
-            false => Standing::Current,
+        let moments = [of_user, self.tenants.get(tenant)].into_iter().flatten();
+        let (standing, rights) =
+            moments.fold((0, 0), |(standing, rights), of| (standing.max(of.standing), rights.max(of.rights)));
+        let of_keys = self.options.get(tenant).filter(|_| identity.by_jwt()).copied().unwrap_or_default();
+        match identity.seen {
+            seen if standing.max(of_keys) > seen => Standing::Changed,
+            seen if rights.max(self.floor) > seen => Standing::Unknown,
+            _ => Standing::Current,
         }
     }
 }
@@ -129,6 +156,7 @@ impl Log {
 mod tests {
     use std::time::Instant;
 
+    use platform_actors::Names;
     use platform_actors::model::access::DevicePermissions;
     use platform_actors::model::role::RoleSet;
 
@@ -137,6 +165,10 @@ mod tests {
 
     fn id(text: &str) -> TenantId {
         TenantId::parse(text).expect("an id")
+    }
+
+    fn names(name: &str) -> Names {
+        Names::from([name.into()])
     }
 
     fn verified(tenant: &TenantId, user: &str, seen: u64, proof: Proof) -> Identity {
@@ -155,17 +187,32 @@ mod tests {
     #[test]
     fn change_concerns_whom_it_names_and_nobody_else() {
         let (changes, t1, t2) = (Changes::default(), id("t1"), id("t2"));
-        changes.note(Changed::User(&t1, "joe"), || {});
+        changes.note(Changed::Users(&t1, &names("joe")), || {});
         let since = changes.now();
         let standing = |tenant, user| changes.standing(&verified(tenant, user, since, Proof::Password));
         assert_eq!(standing(&t1, "joe"), Standing::Current);
 
-        changes.note(Changed::User(&t1, "joe"), || {});
+        changes.note(Changed::Users(&t1, &names("joe")), || {});
         changes.note(Changed::Tenant(&t2), || {});
 
         assert_eq!(standing(&t1, "joe"), Standing::Changed);
         assert_eq!(standing(&t1, "ann"), Standing::Current);
         assert_eq!(standing(&t2, "joe"), Standing::Changed);
+    }
+
+    #[test]
+    fn rights_that_changed_are_to_be_looked_up_and_nobody_has_to_prove_anything() {
+        let (changes, t1, t2) = (Changes::default(), id("t1"), id("t2"));
+        changes.note(Changed::Rights(&t1, &Holders::Users(names("joe"))), || {});
+        changes.note(Changed::Rights(&t2, &Holders::Everybody), || {});
+
+        let standing = |tenant, user| changes.standing(&verified(tenant, user, 0, Proof::Password));
+        assert_eq!(standing(&t1, "joe"), Standing::Unknown);
+        assert_eq!(standing(&t1, "ann"), Standing::Current);
+        assert_eq!(standing(&t2, "ann"), Standing::Unknown);
+
+        changes.note(Changed::Users(&t1, &names("joe")), || {});
+        assert_eq!(standing(&t1, "joe"), Standing::Changed);
     }
 
     #[test]
@@ -217,7 +264,7 @@ mod tests {
         let (changes, t1) = (Changes::default(), id("t1"));
         let before = verified(&t1, "7", changes.now(), Proof::Password);
 
-        (0..=KNOWN).for_each(|n| changes.note(Changed::User(&t1, &n.to_string()), || {}));
+        (0..=KNOWN).for_each(|n| changes.note(Changed::Users(&t1, &names(&n.to_string())), || {}));
 
         assert!(changes.0.read().entries <= KNOWN);
         assert_eq!(changes.standing(&before), Standing::Unknown);

@@ -12,8 +12,8 @@ use crate::http::error::Result;
 /// What stands for a header.
 pub(super) type Key = [u8; 32];
 
-/// What is verified, and for whom, when that source must wait for its guesses.
-type Place = (Key, Option<Source>);
+/// What is verified; for whom, when that source must wait for its guesses; and how many changes there had been when it was begun.
+type Place = (Key, Option<Source>, u64);
 
 type Outcome = Option<Result<Caller>>;
 

@@ -28,7 +28,7 @@ use platform_actors::model::id::TenantId;
 use platform_actors::model::tenant::TenantStatus;
 use platform_actors::model::user::Account;
 use platform_actors::store::{self, Database};
-use platform_actors::{Changed, Error};
+use platform_actors::{Changed, Error, Holders};
 use quick_cache::sync::Cache;
 use ring::hmac;
 
@@ -164,9 +164,9 @@ impl Authenticator {
             if let Some(caller) = self.recall(&key) {
                 return Ok(caller);
             }
-            // Who need not wait does not follow a source that must.
+            // Who need not wait does not follow a source that must; and nobody follows what was begun before something changed.
             let slowed = self.throttle.is_slowed(source).then_some(source);
-            match self.flights.join((key, slowed)) {
+            match self.flights.join((key, slowed, self.changes.now())) {
                 Flight::Leads(lead) => {
                     let outcome = self.verify(&key, header, host, source).await;
                     lead.land(&outcome);
@@ -198,16 +198,30 @@ impl Authenticator {
         match self.changes.standing(caller) {
             Standing::Current => Ok(Some(caller.clone())),
             Standing::Changed => Ok(None),
-            Standing::Unknown => {
-                let seen = self.changes.now();
-                let found = store::users::find_user(&self.database, &caller.tenant, &caller.user).await?;
-                let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
-                if !self.holds(&caller.proof).await? {
-                    return Ok(None);
-                }
-                Ok(admit(user, status, caller.proof, seen).and_then(Caller::beyond_bootstrap).ok())
-            }
+            Standing::Unknown if !self.holds(&caller.proof).await? => Ok(None),
+            Standing::Unknown => self.load(&caller.tenant, &caller.user, caller.proof).await,
         }
+    }
+
+    /// A user as it is now, for whom no credentials are asked: a message on a socket without credentials that names a living
+    /// session is its user's (B-18a). `None` when user or tenant is gone or out of action.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn caller_of(
+        &self,
+        tenant: &TenantId,
+        user: &str,
+        expires: Option<Instant>,
+    ) -> Result<Option<Caller>> {
+        self.load(tenant, user, Proof::ClientId { expires }).await
+    }
+
+    async fn load(&self, tenant: &TenantId, user: &str, proof: Proof) -> Result<Option<Caller>> {
+        let seen = self.changes.now();
+        let found = store::users::find_user(&self.database, tenant, user).await?;
+        let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
+        Ok(admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
     }
 
     /// Hashes a password that a person chose, if one is given, on the threads of those (U-16).
@@ -239,9 +253,10 @@ impl Authenticator {
     pub fn forget(&self, changed: Changed<'_>) {
         let keep = |keep: &dyn Fn(&Remembered) -> bool| self.remembered.retain(|_, known| keep(known));
         self.changes.note(changed, || match changed {
-            Changed::User(tenant, user) => {
-                keep(&|known| known.caller.tenant != *tenant || &*known.caller.user != user);
+            Changed::Users(tenant, names) | Changed::Rights(tenant, Holders::Users(names)) => {
+                keep(&|known| known.caller.tenant != *tenant || !names.contains(&*known.caller.user));
             }
+            Changed::Rights(tenant, Holders::Everybody) => keep(&|known| known.caller.tenant != *tenant),
             Changed::Options(tenant) => {
                 self.public_keys.forget(Some(tenant));
                 keep(&|known| known.caller.tenant != *tenant || !known.caller.by_jwt());

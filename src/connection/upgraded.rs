@@ -30,12 +30,14 @@ const AT_ONCE: usize = 8 << 10;
 /// Bytes of the peer that may wait for whoever takes them; then the peer waits.
 const WAITING: usize = 32 << 10;
 
-/// Answers the request and carries bytes until the peer or the answer's body ends. An answer that upgrades to nothing is the
-/// last one of its connection. When the connection or the body breaks, nobody is left to be told.
+/// Answers the request and carries bytes until the peer or the answer's body ends, or until `grace_over`, when the server stops
+/// and waits for nobody. An answer that upgrades to nothing is the last one of its connection. When the connection or the body
+/// breaks, nobody is left to be told.
 pub(super) fn serve<T, S, B>(
     service: Rc<S>,
     request: Request,
     connection: Framed<T, Codec>,
+    grace_over: impl Future<Output = ()>,
 ) -> impl Future<Output = Result<(), Infallible>>
 where
     T: AsyncRead + AsyncWrite + Unpin,
@@ -55,12 +57,19 @@ where
                 Err(error) => error.into(),
             }
         });
-        let answer = tokio::select! {
-            biased;
-            _ = poll_fn(|cx| upgraded.poll_incoming(cx)) => return Ok(()),
-            answer = call => answer,
+        let served = async move {
+            let answer = tokio::select! {
+                biased;
+                _ = poll_fn(|cx| upgraded.poll_incoming(cx)) => return,
+                answer = call => answer,
+            };
+            upgraded.answer(answer).await.ok();
         };
-        upgraded.answer(answer).await.ok();
+        tokio::select! {
+            biased;
+            () = served => {}
+            () = grace_over => {}
+        }
         Ok(())
     }
 }
@@ -116,11 +125,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Upgraded<T> {
                 Poll::Ready(None) => return Poll::Ready(self.encode(Message::Chunk(None))),
                 // Whoever takes the payload knows by now that it ended, and had its word.
                 Poll::Pending if ended => return Poll::Ready(Ok(())),
-                Poll::Pending => {
-                    // A body may have released a head that the connection withheld, which leaves with a flush.
-                    let _ = self.poll_written(cx)?;
-                    return Poll::Pending;
-                }
+                Poll::Pending => return Poll::Pending,
             }
         }
     }
@@ -227,164 +232,4 @@ impl Stream for FromPeer {
 }
 
 #[cfg(test)]
-mod tests {
-    use actix_codec::{Decoder, FramedParts};
-    use actix_http::{Payload, StatusCode};
-    use actix_service::fn_service;
-    use futures_util::StreamExt;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
-
-    use super::*;
-
-    /// Gives back what comes, and ends with it.
-    struct Echo(Payload);
-
-    impl MessageBody for Echo {
-        type Error = Infallible;
-
-        fn size(&self) -> BodySize {
-            BodySize::Stream
-        }
-
-        fn poll_next(
-            mut self: Pin<&mut Self>,
-            cx: &mut Context<'_>,
-        ) -> Poll<Option<Result<Bytes, Infallible>>> {
-            self.0.poll_next_unpin(cx).map(|part| part.and_then(Result::ok).map(Ok))
-        }
-    }
-
-    /// Has always more, and counts what it was asked for.
-    struct Endless(usize);
-
-    impl MessageBody for Endless {
-        type Error = Infallible;
-
-        fn size(&self) -> BodySize {
-            BodySize::Stream
-        }
-
-        fn poll_next(
-            mut self: Pin<&mut Self>,
-            _: &mut Context<'_>,
-        ) -> Poll<Option<Result<Bytes, Infallible>>> {
-            self.0 += 1;
-            Poll::Ready(Some(Ok(Bytes::from_static(&[0; 1024]))))
-        }
-    }
-
-    /// A request for an upgrade that was read from its connection, and what was read beyond it.
-    fn asked(unread: &[u8]) -> (Request, Framed<DuplexStream, Codec>, DuplexStream) {
-        let (server, client) = duplex(64 << 10);
-        let mut codec = Codec::default();
-        let head = "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
-        let Ok(Some(Message::Item(request))) = codec.decode(&mut head.into()) else {
-            panic!("it is a request")
-        };
-        let parts = FramedParts::with_read_buf(server, codec, unread.into());
-        (request, Framed::from_parts(parts), client)
-    }
-
-    /// A connection whose answer upgraded it.
-    fn upgraded(io: DuplexStream) -> (Upgraded<DuplexStream>, FromPeer) {
-        let (mut upgraded, payload) = Upgraded::of(Framed::new(io, Codec::default()));
-        let head = Response::build(StatusCode::SWITCHING_PROTOCOLS).upgrade("websocket").finish().drop_body();
-        upgraded.encode(Message::Item((head, BodySize::Stream))).unwrap();
-        (upgraded, payload)
-    }
-
-    async fn echo(request: Request, connection: Framed<DuplexStream, Codec>) {
-        let service = fn_service(async |mut request: Request| {
-            let mut answer = Response::build(StatusCode::SWITCHING_PROTOCOLS);
-            Ok::<_, Response<BoxBody>>(
-                answer.upgrade("websocket").message_body(Echo(request.take_payload())).unwrap(),
-            )
-        });
-        let Ok(()) = serve(Rc::new(service), request, connection).await;
-    }
-
-    async fn skip_head(client: &mut DuplexStream) {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(client.read_u8().await.unwrap());
-        }
-    }
-
-    #[actix_web::test]
-    async fn what_came_with_the_request_is_the_first_of_its_payload() {
-        let (request, connection, mut client) = asked(b"first ");
-        client.write_all(b"then").await.unwrap();
-        let talk = async {
-            skip_head(&mut client).await;
-            let mut echoed = [0; 10];
-            client.read_exact(&mut echoed).await.unwrap();
-            drop(client);
-            echoed
-        };
-
-        let (echoed, ()) = tokio::join!(talk, echo(request, connection));
-
-        assert_eq!(&echoed, b"first then");
-    }
-
-    #[actix_web::test]
-    async fn answer_that_does_not_upgrade_is_the_last_of_its_connection() {
-        let (request, connection, mut client) = asked(b"");
-        let service = fn_service(async |_: Request| {
-            Ok::<Response<&'static str>, Response<BoxBody>>(Response::with_body(
-                StatusCode::UNAUTHORIZED,
-                "no",
-            ))
-        });
-        let mut answer = String::new();
-
-        let (_, Ok(())) =
-            tokio::join!(client.read_to_string(&mut answer), serve(Rc::new(service), request, connection));
-
-        assert!(answer.starts_with("HTTP/1.1 401 Unauthorized\r\n"), "{answer}");
-        assert!(answer.contains("\r\nconnection: close\r\n") && answer.ends_with("\r\n\r\nno"), "{answer}");
-    }
-
-    #[actix_web::test]
-    async fn connection_over_which_nothing_passes_owns_no_buffer() {
-        let (server, mut client) = duplex(64 << 10);
-        let (mut upgraded, mut payload) = upgraded(server);
-        client.write_all(&[0; 20 << 10]).await.unwrap();
-        upgraded.encode(Message::Chunk(Some(Bytes::from_static(&[0; 20 << 10])))).unwrap();
-
-        let passing = poll_fn(|cx| {
-            let passed = (upgraded.poll_incoming(cx), upgraded.poll_written(cx));
-            while payload.poll_next_unpin(cx).is_ready() {}
-            Poll::Ready(passed)
-        });
-        let (read, written) = passing.await;
-
-        assert!(read.is_pending() && written.is_ready());
-        let incoming = upgraded.incoming.borrow();
-        assert_eq!((incoming.parts.capacity(), incoming.bytes, upgraded.unwritten.capacity()), (0, 0, 0));
-    }
-
-    #[actix_web::test]
-    async fn peer_whose_bytes_nobody_takes_has_to_wait() {
-        let (server, mut client) = duplex(256 << 10);
-        let (mut upgraded, _payload) = upgraded(server);
-        client.write_all(&[0; 200 << 10]).await.unwrap();
-
-        let read = poll_fn(|cx| Poll::Ready(upgraded.poll_incoming(cx))).await;
-
-        assert!(read.is_pending());
-        assert!(upgraded.incoming.borrow().bytes < WAITING + AT_ONCE);
-    }
-
-    #[actix_web::test]
-    async fn body_is_asked_for_more_only_while_the_peer_reads() {
-        let (server, _client) = duplex(4 << 10);
-        let (mut upgraded, _payload) = upgraded(server);
-        let mut body = Endless(0);
-
-        let carried = poll_fn(|cx| Poll::Ready(upgraded.poll_both_ways(Pin::new(&mut body), cx))).await;
-
-        assert!(carried.is_pending());
-        assert!(body.0 <= 5, "{}", body.0);
-    }
-}
+mod tests;

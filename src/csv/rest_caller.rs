@@ -15,6 +15,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::{App, HttpMessage, HttpRequest, ResponseError, web};
 use bytes::Bytes;
+use platform_actors::device::Turn;
 use platform_actors::model::operation::OperationStatus;
 use platform_actors::naming::naming;
 use serde::de::DeserializeOwned;
@@ -150,20 +151,32 @@ impl RestCaller {
         self.make(self.request(call)?).await
     }
 
+    /// Makes a call for a row; one that overlaps others has a turn, which goes with the call (S-03a).
+    ///
+    /// # Errors
+    /// As [`RestCaller::call`].
+    pub(crate) async fn call_in_turn(&self, call: Call, turn: Option<Turn>) -> Result<Answer, Refusal> {
+        let request = self.request(call)?;
+        if let Some(turn) = turn {
+            request.extensions_mut().insert(turn);
+        }
+        self.make(request).await
+    }
+
     /// Stores a measurement and wants nothing back. It goes to its handler directly, with the same caller, headers and checks:
     /// the way through the routes would be a quarter of its price. Whoever is not known to be who they were when the rows came
     /// goes that way all the same.
     ///
     /// # Errors
     /// As [`RestCaller::call`].
-    pub(crate) async fn measure(&self, body: Vec<u8>) -> Result<(), Refusal> {
+    pub(crate) async fn measure(&self, body: Vec<u8>, turn: Option<Turn>) -> Result<(), Refusal> {
         let RestRoutes { edge, of_measurements, .. } = &self.routes;
         let known = self.caller.goes_beyond_bootstrap() && edge.authenticator.is_current(&self.caller);
         if !known {
-            return Box::pin(self.call(Call::post(MEASUREMENTS, body))).await.map(drop);
+            return Box::pin(self.call_in_turn(Call::post(MEASUREMENTS, body), turn)).await.map(drop);
         }
         let (begun, wire) = (Instant::now(), Wire::of(&self.request));
-        let created = measurements::create_unanswered(&self.caller, &wire, &body, edge).await;
+        let created = measurements::create_unanswered(&self.caller, &wire, (&body, turn), edge).await;
         let status = created.as_ref().map_or_else(|error| error.status_code(), |()| StatusCode::CREATED);
         of_measurements.record(status, begun.elapsed());
         Ok(created?)

@@ -1,15 +1,19 @@
 //! Rows of one request, one after the other (S-03, S-05, S-06, S-40, S-41).
 //!
-//! Rows that only create data do not wait for each other's commit: they are begun in order, join one transaction, and are
-//! answered in order. Every other row waits for all before it.
+//! Rows that only create data do not wait for each other's commit: they join one transaction. They are begun in order, so that their
+//! ids rise with the rows, and are published and answered in order (S-03a). Every other row waits for all before it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use actix_web::http::{Method, StatusCode};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesOrdered;
+use platform_actors::device::{PublicationOrder, Turn};
 
 use super::engine::Engine;
 use super::groups::{GroupedLines, message_id, switch};
@@ -39,6 +43,7 @@ pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> Str
             None => Selected::Static,
         },
         under_way: FuturesOrdered::new(),
+        order: None,
         more: true,
         answer: GroupedLines::default(),
     };
@@ -64,6 +69,8 @@ struct Rows<'e> {
     engine: &'e Engine<'e>,
     selected: Selected,
     under_way: FuturesOrdered<LocalBoxFuture<'e, (usize, Lines)>>,
+    /// In which order they are published, once there are some.
+    order: Option<PublicationOrder>,
     /// Whether rows follow the one that is taken.
     more: bool,
     answer: GroupedLines,
@@ -101,7 +108,7 @@ impl<'e> Rows<'e> {
             Ok(step) if self.overlaps(&step) => self.begin(step, line).await,
             Ok(step) => {
                 self.settle(0).await;
-                let lines = Box::pin(perform(self.engine, step, line)).await;
+                let lines = Box::pin(perform(self.engine, step, line, None)).await;
                 self.add(line, &lines);
             }
             Err(Some(refusal)) => {
@@ -150,10 +157,30 @@ impl<'e> Rows<'e> {
             let room = if permit.is_some() { OVERLAP - 1 } else { 0 };
             self.settle(room).await;
         }
+        let turn = Some(self.order.get_or_insert_default().next());
         self.under_way.push_back(Box::pin(async move {
             let _permit = permit;
-            (line, perform(engine, step, line).await)
+            (line, perform(engine, step, line, turn).await)
         }));
+        self.begun().await;
+    }
+
+    /// Waits until the newest row has the ids of what it creates: mostly it has them as soon as it is looked at.
+    async fn begun(&mut self) {
+        poll_fn(|cx| {
+            loop {
+                let ended = self.under_way.poll_next_unpin(cx);
+                if let Poll::Ready(Some((line, lines))) = &ended {
+                    self.add(*line, lines);
+                }
+                match self.order.as_ref().is_none_or(PublicationOrder::newest_has_begun) {
+                    true => return Poll::Ready(()),
+                    false if ended.is_pending() => return Poll::Pending,
+                    false => {}
+                }
+            }
+        })
+        .await;
     }
 
     /// Waits until no more rows than that are under way.
@@ -209,15 +236,15 @@ impl Step<'_> {
 }
 
 /// Carries out one row; what goes wrong is a line (S-04).
-async fn perform(engine: &Engine<'_>, step: Step<'_>, line: usize) -> Lines {
+async fn perform(engine: &Engine<'_>, step: Step<'_>, line: usize, turn: Option<Turn>) -> Lines {
     let mut lines = Lines::default();
     let performed = match &step {
         Step::Static(id, arguments) => {
-            let row = Row { engine, arguments: Arguments(arguments) };
+            let row = Row { engine, arguments: Arguments(arguments), turn: Cell::new(turn) };
             static_templates::perform(*id, row, &mut lines).await
         }
         Step::Custom(known, id, arguments) => match known.set.request(*id) {
-            Some(template) => call(engine, template, arguments, (&known.set, line), &mut lines).await,
+            Some(template) => call(engine, (template, arguments), (&known.set, line), &mut lines, turn).await,
             None => Err(Refusal::InvalidMessageId),
         },
     };
@@ -232,17 +259,17 @@ async fn perform(engine: &Engine<'_>, step: Step<'_>, line: usize) -> Lines {
 /// created they are told even if the template does not ask for it (S-06).
 async fn call(
     engine: &Engine<'_>,
-    template: &RequestTemplate,
-    arguments: &[Cow<'_, str>],
+    (template, arguments): (&RequestTemplate, &[Cow<'_, str>]),
     (set, line): (&TemplateSet, usize),
     lines: &mut Lines,
+    turn: Option<Turn>,
 ) -> Result<(), Refusal> {
     let mut call = template.call(arguments)?;
     if call.accept.is_none() && call.method == Method::POST && set.has_responses() {
         call = call.accepting_json();
     }
     let evaluated = call.accept.is_some() && set.has_responses();
-    let answer = engine.rest.call(call).await?;
+    let answer = engine.rest.call_in_turn(call, turn).await?;
     if evaluated && let Some(json) = answer.json().await? {
         set.evaluate(&json, line, lines);
     }

@@ -1,19 +1,64 @@
 //! Reading a request body, within its limit.
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use actix_web::http::header::HeaderValue;
 use actix_web::http::{StatusCode, header};
 use actix_web::{FromRequest, HttpRequest, dev, error::PayloadError, web};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use platform_actors::model::body::Body;
 
+use crate::connection::{BodyIs, Line};
+use crate::http::edge;
 use crate::http::error::{ApiError, Result};
+use crate::stop::Stop;
+
+/// The bytes of a body as they come. A client may close its half of the connection behind them (B-24); see
+/// [`crate::connection`].
+pub struct Incoming {
+    payload: web::Payload,
+    line: Option<Line>,
+}
+
+impl Incoming {
+    /// The body of a request.
+    pub fn of(request: &HttpRequest, payload: web::Payload) -> Self {
+        // Rows of CSV make requests that came over no connection.
+        let line = request.conn_data::<Line>().cloned();
+        line.iter().for_each(|line| line.body_is(BodyIs::Underway));
+        Self { payload, line }
+    }
+}
+
+impl Stream for Incoming {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.payload.poll_next_unpin(cx);
+        if next.is_pending() {
+            self.line.iter().for_each(|line| line.body_is(BodyIs::Taken));
+        }
+        next
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        self.line.iter().for_each(|line| line.body_is(BodyIs::Nothing));
+    }
+}
 
 /// A body that has not been read yet, so that everything else is checked first (E-04).
 pub struct Unread {
-    payload: web::Payload,
+    payload: Incoming,
     announced: Option<usize>,
+    /// A coding that is not taken. Told when the body is read, behind what can be refused without it (C-07a).
+    coding: Option<String>,
+    stop: Arc<Stop>,
 }
 
 impl FromRequest for Unread {
@@ -23,11 +68,14 @@ impl FromRequest for Unread {
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
         let length = request.headers().get(header::CONTENT_LENGTH);
         let announced = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        let (coding, stop) = (foreign_coding(request), edge(request).stop.clone());
         let payload = web::Payload::from_request(request, payload).into_inner();
         std::future::ready(
-            payload.map(|payload| Self { payload, announced }).map_err(|e| {
-                ApiError::Http(StatusCode::BAD_REQUEST, format!("The body cannot be read: {e}"))
-            }),
+            payload
+                .map(|payload| Self { payload: Incoming::of(request, payload), announced, coding, stop })
+                .map_err(|e| {
+                    ApiError::Http(StatusCode::BAD_REQUEST, format!("The body cannot be read: {e}"))
+                }),
         )
     }
 }
@@ -36,21 +84,25 @@ impl Unread {
     /// Reads the body whole.
     ///
     /// # Errors
-    /// `TooLarge` beyond `limit` bytes, as soon as that is known; 400 when it ends too early.
+    /// As [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known.
     pub async fn read(mut self, limit: usize) -> Result<Bytes> {
+        if let Err(refusal) = self.check_coding() {
+            self.refuse().await;
+            return Err(refusal);
+        }
         if self.announced.is_some_and(|length| length > limit) {
             self.refuse().await;
             return Err(ApiError::TooLarge { limit });
         }
-        let Some(first) = self.payload.next().await.transpose().map_err(broken)? else {
+        let Some(first) = self.next().await? else {
             return Ok(Bytes::new());
         };
-        let Some(second) = self.payload.next().await.transpose().map_err(broken)? else {
+        let Some(second) = self.next().await? else {
             return within(first, limit);
         };
         let mut body = BytesMut::from(first);
         body.extend_from_slice(&second);
-        while let Some(chunk) = self.payload.next().await.transpose().map_err(broken)? {
+        while let Some(chunk) = self.next().await? {
             if body.len() + chunk.len() > limit {
                 self.refuse().await;
                 return Err(ApiError::TooLarge { limit });
@@ -68,13 +120,37 @@ impl Unread {
     /// The next bytes of a body that is too long to be read whole; `None` at its end.
     ///
     /// # Errors
-    /// 400 when it ends too early.
+    /// 415 for a body that is coded (e.g. gzip), 400 when it ends too early, 503 when a server that stops cannot wait for the rest.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
-        self.payload.next().await.transpose().map_err(broken)
+        self.check_coding()?;
+        self.next().await
+    }
+
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        self.payload.next().await.transpose().map_err(|error| match self.stop.grace_is_over() {
+            true => ApiError::Stopping,
+            false => broken(error),
+        })
+    }
+
+    /// Refuses a body that is coded. Whoever takes it by [`into_payload`](Self::into_payload) asks first.
+    ///
+    /// # Errors
+    /// `UnsupportedContentEncoding`.
+    pub fn check_coding(&self) -> Result<()> {
+        match &self.coding {
+            Some(coding) => Err(ApiError::UnsupportedContentEncoding(coding.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the server stops: it ends bodies that do not come whole soon.
+    pub fn stop(&self) -> &Arc<Stop> {
+        &self.stop
     }
 
     /// The body as it comes.
-    pub fn into_payload(self) -> web::Payload {
+    pub fn into_payload(self) -> Incoming {
         self.payload
     }
 
@@ -109,6 +185,15 @@ pub async fn pass_over(mut rest: impl Stream<Item = Result<Bytes, PayloadError>>
             return;
         }
     }
+}
+
+/// The first `Content-Encoding` of a request that says more than that its body is as it is.
+fn foreign_coding(request: &HttpRequest) -> Option<String> {
+    let values = request.headers().get_all(header::CONTENT_ENCODING).map(HeaderValue::as_bytes);
+    let is_plain = |coding: &[u8]| coding.is_empty() || coding.eq_ignore_ascii_case(b"identity");
+    let mut foreign =
+        values.filter(|value| !value.split(|byte| *byte == b',').all(|c| is_plain(c.trim_ascii())));
+    foreign.next().map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 fn within(body: Bytes, limit: usize) -> Result<Bytes> {

@@ -48,7 +48,7 @@ impl Cors {
         let mut allowed = self.allowed.write();
         self.changes.fetch_add(1, Ordering::AcqRel);
         match changed {
-            Changed::User(..) => {}
+            Changed::Users(..) | Changed::Rights(..) => {}
             Changed::Options(tenant) | Changed::Tenant(tenant) => drop(allowed.remove(tenant)),
             Changed::Anything => allowed.clear(),
         }

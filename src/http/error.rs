@@ -55,6 +55,10 @@ pub enum ApiError {
     NotAcceptable(String),
     /// The body is of a type this resource does not take (C-09).
     UnsupportedMediaType(String),
+    /// The body is coded otherwise than as it is, by this `Content-Encoding`.
+    UnsupportedContentEncoding(String),
+    /// The body did not come whole before a server that stops had to go.
+    Stopping,
     /// The body is larger than allowed.
     TooLarge {
         /// Bytes allowed.
@@ -184,6 +188,10 @@ impl ApiError {
             Self::Service { .. } if self.status_code() == StatusCode::SERVICE_UNAVAILABLE => {
                 response.insert_header((header::RETRY_AFTER, "5"))
             }
+            Self::Stopping => response.insert_header((header::RETRY_AFTER, "2")),
+            Self::UnsupportedContentEncoding(_) => {
+                response.insert_header((header::ACCEPT_ENCODING, "identity"))
+            }
             Self::RangeNotSatisfiable { length } => {
                 response.insert_header((header::CONTENT_RANGE, format!("bytes */{length}")))
             }
@@ -221,7 +229,10 @@ impl ResponseError for ApiError {
             Self::NoSuchPath(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::NotAcceptable(_) => StatusCode::NOT_ACCEPTABLE,
-            Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::UnsupportedMediaType(_) | Self::UnsupportedContentEncoding(_) => {
+                StatusCode::UNSUPPORTED_MEDIA_TYPE
+            }
+            Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Service { fault, .. } => match fault {
                 ServiceFault::NoAddress

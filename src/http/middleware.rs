@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use actix_web::HttpMessage;
-use actix_web::body::{BoxBody, MessageBody};
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::uri::{PathAndQuery, Uri};
-use actix_web::http::{Method, StatusCode, header};
+use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
 
 use crate::http::error::ApiError;
@@ -31,6 +31,7 @@ pub async fn around(
         durations.record(response.status(), begun.elapsed());
     }
     let mut response = render_error(response);
+    delimit_by_closing(&mut response);
     if hosted::is_below_apps(response.request().path()) {
         let request = response.request().clone();
         hosted::confine(edge(&request), response.headers_mut());
@@ -92,6 +93,16 @@ pub fn collapsed(uri: &Uri) -> Option<Uri> {
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = PathAndQuery::from_maybe_shared(bytes::Bytes::from(collapsed)).ok();
     Uri::from_parts(parts).ok()
+}
+
+/// A client of HTTP/1.0 does not know chunks (B-24): where a length is not known, its answer ends with the connection.
+fn delimit_by_closing(response: &mut ServiceResponse<BoxBody>) {
+    let is_old = response.request().version() < Version::HTTP_11;
+    if is_old && response.response().body().size() == BodySize::Stream {
+        let head = response.response_mut().head_mut();
+        head.no_chunking(true);
+        head.set_connection_type(ConnectionType::Close);
+    }
 }
 
 /// Gives every error the documents' body, also those the HTTP library made.

@@ -18,7 +18,8 @@ pub mod spool;
 use std::sync::OnceLock;
 
 use actix_web::http::header::{self, HeaderName};
-use actix_web::{FromRequest, HttpRequest, dev, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev, web};
+use platform_actors::device::Turn;
 use platform_actors::model::links::Links;
 use platform_actors::model::origin::ProcessingMode;
 use platform_actors::model::units::SystemOfUnits;
@@ -45,6 +46,11 @@ impl Wire {
     /// Links below the address the client used (C-15).
     pub fn links(&self) -> Links {
         Links::new(base(&self.request))
+    }
+
+    /// The turn of a row of the CSV protocol that overlaps others (S-03a). Given once.
+    pub(crate) fn take_turn(&self) -> Option<Turn> {
+        self.request.extensions_mut().remove()
     }
 
     /// The query string as it came.

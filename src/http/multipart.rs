@@ -3,19 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::error::PayloadError;
 use actix_web::http::header;
-use actix_web::web;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use platform_actors::Error;
 
 use crate::http::Wire;
-use crate::http::body::{Unread, pass_over};
+use crate::http::body::{Incoming, Unread, pass_over};
 use crate::http::error::{ApiError, Result};
+use crate::stop::Stop;
 
 /// Parts of one form; the documents name three.
 const MAX_PARTS: usize = 32;
@@ -30,16 +31,17 @@ pub struct Form {
     count: usize,
 }
 
-/// How long a form may be, and whether this one is longer.
+/// How long a form may be, whether this one is longer, and whether the server waits for its rest.
 #[derive(Clone)]
 struct Bounds {
     limit: usize,
     exceeded: Rc<Cell<bool>>,
+    stop: Arc<Stop>,
 }
 
 /// The bytes of a form: read by its parts, or passed over when it is refused.
 #[derive(Clone)]
-struct Shared(Rc<RefCell<web::Payload>>);
+struct Shared(Rc<RefCell<Incoming>>);
 
 impl Stream for Shared {
     type Item = Result<Bytes, PayloadError>;
@@ -64,18 +66,20 @@ impl Form {
     /// Begins to read a body, of which at most `limit` bytes are taken.
     ///
     /// # Errors
-    /// `UnsupportedMediaType` for what is no form, `TooLarge` for a body that is announced as longer.
+    /// `UnsupportedMediaType` for what is no form, `UnsupportedContentEncoding` for one that is coded, `TooLarge` for a body that is announced as longer.
     pub async fn new(wire: &Wire, body: Unread, limit: usize) -> Result<Self> {
         if !is_form(wire) {
             let content_type = wire.content_type().unwrap_or_default();
             let message = format!("Unsupported type of body: {content_type}; allowed: {FORM_DATA}");
             return Err(ApiError::UnsupportedMediaType(message));
         }
-        if body.announced().is_some_and(|length| length > limit) {
+        let too_large = body.announced().is_some_and(|length| length > limit);
+        let refusal = body.check_coding().err().or(too_large.then_some(ApiError::TooLarge { limit }));
+        if let Some(refusal) = refusal {
             body.refuse().await;
-            return Err(ApiError::TooLarge { limit });
+            return Err(refusal);
         }
-        let bounds = Bounds { limit, exceeded: Rc::default() };
+        let bounds = Bounds { limit, exceeded: Rc::default(), stop: body.stop().clone() };
         let (exceeded, mut left) = (bounds.exceeded.clone(), limit);
         let payload = Shared(Rc::new(RefCell::new(body.into_payload())));
         let bounded = payload.clone().map(move |chunk| {
@@ -166,9 +170,10 @@ fn reason(error: &MultipartError) -> String {
 
 impl Bounds {
     fn refusal(&self, error: &MultipartError) -> ApiError {
-        match self.exceeded.get() {
-            true => ApiError::TooLarge { limit: self.limit },
-            false => Error::Malformed(format!("Malformed {FORM_DATA}: {}", reason(error))).into(),
+        match (self.exceeded.get(), self.stop.grace_is_over()) {
+            (true, _) => ApiError::TooLarge { limit: self.limit },
+            (false, true) => ApiError::Stopping,
+            (false, false) => Error::Malformed(format!("Malformed {FORM_DATA}: {}", reason(error))).into(),
         }
     }
 }

@@ -192,7 +192,7 @@ impl Outgoing {
     }
 
     /// What is wrong with a request.
-    fn refusal(
+    pub(super) fn refusal(
         response: HttpResponse,
         closes: bool,
         for_pages: Option<Box<HeaderMap>>,

@@ -3,13 +3,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use actix_server::GracefulShutdownSignal;
 use slab::Slab;
 use tokio::sync::Notify;
 use tokio::time::sleep_until;
+
+use crate::stop::Stop;
 
 /// Times are kept with this precision.
 const TICK: Duration = Duration::from_millis(20);
@@ -24,7 +26,6 @@ pub(super) struct Clock {
     next_look: Cell<Instant>,
     /// Something is due earlier.
     earlier: Notify,
-    stopping: Cell<bool>,
 }
 
 /// A connection that waits.
@@ -41,16 +42,16 @@ impl Clock {
             waiting: RefCell::default(),
             next_look: Cell::new(Instant::now()),
             earlier: Notify::new(),
-            stopping: Cell::new(false),
         })
     }
 
-    /// Goes until the server stops, and beyond.
-    pub(super) async fn run(self: Rc<Self>, stop: GracefulShutdownSignal) {
+    /// Goes until the server stops, and beyond. Everybody is woken at the moments of the stop.
+    pub(super) async fn run(self: Rc<Self>, stop: Arc<Stop>) {
         let told = async {
-            stop.notified().await;
-            self.stopping.set(true);
-            self.waiting.borrow_mut().iter_mut().for_each(|(_, waiting)| waiting.wake());
+            stop.begun().await;
+            self.wake_all();
+            stop.grace_over().await;
+            self.wake_all();
             std::future::pending::<()>().await;
         };
         let ticking = async {
@@ -81,9 +82,8 @@ impl Clock {
         next.max(now + TICK)
     }
 
-    /// Whether connections end where they can.
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.get()
+    fn wake_all(&self) {
+        self.waiting.borrow().iter().for_each(|(_, waiting)| waiting.wake());
     }
 }
 
@@ -122,7 +122,7 @@ impl Place {
         }
     }
 
-    /// Ready when it waited long enough. The task is woken then, and when the server stops.
+    /// Ready when it waited long enough. The task is woken then, and at the moments of a stop.
     pub(super) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let waiting = &mut self.clock.waiting.borrow_mut()[self.key];
         if waiting.is_due {

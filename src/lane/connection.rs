@@ -17,6 +17,7 @@ use super::clock::Place;
 use super::request::{HEAD_BYTES, Look, Outline, Request, look};
 use crate::auth::Caller;
 use crate::connection::{KEEP_ALIVE, REQUEST_HEAD, Stream};
+use crate::http::error::ApiError;
 use crate::realtime::Text;
 use crate::realtime::long_polling::HeldPoll;
 
@@ -50,9 +51,29 @@ enum State {
     /// On the heap, so that a connection that waits has no room for it.
     Answering(LocalBoxFuture<'static, Answer>),
     Holding(Hold),
+    /// Writes the answer of a poll. The poll is kept, for its session may have to wait until that is done.
+    Telling(HeldPoll, Behind),
     Closing,
     /// Goes elsewhere.
     Leaving,
+}
+
+/// What becomes of a connection behind an answer.
+#[derive(Debug, Clone, Copy)]
+enum Behind {
+    Idle,
+    Closing,
+    Leaving,
+}
+
+impl From<Behind> for State {
+    fn from(behind: Behind) -> Self {
+        match behind {
+            Behind::Idle => Self::Idle,
+            Behind::Closing => Self::Closing,
+            Behind::Leaving => Self::Leaving,
+        }
+    }
 }
 
 /// A poll that is held.
@@ -74,6 +95,8 @@ enum Next {
     Foreign,
     /// Nothing, or a part of a request and no more of it, in time.
     Late,
+    /// A body that did not come whole while a server that stops waited for it.
+    CutShort,
     Ended,
 }
 
@@ -95,8 +118,12 @@ impl Connection {
     /// Waits for a request.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Next>> {
         loop {
-            if self.lane.clock.is_stopping() && self.unread.is_empty() {
-                return Poll::Ready(Ok(Next::Ended));
+            if self.is_stopping() {
+                match (&self.outline, self.lane.edge.stop.grace_is_over()) {
+                    (None, _) => return Poll::Ready(Ok(Next::Ended)),
+                    (Some(_), true) => return Poll::Ready(Ok(Next::CutShort)),
+                    (Some(_), false) => {}
+                }
             }
             let Poll::Ready(came) = self.poll_read(cx)? else {
                 let is_over = self.is_used && self.unread.is_empty();
@@ -162,14 +189,23 @@ impl Connection {
     fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Text>>> {
         // First, for what is written to a peer that is gone is lost without a word (B-22): an end that the system told of before
         // this turn of the worker is seen here. What else comes stands behind a request that is not answered, and is kept.
-        while self.unread.len() < HEAD_BYTES {
-            match self.poll_read(cx)? {
-                Poll::Ready(0) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
-                Poll::Ready(_) => {}
-                Poll::Pending => break,
+        let is_over = loop {
+            // The end behind so much could not be seen.
+            if self.unread.len() >= HEAD_BYTES {
+                break true;
             }
-        }
+            match self.poll_read(cx)? {
+                Poll::Ready(0) => break true,
+                Poll::Ready(_) => {}
+                Poll::Pending => break false,
+            }
+        };
         let State::Holding(hold) = &mut self.state else { return Poll::Pending };
+        if is_over {
+            // Behind requests that are not answered it is for actix-http to close.
+            hold.head.closes |= self.unread.is_empty();
+            return Poll::Ready(Ok(Some(hold.poll.end_empty())));
+        }
         match hold.poll.poll_text(cx, |_| false) {
             Poll::Ready(text) => Poll::Ready(Ok(Some(text))),
             Poll::Pending => self.place.poll(cx).map(|()| Ok(None)),
@@ -178,8 +214,9 @@ impl Connection {
 
     /// Has a space written, or the answer.
     fn tell(&mut self, text: Option<Text>) {
+        let stopping = self.is_stopping();
         let State::Holding(hold) = &mut self.state else { return };
-        let (config, stopping) = (&self.lane.config, self.lane.clock.is_stopping());
+        let config = &self.lane.config;
         hold.head.closes |= stopping && !hold.in_parts;
         let outgoing = match (text, hold.in_parts) {
             (None, in_parts) => {
@@ -191,7 +228,23 @@ impl Connection {
             (Some(text), false) => Outgoing::whole(&hold.head, text, config),
         };
         let closes = hold.head.closes || stopping;
-        self.answer(outgoing, closes);
+        let behind = self.behind(closes);
+        if let State::Holding(hold) = std::mem::replace(&mut self.state, behind.into()) {
+            self.state = State::Telling(hold.poll, behind);
+        }
+        self.write(outgoing);
+    }
+
+    /// What is answered to a request whose body did not come whole while a server that stops waited for it.
+    fn cut_short(&mut self) -> Outgoing {
+        let Some(outline) = self.outline.take() else { return Outgoing::late(&self.lane.config) };
+        let bytes = std::mem::take(&mut self.unread);
+        let request = Request { lane: self.lane.clone(), outline: *outline, peer: self.peer, bytes };
+        Outgoing::refusal(ApiError::Stopping.answer(&request), true, None, &self.lane.config)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.lane.edge.stop.has_begun()
     }
 
     /// Goes on with an answer.
@@ -207,13 +260,21 @@ impl Connection {
 
     /// Has an answer written, behind which the connection closes or waits for the next request.
     fn answer(&mut self, outgoing: Outgoing, closes: bool) {
+        self.state = self.behind(closes).into();
+        self.write(outgoing);
+    }
+
+    fn behind(&self, closes: bool) -> Behind {
+        match closes {
+            true => Behind::Closing,
+            false if self.unread.is_empty() => Behind::Idle,
+            false => Behind::Leaving,
+        }
+    }
+
+    fn write(&mut self, outgoing: Outgoing) {
         self.outgoing = Some(outgoing);
         self.is_used = true;
-        self.state = match closes {
-            true => State::Closing,
-            false if self.unread.is_empty() => State::Idle,
-            false => State::Leaving,
-        };
     }
 
     /// Writes what is to be written. A client that takes nothing for a while is gone.
@@ -225,12 +286,18 @@ impl Connection {
             if outgoing.poll_write(cx, stream, &mut self.lane.buffer.borrow_mut())?.is_pending() {
                 if !std::mem::replace(&mut outgoing.is_stuck, true) {
                     self.place.set(SLOWEST);
+                    if let State::Telling(poll, _) = &mut self.state {
+                        poll.writing_takes_a_while();
+                    }
                 }
                 return self.place.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
             }
         }
         ready!(Pin::new(stream).poll_flush(cx))?;
         self.outgoing = None;
+        if let State::Telling(_, behind) = self.state {
+            self.state = behind.into();
+        }
         self.place.set(match self.state {
             State::Holding(_) => self.lane.edge.limits().keep_alive,
             State::Closing => SLOWEST,
@@ -265,6 +332,10 @@ impl Future for Connection {
                         }
                     }
                     Next::Foreign => connection.state = State::Leaving,
+                    Next::CutShort => {
+                        let refusal = connection.cut_short();
+                        connection.answer(refusal, true);
+                    }
                     Next::Late => connection.answer(Outgoing::late(&connection.lane.config), true),
                     Next::Ended => connection.state = State::Closing,
                 },
@@ -276,6 +347,8 @@ impl Future for Connection {
                     let text = ready!(connection.poll_hold(cx))?;
                     connection.tell(text);
                 }
+                // What is written comes first, and this ends with it.
+                State::Telling(_, behind) => connection.state = (*behind).into(),
                 State::Closing => return connection.poll_close(cx).map_ok(|()| None),
                 State::Leaving => {
                     let unread = std::mem::take(&mut connection.unread);

@@ -21,7 +21,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use actix_http::ServiceConfig;
-use actix_server::GracefulShutdownSignal;
 use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::bayeux::channel::Endpoint;
@@ -56,13 +55,13 @@ struct Path {
 
 impl Lane {
     /// Until the server stops.
-    pub(crate) fn new(edge: web::Data<Edge>, signal: GracefulShutdownSignal) -> Rc<Self> {
+    pub(crate) fn new(edge: web::Data<Edge>) -> Rc<Self> {
         let path = |(name, endpoint): (String, _)| {
             let durations = RouteDurations::new(&name);
             Path { name, endpoint, durations }
         };
         let clock = Clock::new();
-        spawn(clock.clone().run(signal));
+        spawn(clock.clone().run(edge.stop.clone()));
         Rc::new(Self {
             edge,
             paths: routes::of_long_polls().map(path).collect(),

@@ -22,9 +22,10 @@ const HEADERS: usize = 24;
 const BEGINNING: &[u8] = b"POST /";
 /// What stands behind the path.
 const VERSION: &[u8] = b" HTTP/1.1\r\n";
-/// Headers that change what a request is, or how long it is.
-const UNUSUAL: [&str; 8] = [
+/// Headers that change what a request is, how long it is, or what its body stands for.
+const UNUSUAL: [&str; 9] = [
     "transfer-encoding",
+    "content-encoding",
     "expect",
     "upgrade",
     "te",

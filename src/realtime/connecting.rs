@@ -26,7 +26,7 @@ impl Connecting<'_> {
         let [message] = &messages[..] else { return None };
         let is_meant =
             matches!(self.transport, Transport::LongPolling) && message.channel().as_deref() == Some(CONNECT);
-        is_meant.then(|| Some(self.park(message, self.find_session(message)?, true, true)))?
+        is_meant.then(|| Some(self.park(message, self.find_session(message)?, true)))?
     }
 
     /// The session a message names, of whatever user.
@@ -43,32 +43,46 @@ impl Connecting<'_> {
         &self,
         message: &RequestMessage<'_>,
         (session, client): (Addr<SessionActor>, ClientId),
-        alone: bool,
         waits: bool,
     ) -> Held {
-        let user = self.caller.user.clone();
-        let mut advice = message.advice();
-        let carries = match (self.transport, alone) {
-            (Transport::LongPolling, true) => Carries::Notifications,
-            (Transport::LongPolling, false) => Carries::WhatIsThere,
-            (Transport::Socket(_) | Transport::Mute, _) => Carries::Heartbeat,
-        };
-        if !waits {
-            advice.get_or_insert_default().timeout = Some(Duration::ZERO);
-        } else if let Some(remaining) = self.caller.remaining() {
+        let wishes = message.advice();
+        let asked = wishes.and_then(|wishes| wishes.timeout);
+        let standing = self.standing_hold();
+        let hold = match waits {
             // What a token opens closes with it.
-            let advice = advice.get_or_insert_default();
-            let timeout = advice.timeout.unwrap_or(self.edge.limits().connect_timeout);
-            advice.timeout = Some(timeout.min(remaining));
-        }
+            true => {
+                asked.map_or(standing, |asked| self.caller.remaining().map_or(asked, |rest| asked.min(rest)))
+            }
+            false => Duration::ZERO,
+        };
+        let carries = match self.transport {
+            Transport::LongPolling => Carries::Notifications,
+            Transport::Socket(_) => Carries::Heartbeat,
+            Transport::Mute => Carries::Nothing,
+        };
         let first = match self.edge.client_compatibility {
             true => FirstConnect::AnsweredAtOnce,
             false => FirstConnect::Held,
         };
         let (reply_to, answer) = oneshot::channel();
-        let acknowledged = message.acknowledged_batch();
-        session.do_send(Connect { user, advice, acknowledged, carries, first, reply_to });
-        let id = message.id().map(ToOwned::to_owned);
-        Held { answer, session, client, id, answered: false }
+        session.do_send(Connect {
+            user: self.caller.user.clone(),
+            expires: self.caller.expires(),
+            hold,
+            advised: wishes.map(|_| standing),
+            interval: wishes.and_then(|wishes| wishes.interval),
+            acknowledged: message.acknowledged_batch(),
+            carries,
+            first,
+            reply_to,
+        });
+        Held::new(answer, session, client, message.id().map(ToOwned::to_owned))
+    }
+
+    /// How long a connect is held whose client asks for nothing else: what advice says (B-08a). Clients keep the last advice,
+    /// and give up a connect that lasts longer.
+    pub(super) fn standing_hold(&self) -> Duration {
+        let longest = self.edge.limits().connect_timeout;
+        self.caller.remaining().map_or(longest, |remaining| longest.min(remaining))
     }
 }

@@ -1,6 +1,6 @@
 //! A connect that waits, whatever writes its answer.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::IoSlice;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use actix::Addr;
 use platform_actors::bayeux::Reply;
 use platform_actors::bayeux::reply::Acknowledgement;
 use platform_actors::hub::Notification;
-use platform_actors::session::{Abandoned, Answer, ClientId, GoOn, SessionActor};
+use platform_actors::session::{Abandoned, Answer, ClientId, GoOn, SessionActor, Writing, Written};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
@@ -20,34 +20,59 @@ use super::CONNECT;
 /// A connect that waits for notifications. Dropping it unanswered tells the session that its client went away; what
 /// it had received but not written goes back.
 pub struct Held {
-    pub(super) answer: oneshot::Receiver<Answer>,
-    pub(super) session: Addr<SessionActor>,
-    pub(super) client: ClientId,
-    pub(super) id: Option<Box<RawValue>>,
-    pub(super) answered: bool,
+    answer: oneshot::Receiver<Answer>,
+    session: Addr<SessionActor>,
+    client: ClientId,
+    id: Option<Box<RawValue>>,
+    stage: Stage,
+}
+
+/// How far a connect has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Answered,
+    /// Its answer is being written to a client that reads slowly, and its session knows.
+    Writing,
 }
 
 impl Held {
+    pub(super) fn new(
+        answer: oneshot::Receiver<Answer>,
+        session: Addr<SessionActor>,
+        client: ClientId,
+        id: Option<Box<RawValue>>,
+    ) -> Self {
+        Self { answer, session, client, id, stage: Stage::Waiting }
+    }
+
     /// Waits for the answer; the session may have ended meanwhile.
     pub async fn answer(&mut self) -> Answer {
-        let answer = (&mut self.answer).await.unwrap_or_else(|_| Answer::unknown_client());
-        self.answered = true;
-        answer
+        poll_fn(|cx| self.poll_answer(cx)).await
     }
 
     /// Polls for the answer, for transports that are polled themselves.
     pub fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
         Pin::new(&mut self.answer).poll(cx).map(|answer| {
-            self.answered = true;
+            self.stage = Stage::Answered;
             answer.unwrap_or_else(|_| Answer::unknown_client())
         })
     }
 
     /// Waits further for an answer, after one that held nothing for the client (S-53).
-    pub fn go_on(&mut self, connect: u64, hold: Duration) {
+    pub fn go_on(&mut self, connect: u64, hold: Duration, advised: Duration) {
         let (reply_to, answer) = oneshot::channel();
-        (self.answer, self.answered) = (answer, false);
-        self.session.do_send(GoOn { connect, hold, reply_to });
+        (self.answer, self.stage) = (answer, Stage::Waiting);
+        self.session.do_send(GoOn { connect, hold, advised, reply_to });
+    }
+
+    /// Writing the answer takes a while: the session does not end until this is dropped, and the interval of the session runs
+    /// from then (B-10a).
+    pub fn writing_takes_a_while(&mut self) {
+        if self.stage == Stage::Answered {
+            self.stage = Stage::Writing;
+            self.session.do_send(Writing);
+        }
     }
 
     /// Returns an answer that could not be written: its notifications stay for the next connect (B-22).
@@ -134,11 +159,14 @@ impl From<Vec<u8>> for Text {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if self.answered {
-            return;
+        match self.stage {
+            Stage::Answered => {}
+            Stage::Writing => self.session.do_send(Written),
+            Stage::Waiting => {
+                self.answer.close();
+                let unwritten = self.answer.try_recv().ok().map(|answer| answer.delivery);
+                self.session.do_send(Abandoned { unwritten });
+            }
         }
-        self.answer.close();
-        let unwritten = self.answer.try_recv().ok().map(|answer| answer.delivery);
-        self.session.do_send(Abandoned { unwritten });
     }
 }

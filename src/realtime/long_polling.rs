@@ -1,13 +1,12 @@
 //! Bayeux over POST. What a request is answered with is worked out here for every transport; the common one is served here, too.
 //!
 //! There a held poll is a streaming body, not a handler that waits: the request is read, parsed and dropped, the connection
-//! keeps the head back, and what is left of it all is a receiver and a timer.
+//! keeps the head back until there is something to send, and what is left of it all is a receiver and a timer.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use actix::Addr;
 use actix_web::body::{BodySize, MessageBody};
@@ -15,7 +14,7 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use platform_actors::bayeux::channel::Endpoint;
-use platform_actors::session::{ClientId, SessionActor};
+use platform_actors::session::{Answer, ClientId, SessionActor};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::{Connecting, Exchange, Held, Outcome, Text, Transport};
@@ -73,7 +72,7 @@ pub(crate) async fn answer(
     let (mut caller, mut attached) = (Some(caller), Vec::new());
     let outcome = exchange((endpoint, transport), head, (&mut caller, &mut attached)).process(body).await?;
     let body = match outcome {
-        Outcome::Replies(replies) => Body::Text(replies),
+        Outcome::Replies(replies) | Outcome::Farewell(replies) => Body::Text(replies),
         Outcome::Held(held) => Body::Held(HeldPoll::Json(held)),
     };
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
@@ -119,8 +118,8 @@ impl Answered {
 }
 
 impl HeldPoll {
-    /// The text, when there is something to tell; nothing for a peer that is gone, for what is written to it is lost without a
-    /// word (B-22).
+    /// The text, when there is something to tell; without notifications for a peer that is gone, for what is written to it is lost
+    /// without a word (B-22).
     pub(crate) fn poll_text(
         &mut self,
         cx: &mut Context<'_>,
@@ -131,11 +130,30 @@ impl HeldPoll {
                 let answer = ready!(held.poll_answer(cx));
                 if !answer.delivery.notifications.is_empty() && peer_is_gone(cx) {
                     held.give_back(answer);
-                    return Poll::Ready(Text::default());
+                    return Poll::Ready(held.text(Answer::default()));
                 }
                 Poll::Ready(held.text(answer))
             }
             Self::Csv(held) => held.poll_text(cx, peer_is_gone).map(|lines| Text::from(lines.into_bytes())),
+        }
+    }
+
+    /// Writing the text takes a while: the session does not end before the poll is dropped (B-10a).
+    pub(crate) fn writing_takes_a_while(&mut self) {
+        match self {
+            Self::Json(held) => held.writing_takes_a_while(),
+            Self::Csv(held) => held.writing_takes_a_while(),
+        }
+    }
+
+    /// The text of a poll that ends at once, because its peer sends nothing more: as if its time was over, and without
+    /// notifications. A peer that went away looks just like one that only closed its half of the connection and still reads
+    /// (B-24), and what is written to one that went away is lost; so notifications stay for the next connect. The session learns
+    /// of the end when the poll is dropped.
+    pub(crate) fn end_empty(&mut self) -> Text {
+        match self {
+            Self::Json(held) => held.text(Answer::default()),
+            Self::Csv(held) => held.end_empty().into_bytes().into(),
         }
     }
 }
@@ -189,54 +207,44 @@ async fn respond(
     Ok(match answered.body {
         Body::Text(text) if text.is_empty() => response.finish(),
         Body::Text(text) => response.body(text),
-        Body::Held(held) => response.body(HeldBody { held: Some(held), pause: Pause::begin(&request, edge) }),
+        Body::Held(held) => response.body(HeldBody::begin(held, &request, edge)),
     })
 }
 
 /// The header that the old paths answer with.
 pub(crate) const DEPRECATION: &str = "deprecation";
 
-/// A poll that is answered within this time leaves as one write, head and body together; of one held longer the head goes
-/// out, so that the client knows it is held.
-const HEAD_WITHHELD: Duration = Duration::from_millis(500);
+/// An answer of more bytes may take its connection a while to write.
+pub(super) const LARGE: usize = 16 << 10;
 
-/// The time in which a held poll has nothing to say, but a space now and then (B-21, S-57).
-struct Pause {
+/// The body of a held poll: nothing until the session answers, but a space now and then (B-21, S-57).
+struct HeldBody {
+    /// `None` when what it was told was written.
+    held: Option<HeldPoll>,
+    /// Whether its text was handed over.
+    is_told: bool,
     line: Line,
-    /// Whether the head still waits.
-    head_is_withheld: bool,
-    /// When the head is released, then when the next space is due.
-    timer: Pin<Box<Sleep>>,
+    /// When the next space is due.
+    space: Pin<Box<Sleep>>,
     edge: web::Data<Edge>,
 }
 
-impl Pause {
-    /// Withholds the head of the answer for a moment.
-    fn begin(request: &HttpRequest, edge: web::Data<Edge>) -> Self {
+impl HeldBody {
+    /// The head of the answer leaves with the first space or the answer.
+    fn begin(held: HeldPoll, request: &HttpRequest, edge: web::Data<Edge>) -> Self {
         let line = request.conn_data::<Line>().cloned().expect("every connection has its line");
         line.withhold_head();
-        let timer = Box::pin(sleep(HEAD_WITHHELD.min(edge.limits().keep_alive)));
-        Self { line, head_is_withheld: true, timer, edge }
+        let space = Box::pin(sleep(edge.limits().keep_alive));
+        Self { held: Some(held), is_told: false, line, space, edge }
     }
 
     /// Ready with the space when one is due.
     fn poll_space(&mut self, cx: &mut Context<'_>) -> Poll<Bytes> {
-        while self.timer.as_mut().poll(cx).is_ready() {
-            let next = Instant::now() + self.edge.limits().keep_alive;
-            self.timer.as_mut().reset(next);
-            match std::mem::take(&mut self.head_is_withheld) {
-                true => self.line.release_head(),
-                false => return Poll::Ready(Bytes::from_static(b" ")),
-            }
-        }
-        Poll::Pending
+        ready!(self.space.as_mut().poll(cx));
+        let next = Instant::now() + self.edge.limits().keep_alive;
+        self.space.as_mut().reset(next);
+        Poll::Ready(Bytes::from_static(b" "))
     }
-}
-
-/// The body of a held poll: nothing until the session answers.
-struct HeldBody {
-    held: Option<HeldPoll>,
-    pause: Pause,
 }
 
 impl MessageBody for HeldBody {
@@ -248,11 +256,30 @@ impl MessageBody for HeldBody {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
         let body = &mut *self;
-        let Some(held) = &mut body.held else { return Poll::Ready(None) };
-        let Poll::Ready(text) = held.poll_text(cx, |cx| body.pause.line.peer_is_gone(cx)) else {
-            return body.pause.poll_space(cx).map(|space| Some(Ok(space)));
+        let Some(held) = body.held.as_mut().filter(|_| !body.is_told) else {
+            body.held = None;
+            return Poll::Ready(None);
         };
-        body.held = None;
+        // One whose end could not be seen is not kept either.
+        let text = match body.line.peer_has_ended() || !body.line.is_read() {
+            true => Poll::Ready(held.end_empty()),
+            false => held.poll_text(cx, |cx| body.line.peer_is_gone(cx)),
+        };
+        let Poll::Ready(text) = text else {
+            let space = body.poll_space(cx);
+            if space.is_pending() {
+                body.line.expect_read(cx);
+            }
+            return space.map(|space| Some(Ok(space)));
+        };
+        if body.edge.stop.has_begun() {
+            body.line.close_behind_answer();
+        }
+        body.is_told = true;
+        if text.len() > LARGE {
+            // The body is asked for more when the connection took all but a little of this.
+            held.writing_takes_a_while();
+        }
         Poll::Ready((!text.is_empty()).then(|| Ok(text.into_bytes().into())))
     }
 }

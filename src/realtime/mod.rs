@@ -19,7 +19,8 @@ use platform_actors::bayeux::reply::Acknowledgement;
 use platform_actors::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
 use platform_actors::naming::naming;
 use platform_actors::session::{
-    Answer, AttachSocket, ClientId, Disconnect, SessionActor, SessionTemplates, SocketMessage, UseTemplates,
+    Answer, AttachSocket, ClientId, Disconnect, FindOwner, SessionActor, SessionTemplates, SetSocketAside,
+    SocketMessage, UseTemplates,
 };
 use platform_actors::tenant::AcknowledgementExtension;
 use platform_actors::{Error, NewSession, Tenant};
@@ -33,6 +34,8 @@ pub use held::{Held, Text};
 
 /// Where a client waits (B-10).
 const CONNECT: &str = "/meta/connect";
+/// Where a client leaves.
+const DISCONNECT: &str = "/meta/disconnect";
 
 /// By what way messages come, as far as the protocol cares.
 #[derive(Debug, Clone)]
@@ -69,6 +72,9 @@ pub struct Exchange<'e> {
 pub enum Outcome {
     /// These replies, a JSON array.
     Replies(Vec<u8>),
+    /// The same, and one is to a disconnect. The reply to a connect that it ended goes out first: CometD closes its socket
+    /// only when no connect is outstanding (B-24).
+    Farewell(Vec<u8>),
     /// A connect that came alone and waits.
     Held(Held),
 }
@@ -91,7 +97,10 @@ impl Exchange<'_> {
                 return Ok(Outcome::Held(held));
             }
         }
-        Ok(Outcome::Replies(replies.finish()))
+        Ok(match messages.iter().any(|message| message.channel().as_deref() == Some(DISCONNECT)) {
+            true => Outcome::Farewell(replies.finish()),
+            false => Outcome::Replies(replies.finish()),
+        })
     }
 
     async fn process_one(
@@ -107,15 +116,15 @@ impl Exchange<'_> {
         match &*channel {
             // What is rare is on the heap, so that the path of every connect stays small.
             "/meta/handshake" => Box::pin(self.handshake(message, replies)).await?,
-            "/meta/subscribe" | "/meta/unsubscribe" | CONNECT | "/meta/disconnect" => {
-                let Some((session, client)) = self.session(message).await else {
+            "/meta/subscribe" | "/meta/unsubscribe" | CONNECT | DISCONNECT => {
+                let Some((session, client)) = self.session(message).await? else {
                     replies.refuse(message, Some(&channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
                     return Ok(None);
                 };
                 match &*channel {
                     "/meta/subscribe" => Box::pin(self.subscribe(message, &session, replies)).await?,
                     "/meta/unsubscribe" => Box::pin(self.unsubscribe(message, &session, replies)).await,
-                    "/meta/disconnect" => Box::pin(self.disconnect(message, &session, replies)).await,
+                    DISCONNECT => Box::pin(self.disconnect(message, &session, replies)).await,
                     _ => return Ok(self.connect(message, (session, client), alone, replies).await),
                 }
             }
@@ -159,7 +168,8 @@ impl Exchange<'_> {
             false => AcknowledgementExtension::Absent,
         };
         let interval = message.advice().and_then(|advice| advice.interval);
-        let new = NewSession { user: caller.user.clone(), interval, acknowledgement, units };
+        let (user, expires) = (caller.user.clone(), caller.expires());
+        let new = NewSession { user, expires, interval, acknowledgement, units };
         let tenant = self.tenant(&caller);
         let Some(client) = tenant.start_session(new).await? else {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
@@ -169,6 +179,7 @@ impl Exchange<'_> {
             if let Some(templates) = self.templates.take() {
                 session.do_send(UseTemplates(templates));
             }
+            self.set_others_aside().await;
             self.attach(&session, client, &caller.user).await;
         }
         replies.push(&Reply {
@@ -179,7 +190,7 @@ impl Exchange<'_> {
             supported_connection_types: Some(if common.is_empty() { &CONNECTION_TYPES } else { &common }),
             client_id: Some(&client.to_string()),
             successful: true,
-            advice: Some(Advice::retry(Duration::ZERO, self.edge.limits().connect_timeout)),
+            advice: self.connecting().map(|to| Advice::retry(Duration::ZERO, to.standing_hold())),
             ext: (acknowledgement == AcknowledgementExtension::Requested).then_some(Acknowledgement::Enabled),
             ..Reply::default()
         });
@@ -198,13 +209,36 @@ impl Exchange<'_> {
     }
 
     /// The session a message names. A socket becomes its way to the client (B-18).
-    async fn session(&mut self, message: &RequestMessage<'_>) -> Option<(Addr<SessionActor>, ClientId)> {
-        let (session, client) = self.connecting()?.find_session(message)?;
-        if matches!(self.transport, Transport::Socket(_)) {
-            let user = self.caller.as_ref()?.user.clone();
-            return Box::pin(self.attach(&session, client, &user)).await.then_some((session, client));
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database` when the user of a session that a socket resumes cannot be looked up.
+    async fn session(
+        &mut self,
+        message: &RequestMessage<'_>,
+    ) -> Result<Option<(Addr<SessionActor>, ClientId)>> {
+        let of_socket = matches!(self.transport, Transport::Socket(_));
+        if of_socket && self.caller.is_none() {
+            *self.caller = Box::pin(self.caller_of_session(message)).await?;
         }
-        Some((session, client))
+        let Some(connecting) = self.connecting() else { return Ok(None) };
+        let Some((session, client)) = connecting.find_session(message) else { return Ok(None) };
+        if of_socket {
+            let user = connecting.caller.user.clone();
+            let is_own = Box::pin(self.attach(&session, client, &user)).await;
+            return Ok(is_own.then_some((session, client)));
+        }
+        Ok(Some((session, client)))
+    }
+
+    /// Whose session a message names. A browser can set no header on a socket, so there the clientId of a living session is
+    /// the credential: 128 random bits, good for as long as its user's rights (B-18a).
+    async fn caller_of_session(&self, message: &RequestMessage<'_>) -> Result<Option<Caller>> {
+        let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
+            return Ok(None);
+        };
+        let Some((tenant, session)) = self.edge.platform.find_session(client) else { return Ok(None) };
+        let Ok(owner) = session.send(FindOwner).await else { return Ok(None) };
+        self.edge.authenticator.caller_of(&tenant, &owner.user, owner.expires).await
     }
 
     fn connecting(&self) -> Option<Connecting<'_>> {
@@ -223,6 +257,19 @@ impl Exchange<'_> {
         own
     }
 
+    /// Another session begins on a socket: those that hold no connect there leave it until they are used again.
+    async fn set_others_aside(&mut self) {
+        let Transport::Socket(socket) = &self.transport else { return };
+        let mut staying = Vec::with_capacity(1);
+        for (client, session) in self.attached.drain(..) {
+            // One that ended has left, too.
+            if !session.send(SetSocketAside { socket: socket.clone() }).await.unwrap_or(true) {
+                staying.push((client, session));
+            }
+        }
+        *self.attached = staying;
+    }
+
     async fn disconnect(
         &mut self,
         message: &RequestMessage<'_>,
@@ -231,8 +278,8 @@ impl Exchange<'_> {
     ) {
         let Some(user) = self.caller.as_ref().map(|caller| caller.user.clone()) else { return };
         match session.send(Disconnect { user }).await {
-            Ok(true) => replies.accept(message, "/meta/disconnect"),
-            _ => replies.unknown_client(message, "/meta/disconnect"),
+            Ok(true) => replies.accept(message, DISCONNECT),
+            _ => replies.unknown_client(message, DISCONNECT),
         }
     }
 
@@ -246,19 +293,17 @@ impl Exchange<'_> {
         replies: &mut Replies,
     ) -> Option<Held> {
         let waits = alone && !matches!(self.transport, Transport::Mute);
-        let connect = self.connecting()?.park(message, session, alone, waits);
+        let connect = self.connecting()?.park(message, session, waits);
         if waits {
             return Some(connect);
         }
-        Box::pin(answer_at_once(connect, message, replies)).await;
+        Box::pin(answer_at_once(connect, replies)).await;
         None
     }
 }
 
-async fn answer_at_once(mut connect: Held, message: &RequestMessage<'_>, replies: &mut Replies) {
-    let mut answer = connect.answer().await;
-    // Advice answers advice, and the client may have sent none.
-    answer.advice = answer.advice.filter(|_| answer.error.is_some() || message.advice().is_some());
+async fn answer_at_once(mut connect: Held, replies: &mut Replies) {
+    let answer = connect.answer().await;
     replies.connected(&connect, &answer);
 }
 

@@ -2,9 +2,10 @@
 
 use actix::Addr;
 use platform_actors::bayeux::{Pattern, RequestMessage, error};
-use platform_actors::model::access::{Ownership, Permission};
-use platform_actors::session::{Belongs, SessionActor, Subscribe, Subscribed, Unsubscribe};
-use platform_actors::{Error, store};
+use platform_actors::session::{
+    self, Belongs, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
+};
+use platform_actors::{Holders, Names, store};
 
 use super::{Exchange, Replies};
 use crate::auth::Caller;
@@ -14,7 +15,7 @@ impl Exchange<'_> {
     /// Subscribes to one channel or several: to all of them or to none.
     ///
     /// # Errors
-    /// `Unavailable` or `Database` when ownership cannot be looked up.
+    /// `Unavailable` or `Database` when ownership or a module cannot be looked up.
     pub(super) async fn subscribe(
         &mut self,
         message: &RequestMessage<'_>,
@@ -34,17 +35,21 @@ impl Exchange<'_> {
                 return Ok(());
             }
         };
-        for pattern in &patterns {
-            if !self.may_receive(&caller, pattern).await? {
-                replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
-                return Ok(());
-            }
+        if self.may_receive(&caller, &patterns).await? != Verdict::Allowed
+            || !self.lead_somewhere(&caller, &patterns).await?
+        {
+            replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
+            return Ok(());
         }
         let (user, templates) = (caller.user.clone(), self.templates.take());
         match session.send(Subscribe { user, patterns, templates }).await {
-            Ok(Subscribed::Done) => replies.accept(message, channel),
+            Ok(Subscribed::Done) if self.rests_on_rights_of_now(&caller, session).await => {
+                replies.accept(message, channel);
+            }
             Ok(Subscribed::TooMany) => replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None),
-            Ok(Subscribed::UnknownClient) | Err(_) => replies.unknown_client(message, channel),
+            Ok(Subscribed::Done | Subscribed::UnknownClient) | Err(_) => {
+                replies.unknown_client(message, channel);
+            }
         }
         Ok(())
     }
@@ -80,15 +85,35 @@ impl Exchange<'_> {
             .collect()
     }
 
-    /// The role of the channel; or the one object it is about is the caller's, or permitted whatever its fragments (B-01).
-    async fn may_receive(&self, caller: &Caller, pattern: &Pattern) -> Result<bool> {
-        let Some((id, api)) = pattern.object() else { return Ok(caller.roles.has(pattern.role())) };
-        let authority = caller.authority(pattern.role(), api, Permission::Read);
-        let (database, by) = (self.edge.platform.database(), (&authority, &*caller.user, Ownership::Counts));
-        match Box::pin(store::access::authorize(database, &caller.tenant, id, by, |_, _| false)).await {
-            Ok(()) => Ok(true),
-            Err(Error::NotFound { .. } | Error::Forbidden) => Ok(false),
-            Err(error) => Err(error.into()),
+    async fn may_receive(&self, caller: &Caller, patterns: &[Pattern]) -> Result<Verdict> {
+        let rights = Rights { user: &caller.user, roles: &caller.roles, permissions: &caller.permissions };
+        let (database, asked) = (self.edge.platform.database(), [(rights, patterns)]);
+        let verdicts = Box::pin(session::may_receive(database, &caller.tenant, &asked)).await?;
+        Ok(verdicts.first().copied().unwrap_or(Verdict::Denied))
+    }
+
+    /// Whether a session still is one after a subscription. When rights of its user were taken away meanwhile, whoever did that did
+    /// not see this subscription; so it is looked at now.
+    async fn rests_on_rights_of_now(&self, caller: &Caller, session: &Addr<SessionActor>) -> bool {
+        if self.edge.authenticator.is_current(caller) {
+            return true;
         }
+        let user = Holders::Users(Names::from([(&*caller.user).into()]));
+        Box::pin(self.edge.platform.end_what_rested_on_lost_rights(&caller.tenant, user)).await;
+        session.send(Belongs { user: caller.user.clone() }).await.unwrap_or(false)
+    }
+
+    /// Whether there is a module behind a channel of modules: any other first word of a channel is misspelt (S-52a). Which statements
+    /// the module has may change while it is subscribed to.
+    async fn lead_somewhere(&self, caller: &Caller, patterns: &[Pattern]) -> Result<bool> {
+        let database = self.edge.platform.database();
+        for pattern in patterns {
+            if let Pattern::Module { module, .. } = pattern
+                && !Box::pin(store::modules::is_deployed(database, &caller.tenant, module)).await?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }

@@ -1,6 +1,7 @@
 //! Bayeux over WebSocket (B-19). This actor is a transport: it joins frames to messages, hands them to the exchange,
 //! and writes what sessions give it, one frame at a time. The only user of `actix-web-actors`.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use actix::prelude::*;
@@ -8,11 +9,15 @@ use actix_http::ws::Item;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws::{self, CloseCode, CloseReason, Message, ProtocolError, WebsocketContext};
 use bytes::{Bytes, BytesMut};
+use platform_actors::Error;
 use platform_actors::bayeux::channel::Endpoint;
+use platform_actors::hub::Notification;
 use platform_actors::limits::SOCKET_HANDSHAKE;
-use platform_actors::session::{ClientId, Frames, SessionActor, SocketClosed, SocketMessage};
+use platform_actors::session::{ClientId, SessionActor, SocketClosed, SocketMessage};
+use tokio::task::yield_now;
 
-use super::{Exchange, Outcome, Transport};
+use super::long_polling::LARGE;
+use super::{Exchange, Held, Outcome, Transport};
 use crate::auth::{Caller, Source};
 use crate::http::error::{ApiError, Result};
 use crate::http::{authority, client_address, cors, edge};
@@ -58,7 +63,10 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
         // Hardly a socket is the way to more than one session.
         attached: Vec::with_capacity(1),
         fragments: None,
-        opened: now,
+        connects: 0,
+        is_leaving: false,
+        vacant_since: now,
+        timer: SpawnHandle::default(),
         heard: now,
         ping: now + edge.limits().socket_ping,
         expires,
@@ -79,7 +87,13 @@ struct WebSocket {
     attached: Vec<(ClientId, Addr<SessionActor>)>,
     /// A message that comes in several frames, so far.
     fragments: Option<BytesMut>,
-    opened: Instant,
+    /// Connects that are held.
+    connects: usize,
+    /// Whether it closes as soon as no connect is held.
+    is_leaving: bool,
+    /// Since when it was the way to no session, if it is to none.
+    vacant_since: Instant,
+    timer: SpawnHandle,
     /// When the peer was last heard.
     heard: Instant,
     /// When the next ping is due.
@@ -126,22 +140,77 @@ impl Handler<SocketMessage> for WebSocket {
 
     fn handle(&mut self, message: SocketMessage, ctx: &mut Self::Context) {
         match message {
-            SocketMessage::Frames(frames) => ctx.text(array_of(&frames)),
-            SocketMessage::Closed => close(ctx, CloseCode::Normal, "the session ended"),
+            SocketMessage::Frames(frames) => self.write(&frames.take(), ctx),
+            SocketMessage::Ended(client) => {
+                if self.detach(client) {
+                    self.vacant_since = Instant::now();
+                    self.arm(ctx);
+                }
+            }
+            SocketMessage::Gone(client) => {
+                if self.detach(client) {
+                    close(ctx, CloseCode::Normal, "the session ended or uses another connection");
+                }
+            }
+            SocketMessage::Leave => {
+                self.is_leaving = true;
+                self.leave_when_answered(ctx);
+            }
         }
     }
 }
 
 impl WebSocket {
-    /// When something is due: the end of a socket that brought no session or whose token expires, else a ping.
+    /// Writes notifications as one frame, unless their session took them back.
+    fn write(&self, notifications: &[Arc<Notification>], ctx: &mut WebsocketContext<Self>) {
+        if !notifications.is_empty() {
+            ctx.text(array_of(notifications));
+        }
+    }
+
+    /// Holds a connect until its session answers it.
+    fn hold(&mut self, mut held: Held, ctx: &mut WebsocketContext<Self>) {
+        self.connects += 1;
+        let answered = async move {
+            let answer = held.answer().await;
+            let text = held.text(answer).into_bytes();
+            (held, text)
+        };
+        ctx.spawn(answered.into_actor(self).map(|(mut held, text), socket, ctx| {
+            if text.len() > LARGE {
+                held.writing_takes_a_while();
+                // This actor is polled again only when its connection took what was written before.
+                ctx.spawn(yield_now().into_actor(socket).map(|(), _, _| drop(held)));
+            }
+            ctx.text(into_text(text));
+            socket.connects -= 1;
+            socket.leave_when_answered(ctx);
+        }));
+    }
+
+    /// A session is no longer reached by this socket; whether none is.
+    fn detach(&mut self, client: ClientId) -> bool {
+        self.attached.retain(|(attached, _)| *attached != client);
+        self.attached.is_empty()
+    }
+
+    /// The server is stopping: closes the socket when its connects are answered (B-24).
+    fn leave_when_answered(&self, ctx: &mut WebsocketContext<Self>) {
+        if self.is_leaving && self.connects == 0 {
+            close(ctx, CloseCode::Away, "the server is stopping");
+        }
+    }
+
+    /// When something is due: the end of a socket that leads to no session or whose token expires, else a ping.
     fn due(&self) -> Instant {
-        let handshake = self.attached.is_empty().then(|| self.opened + SOCKET_HANDSHAKE);
+        let handshake = self.attached.is_empty().then(|| self.vacant_since + SOCKET_HANDSHAKE);
         [handshake, self.expires].into_iter().flatten().fold(self.ping, Instant::min)
     }
 
     /// Sets the one timer of the socket.
-    fn arm(&self, ctx: &mut WebsocketContext<Self>) {
-        ctx.run_later(self.due().saturating_duration_since(Instant::now()), Self::timer_fired);
+    fn arm(&mut self, ctx: &mut WebsocketContext<Self>) {
+        ctx.cancel_future(self.timer);
+        self.timer = ctx.run_later(self.due().saturating_duration_since(Instant::now()), Self::timer_fired);
     }
 
     fn timer_fired(&mut self, ctx: &mut WebsocketContext<Self>) {
@@ -150,8 +219,8 @@ impl WebSocket {
         if self.expires.is_some_and(|expires| expires <= now) {
             return end(ctx);
         }
-        if self.attached.is_empty() && self.opened + SOCKET_HANDSHAKE <= now {
-            return close(ctx, CloseCode::Policy, "no handshake");
+        if self.attached.is_empty() && self.vacant_since + SOCKET_HANDSHAKE <= now {
+            return close(ctx, CloseCode::Policy, "no session");
         }
         if self.ping <= now {
             if now.saturating_duration_since(self.heard) > interval * 5 / 2 {
@@ -215,17 +284,24 @@ impl WebSocket {
             (outcome, caller, attached, host)
         };
         ctx.wait(work.into_actor(self).map(|(outcome, caller, attached, host), socket, ctx| {
+            if socket.expires.is_none()
+                && let Some(expires) = caller.as_ref().and_then(|caller| caller.expires())
+            {
+                // The session that it resumed was opened by a token.
+                socket.expires = Some(expires);
+                socket.arm(ctx);
+            }
             (socket.caller, socket.attached, socket.host) = (caller, attached, host);
             match outcome {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
-                Ok(Outcome::Held(mut held)) => {
-                    let heartbeat = async move {
-                        let answer = held.answer().await;
-                        held.text(answer).into_bytes()
-                    };
-                    ctx.spawn(heartbeat.into_actor(socket).map(|text, _, ctx| ctx.text(into_text(text))));
+                Ok(Outcome::Farewell(replies)) => {
+                    // Spawned behind the connects that are held, so it is written behind the one that has been answered.
+                    let farewell = actix::fut::ready(into_text(replies)).into_actor(socket);
+                    ctx.spawn(farewell.map(|replies, _, ctx| ctx.text(replies)));
                 }
+                Ok(Outcome::Held(held)) => socket.hold(held, ctx),
                 Err(ApiError::Unauthorized) => end(ctx),
+                Err(ApiError::Platform(Error::Unavailable(why))) => close(ctx, CloseCode::Again, &why),
                 Err(error) => close(ctx, CloseCode::Invalid, &error.to_string()),
             }
         }));
@@ -275,9 +351,9 @@ fn close(ctx: &mut WebsocketContext<WebSocket>, code: CloseCode, why: &str) {
     ctx.stop();
 }
 
-fn array_of(frames: &Frames) -> String {
-    let mut text = Vec::with_capacity(frames.0.iter().map(|n| n.json().len() + 1).sum::<usize>() + 1);
-    for notification in &frames.0 {
+fn array_of(notifications: &[Arc<Notification>]) -> String {
+    let mut text = Vec::with_capacity(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + 1);
+    for notification in notifications {
         text.push(if text.is_empty() { b'[' } else { b',' });
         text.extend_from_slice(notification.json());
     }

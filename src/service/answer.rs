@@ -11,13 +11,14 @@ use hyper::header::{CONTENT_LENGTH, HeaderMap};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::calls::Call;
+use super::patience::Patience;
 use super::upload::Running;
 
 /// Ends the connection to the service when it is dropped, for then nobody wants the rest.
 pub(super) struct Answer {
     incoming: Incoming,
     size: BodySize,
-    patience: Duration,
+    patience: Patience,
     silence: Pin<Box<Sleep>>,
     /// The client may still be sending while the service answers.
     _upload: Option<Running>,
@@ -29,7 +30,7 @@ impl Answer {
     pub(super) fn new(
         response: hyper::Response<Incoming>,
         to_head: bool,
-        patience: Duration,
+        patience: Patience,
         upload: Option<Running>,
         call: Call,
     ) -> Self {
@@ -37,7 +38,7 @@ impl Answer {
             true => announced(response.headers()),
             false => response.body().size_hint().exact().map_or(BodySize::Stream, BodySize::Sized),
         };
-        let silence = Box::pin(sleep(patience));
+        let silence = Box::pin(sleep(patience.with_part()));
         Self { incoming: response.into_body(), size, patience, silence, _upload: upload, _call: call }
     }
 }
@@ -68,7 +69,7 @@ impl MessageBody for Answer {
         loop {
             match Pin::new(&mut self.incoming).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    let next = Instant::now() + self.patience;
+                    let next = Instant::now() + self.patience.with_part();
                     self.silence.as_mut().reset(next);
                     // Trailers stay behind: the client was not told of any. An empty part would end the answer.
                     if let Ok(part) = frame.into_data()
@@ -80,7 +81,13 @@ impl MessageBody for Answer {
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Broken::Off(error).into()))),
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => {
-                    let silent = Broken::Silent(self.patience);
+                    // It may have become shorter.
+                    let patience = self.patience.with_part();
+                    let latest = Instant::now() + patience;
+                    if latest < self.silence.deadline() {
+                        self.silence.as_mut().reset(latest);
+                    }
+                    let silent = Broken::Silent(patience);
                     return self.silence.as_mut().poll(cx).map(|()| Some(Err(silent.into())));
                 }
             }

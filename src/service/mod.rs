@@ -10,6 +10,7 @@ mod calls;
 mod client;
 mod headers;
 pub mod health;
+mod patience;
 pub(crate) mod probes;
 mod target;
 mod tunnel;
@@ -29,7 +30,6 @@ use hyper::header::{HeaderMap, HeaderValue};
 use hyper_util::client::legacy::{Client, Error, ResponseFuture, connect::HttpConnector};
 use platform_actors::model::application::{Application, ApplicationType};
 use platform_actors::model::service_address::ServiceAddress;
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::auth::Caller;
@@ -39,6 +39,7 @@ use crate::server::Edge;
 use answer::Answer;
 use calls::{Call, Calls};
 use health::Healths;
+use patience::Patience;
 use target::Asked;
 use tunnel::Tunnel;
 use upload::{Moved, Upload};
@@ -50,28 +51,11 @@ pub const METHODS: &str = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS";
 const REFUSAL: usize = 64 << 10;
 
 /// What this server process knows of microservices.
+#[derive(Default)]
 pub struct Services {
     /// How each is, as far as it is asked.
     pub health: Healths,
     calls: Calls,
-    stopping: watch::Sender<bool>,
-}
-
-impl Default for Services {
-    fn default() -> Self {
-        Self { health: Healths::default(), calls: Calls::default(), stopping: watch::Sender::new(false) }
-    }
-}
-
-impl Services {
-    /// Ends open WebSockets: the server stops.
-    pub fn stop(&self) {
-        self.stopping.send_replace(true);
-    }
-
-    fn stopping(&self) -> watch::Receiver<bool> {
-        self.stopping.subscribe()
-    }
 }
 
 /// The connections of one worker to microservices.
@@ -118,7 +102,8 @@ pub async fn call(
         uri: asked.at(&address)?,
         headers: headers::to_service(&request, &caller)?,
     };
-    let exchange = Exchange { edge: &edge, connections: &connections, call };
+    let patience = Patience::of(&request);
+    let exchange = Exchange { edge: &edge, connections: &connections, patience, call };
     let answered = match is_websocket {
         true => {
             head.headers.insert(hyper::header::CONNECTION, HeaderValue::from_static("Upgrade"));
@@ -160,11 +145,11 @@ impl Head {
     }
 }
 
-/// One call, from its head to its answer. When the client goes away the handler is dropped, and the connection to the service
-/// is closed with it.
+/// One call, from its head to its answer. When it is given up, the connection to the service is closed with it.
 struct Exchange<'e> {
     edge: &'e web::Data<Edge>,
     connections: &'e ServiceConnections,
+    patience: Patience,
     call: Call,
 }
 
@@ -197,9 +182,8 @@ impl Exchange<'_> {
         }
         let mut answer = HttpResponseBuilder::new(status);
         headers::to_client(response.headers(), &self.edge.hosted_policy, &mut answer);
-        let patience = self.edge.limits().service_timeout;
         let to_head = request.method() == Method::HEAD;
-        Ok(answer.body(Answer::new(response, to_head, patience, running, self.call)))
+        Ok(answer.body(Answer::new(response, to_head, self.patience, running, self.call)))
     }
 
     async fn tunnel(
@@ -228,18 +212,23 @@ impl Exchange<'_> {
         Ok(answer.upgrade("websocket").body(tunnel))
     }
 
-    /// The head of the answer. Its time begins anew with every part of the request's body that was taken.
+    /// The head of the answer. Its time begins anew with every part of the request's body that was taken, and is short from when
+    /// the client sends nothing more.
     async fn head_of(
         &self,
         mut sent: ResponseFuture,
         moved: &Moved,
     ) -> Result<Result<Response<Incoming>, Error>, ServiceFault> {
-        let patience = self.edge.limits().service_timeout;
+        let mut silent_since = None;
         loop {
-            let deadline = moved.get() + patience;
+            let due = || moved.get().max(silent_since.unwrap_or(moved.get())) + self.patience.with_head();
+            let deadline = due();
             tokio::select! {
                 outcome = &mut sent => return Ok(outcome),
-                () = sleep_until(deadline) => if moved.get() + patience <= deadline {
+                () = self.patience.client_falls_silent(), if silent_since.is_none() => {
+                    silent_since = Some(Instant::now());
+                }
+                () = sleep_until(deadline) => if due() <= deadline {
                     return Err(ServiceFault::Silent);
                 },
             }

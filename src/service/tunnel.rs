@@ -78,15 +78,13 @@ async fn pass_on(mut payload: web::Payload, mut to_service: WriteHalf<Connection
 
 /// Resolves when the caller may no longer use the service, or the server stops. While that cannot be looked up, tunnels stay.
 async fn while_allowed(edge: &Edge, mut caller: Caller, application: &Application) {
-    let mut stopping = edge.services.stopping();
     let context_path = application.context_path.as_deref().unwrap_or_default();
     loop {
         let pause = edge.limits().socket_ping;
         let pause = caller.remaining().map_or(pause, |remaining| remaining.min(pause));
         tokio::select! {
             () = sleep(pause) => {}
-            // The sender lives as long as the server.
-            _ = stopping.wait_for(|stopping| *stopping) => return,
+            () = edge.stop.begun() => return,
         }
         match edge.authenticator.still(&caller).await {
             Ok(Some(current)) => caller = current,

@@ -14,6 +14,8 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::http::body::Incoming;
+
 /// A task that ends with who holds this.
 #[derive(Debug)]
 pub(super) struct Running(JoinHandle<()>);
@@ -59,7 +61,7 @@ impl Upload {
             return (Self::None, None);
         }
         let (sender, parts) = mpsc::channel(1);
-        let running = Running::start(pass_on(payload, sender, moved.clone()));
+        let running = Running::start(pass_on(Incoming::of(request, payload), sender, moved.clone()));
         (Self::Stream { parts, left: announced, ended: false }, Some(running))
     }
 
@@ -74,7 +76,7 @@ impl Upload {
     }
 }
 
-async fn pass_on(mut payload: web::Payload, parts: mpsc::Sender<Option<Bytes>>, moved: Moved) {
+async fn pass_on(mut payload: Incoming, parts: mpsc::Sender<Option<Bytes>>, moved: Moved) {
     while let Some(part) = payload.next().await {
         // A client that broke off: the channel closes without an end.
         let Ok(part) = part else { return };

@@ -34,10 +34,15 @@ impl Resource {
 
     /// What a channel of an object and its descendants carries.
     fn of_family(word: &str) -> Option<Self> {
-        match word {
-            "alarmsWithChildren" => Some(Self::Alarms),
-            "eventsWithChildren" => Some(Self::Events),
-            _ => None,
+        [Self::Alarms, Self::Events].into_iter().find(|resource| resource.family_word() == word)
+    }
+
+    /// The first segment of a channel of an object and its descendants; the channel of the object itself where there is none.
+    fn family_word(self) -> &'static str {
+        match self {
+            Self::Alarms => "alarmsWithChildren",
+            Self::Events => "eventsWithChildren",
+            other => other.word(),
         }
     }
 
@@ -74,7 +79,7 @@ impl Resource {
     }
 }
 
-/// Where a notification is published; always concrete (B-02).
+/// The channel of one managed object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Channel {
     /// The kind of object.
@@ -86,6 +91,16 @@ pub struct Channel {
 impl fmt::Display for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}/{}", self.resource.word(), self.id)
+    }
+}
+
+/// The channel of a managed object and of everything below it (B-19b).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FamilyChannel(pub Channel);
+
+impl fmt::Display for FamilyChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/{}", self.0.resource.family_word(), self.0.id)
     }
 }
 
@@ -231,5 +246,8 @@ mod tests {
     fn channel_is_shown_as_it_is_subscribed() {
         let channel = Channel { resource: Resource::ManagedObjects, id: ManagedObjectId(7) };
         assert_eq!(Pattern::parse(Endpoint::Realtime, &channel.to_string()), Some(Pattern::Exact(channel)));
+        let channel = Channel { resource: Resource::Events, id: ManagedObjectId(7) };
+        let family = FamilyChannel(channel).to_string();
+        assert_eq!(Pattern::parse(Endpoint::Realtime, &family), Some(Pattern::WithChildren(channel)));
     }
 }

@@ -6,7 +6,7 @@ pub mod channel;
 pub mod reply;
 pub mod request;
 
-pub use channel::{Channel, Pattern, Resource};
+pub use channel::{Channel, FamilyChannel, Pattern, Resource};
 pub use reply::{Advice, Reconnect, Reply};
 pub use request::{Batch, RequestMessage};
 

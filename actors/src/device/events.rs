@@ -1,13 +1,13 @@
 //! Events of one device.
 //!
-//! An event that is new has no order to keep: creating it is a function, as for managed objects. What changes or ends an
+//! An event that is new has no order to keep but that of the rows of one CSV request: creating it is a function, as for managed objects. What changes or ends an
 //! event, or its file, goes through the device's actor, so that it is told in the order it was done.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Context, DECISIONS, Device, DeviceActor};
+use super::{Context, DECISIONS, Device, DeviceActor, Turn};
 use crate::error::{Error, Noun, Result};
 use crate::hub;
 use crate::limits::NOTIFIED_DELETIONS;
@@ -55,43 +55,72 @@ pub struct DeleteEvent {
 
 /// Creates an event and publishes CREATE (document 2, Events; M-01 to M-04).
 ///
-/// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP tell modules only.
+/// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP tell modules only. With a turn it is
+/// published when that comes; without one before this ends.
 ///
 /// # Errors
 /// `Invalid` when the source does not exist, `Forbidden` for a caller who may not write events of it; `Unavailable` or
 /// `Database`: then nothing was published.
 pub(crate) async fn create_event(
     context: &Context,
-    id: EventId,
     new: NewEvent,
     origin: &Origin,
+    mut turn: Option<Turn>,
 ) -> Result<Arc<Event>> {
     if !origin.mode.stores() {
-        return pass_on(context, new, origin).await;
+        return pass_on(context, new, origin, turn).await;
     }
     let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
-    let mut sent = Arc::new(SentEvent { event: new.created(Some(id)), owner });
+    let mut sent = Arc::new(SentEvent { event: new.created(Some(EventId(context.ids.next()))), owner });
+    turn.iter().for_each(Turn::begin);
 
-    let mut source = insert(context, sent.clone(), origin).await?;
+    let mut source = insert(context, &sent, origin, &mut turn).await?;
     if source.is_none() {
         authorize_sending(context, &sent.event, origin).await?;
         // Not the owner, but permitted all the same: that has just been looked up.
         Arc::make_mut(&mut sent).owner = None;
-        source = insert(context, sent.clone(), origin).await?;
+        source = insert(context, &sent, origin, &mut turn).await?;
     }
 
     let event = Arc::unwrap_or_clone(sent).event;
     let Some(source) = source else { return Err(Error::unknown_source(event.source)) };
     // Stored and committed from here on.
-    context.heard(event.source, origin);
     let event = Arc::new(shown(event, source));
-    context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());
+    publish(context, &event, origin, turn);
     Ok(event)
 }
 
+/// Publishes CREATE, now or when the turn comes.
+fn publish(context: &Context, event: &Arc<Event>, origin: &Origin, turn: Option<Turn>) {
+    // A turn that has come lasts until the end of this function.
+    if turn.as_ref().is_some_and(|turn| !turn.has_come())
+        && let Some(turn) = turn
+    {
+        let (context, event, origin) = (context.clone(), event.clone(), origin.clone());
+        return turn.leave(move || publish(&context, &event, &origin, None));
+    }
+    context.heard(event.source, origin);
+    context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());
+}
+
 /// Inserts an event; `None` when there is no such source, or it is not the caller's.
-async fn insert(context: &Context, sent: Arc<SentEvent>, origin: &Origin) -> Result<Option<ShownSource>> {
-    match context.writer.write(Change::InsertEvent(context.tenant.clone(), sent), origin.fence()).await {
+async fn insert(
+    context: &Context,
+    sent: &Arc<SentEvent>,
+    origin: &Origin,
+    turn: &mut Option<Turn>,
+) -> Result<Option<ShownSource>> {
+    let change = Change::InsertEvent(context.tenant.clone(), sent.clone());
+    let abandoned = || {
+        let (context, sent, origin, turn) = (context.clone(), sent.clone(), origin.clone(), turn.take());
+        move |written| {
+            if let Written::EventOf(source) = written {
+                let event = shown(Arc::unwrap_or_clone(sent).event, *source);
+                publish(&context, &Arc::new(event), &origin, turn);
+            }
+        }
+    };
+    match context.writer.write_to_the_end(change, origin.fence(), abandoned).await {
         Ok(Written::EventOf(source)) => Ok(Some(*source)),
         Ok(_) => Ok(None),
         // The source was deleted between the look and the write.
@@ -101,11 +130,17 @@ async fn insert(context: &Context, sent: Arc<SentEvent>, origin: &Origin) -> Res
 }
 
 /// Modes TRANSIENT and CEP: what is not stored is shown as it would be (M-02).
-async fn pass_on(context: &Context, new: NewEvent, origin: &Origin) -> Result<Arc<Event>> {
+async fn pass_on(
+    context: &Context,
+    new: NewEvent,
+    origin: &Origin,
+    turn: Option<Turn>,
+) -> Result<Arc<Event>> {
+    turn.iter().for_each(Turn::begin);
     let event = new.created(None);
     let source = authorize_sending(context, &event, origin).await?;
     let event = Arc::new(shown(event, ShownSource { name: source.name, type_: source.type_ }));
-    context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());
+    publish(context, &event, origin, turn);
     Ok(event)
 }
 

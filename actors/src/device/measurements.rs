@@ -1,10 +1,11 @@
-//! Measurements of a device: no order has to be kept among them, so none waits for another, nor for an actor. A device that
-//! sends a thousand a second fills batches of the writer, nobody's queue.
+//! Measurements of a device: no order has to be kept among them but that of the rows of one CSV request, which is a matter of
+//! publishing. So none waits for another, nor for an actor: a device that sends a thousand a second fills batches of the writer,
+//! nobody's queue.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Context;
+use super::{Context, Turn};
 use crate::error::{Error, Result};
 use crate::event_processing::stream::InputStream;
 use crate::hub::Event;
@@ -26,39 +27,58 @@ pub struct NewMeasurements {
 }
 
 /// Stores measurements in one transaction and publishes CREATE of each, as the mode says (M-02 to M-04): QUIESCENT and CEP tell
-/// modules only, TRANSIENT and CEP store nothing. Gives them as they are stored, in order.
+/// modules only, TRANSIENT and CEP store nothing. Gives them as they are stored, in order. With a turn they are published when
+/// that comes; without one before this ends.
 ///
 /// # Errors
 /// `Invalid` when a source does not exist, `Forbidden` for a caller who may not write for one of them; `Unavailable` or
 /// `Database`. Then nothing was stored or published.
-pub(crate) async fn measure(context: &Context, new: NewMeasurements) -> Result<Vec<Arc<Measurement>>> {
+pub(crate) async fn measure(
+    context: &Context,
+    new: NewMeasurements,
+    mut turn: Option<Turn>,
+) -> Result<Vec<Arc<Measurement>>> {
     let NewMeasurements { measurements, origin } = new;
     let measurements = match origin.mode.stores() {
-        true => store_all(context, measurements, &origin).await?,
-        false => unstored(context, measurements, &origin).await?,
+        true => store_all(context, measurements, &origin, &mut turn).await?,
+        false => unstored(context, measurements, &origin, turn.as_ref()).await?,
     };
+    publish(context, &measurements, &origin, turn);
+    Ok(measurements)
+}
+
+/// Publishes CREATE of each, now or when the turn comes.
+fn publish(context: &Context, measurements: &[Arc<Measurement>], origin: &Origin, turn: Option<Turn>) {
+    // A turn that has come lasts until the end of this function.
+    if turn.as_ref().is_some_and(|turn| !turn.has_come())
+        && let Some(turn) = turn
+    {
+        let (context, measurements, origin) = (context.clone(), measurements.to_vec(), origin.clone());
+        return turn.leave(move || publish(&context, &measurements, &origin, None));
+    }
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();
-    sources.into_iter().for_each(|source| context.heard(source, &origin));
-    for measurement in &measurements {
+    sources.into_iter().for_each(|source| context.heard(source, origin));
+    for measurement in measurements {
         let event = Event::MeasurementCreated(measurement.clone());
         context.publish(measurement.source, event, origin.cause());
     }
-    Ok(measurements)
 }
 
 async fn store_all(
     context: &Context,
     new: Vec<NewMeasurement>,
     origin: &Origin,
+    turn: &mut Option<Turn>,
 ) -> Result<Vec<Arc<Measurement>>> {
     let mut sent = sent(context, new, origin);
-    let mut stored = write(context, sent.clone(), origin).await?;
+    turn.iter().for_each(Turn::begin);
+    let mut stored = write(context, &sent, origin, turn).await?;
     if !stored {
         authorize(context, &sent.measurements, origin, Look::Now).await?;
         // Not the owner of all, but permitted all the same: that has just been looked up.
         Arc::make_mut(&mut sent).owner = None;
-        stored = write(context, sent.clone(), origin).await?;
+        stored = write(context, &sent, origin, turn).await?;
     }
     if !stored {
         // One of the sources went between the look and the write.
@@ -94,9 +114,22 @@ fn sent(context: &Context, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<Sen
 }
 
 /// Whether all of them are stored; else one has no source, or one that is not the caller's, and none is.
-async fn write(context: &Context, sent: Arc<SentMeasurements>, origin: &Origin) -> Result<bool> {
-    let change = Change::InsertMeasurements(context.tenant.clone(), sent);
-    match context.writer.write(change, origin.fence()).await {
+async fn write(
+    context: &Context,
+    sent: &Arc<SentMeasurements>,
+    origin: &Origin,
+    turn: &mut Option<Turn>,
+) -> Result<bool> {
+    let change = Change::InsertMeasurements(context.tenant.clone(), sent.clone());
+    let abandoned = || {
+        let (context, sent, origin, turn) = (context.clone(), sent.clone(), origin.clone(), turn.take());
+        move |written| {
+            if matches!(written, Written::Stored) {
+                publish(&context, &sent.measurements, &origin, turn);
+            }
+        }
+    };
+    match context.writer.write_to_the_end(change, origin.fence(), abandoned).await {
         Ok(written) => Ok(matches!(written, Written::Stored)),
         // A source was deleted between the look and the write.
         Err(error) if error.is_foreign_key_violation() => Ok(false),
@@ -109,7 +142,9 @@ async fn unstored(
     context: &Context,
     new: Vec<NewMeasurement>,
     origin: &Origin,
+    turn: Option<&Turn>,
 ) -> Result<Vec<Arc<Measurement>>> {
+    turn.into_iter().for_each(Turn::begin);
     let shapes = context.database.shapes();
     // Worth its number only where modules may retain them.
     let may_stay = context.feeds.want(InputStream::MeasurementCreated);

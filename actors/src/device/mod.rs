@@ -16,6 +16,7 @@ mod operations;
 mod pause;
 mod placement;
 mod publication;
+mod publication_order;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,6 +41,7 @@ pub(crate) use operations::delete_operations;
 pub use operations::{QueueOperation, UpdateOperation};
 pub(crate) use placement::{forget_placement, wanted_group};
 pub(crate) use publication::Cause;
+pub use publication_order::{PublicationOrder, Turn};
 
 use crate::error::{Error, Noun, Result};
 use crate::event_processing::feed::Feeds;

@@ -1,20 +1,19 @@
 //! A tenant as the edge sees it: its devices, its sessions, and what is written without an actor.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::prelude::*;
 
 use crate::bayeux::Pattern;
 use crate::bulk_alarm_update::delete_alarms;
 use crate::courier::Courier;
-use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject};
+use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject, Turn};
 use crate::error::{Error, Result};
 use crate::hub::HasListeners;
 use crate::model::access::Authority;
 use crate::model::alarm::AlarmFilter;
 use crate::model::event::{Event, EventFilter, NewEvent};
-use crate::model::id::{BinaryId, EventId, IdGenerator, ManagedObjectId, MeasurementId};
+use crate::model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId};
 use crate::model::links::Links;
 use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::{Measurement, MeasurementFilter};
@@ -22,11 +21,10 @@ use crate::model::operation::{Operation, OperationFilter};
 use crate::model::operation_diagnosis::Findings;
 use crate::model::origin::Origin;
 use crate::model::reference::LinkKind;
-use crate::model::units::SystemOfUnits;
 use crate::registry::Registry;
 use crate::session::{ClientId, SessionActor, Sessions};
 use crate::store::operation_diagnosis::find_out;
-use crate::tenant::{AcknowledgementExtension, StartDevice, StartSession, TenantActor, place};
+use crate::tenant::{NewSession, StartDevice, StartSession, TenantActor, place};
 
 /// A tenant as the edge sees it.
 pub struct Tenant {
@@ -35,19 +33,6 @@ pub struct Tenant {
     pub(super) sessions: Arc<Sessions>,
     pub(super) contexts: Vec<device::Context>,
     pub(super) ids: Arc<IdGenerator>,
-}
-
-/// What a handshake asks for.
-#[derive(Debug, Clone)]
-pub struct NewSession {
-    /// Whose session it is.
-    pub user: Arc<str>,
-    /// How long it outlives a connect, when the client wishes.
-    pub interval: Option<Duration>,
-    /// Whether batches are numbered (B-22).
-    pub acknowledgement: AcknowledgementExtension,
-    /// In which units measurements are told; `None` is as they are stored (B-20).
-    pub units: Option<SystemOfUnits>,
 }
 
 impl Tenant {
@@ -167,19 +152,28 @@ impl Tenant {
     ///
     /// # Errors
     /// As that.
-    pub async fn create_measurements(&self, new: NewMeasurements) -> Result<Vec<Arc<Measurement>>> {
+    pub async fn create_measurements(
+        &self,
+        new: NewMeasurements,
+        turn: Option<Turn>,
+    ) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
-        device::measure(&self.contexts[place(first, self.contexts.len())], new).await
+        device::measure(&self.contexts[place(first, self.contexts.len())], new, turn).await
     }
 
     /// Creates an event; see [`device::create_event`].
     ///
     /// # Errors
     /// `Invalid` when the source does not exist, `Forbidden`; `Unavailable` or `Database`: then nothing was published.
-    pub async fn create_event(&self, new: NewEvent, origin: &Origin) -> Result<Arc<Event>> {
+    pub async fn create_event(
+        &self,
+        new: NewEvent,
+        origin: &Origin,
+        turn: Option<Turn>,
+    ) -> Result<Arc<Event>> {
         // By way of the thread of its source, so that what is told of a source has one order.
         let context = &self.contexts[place(new.source, self.contexts.len())];
-        device::create_event(context, EventId(self.ids.next()), new, origin).await
+        device::create_event(context, new, origin, turn).await
     }
 
     /// Deletes what a filter finds; see [`device::delete_events`].
@@ -214,9 +208,8 @@ impl Tenant {
     /// # Errors
     /// `Unavailable` when the tenant's actor died this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
-        let NewSession { user, interval, acknowledgement, units } = new;
         let courier = Courier::here();
-        Ok(self.address.send(StartSession { user, interval, acknowledgement, units, courier }).await?)
+        Ok(self.address.send(StartSession { new, courier }).await?)
     }
 
     /// A living session.

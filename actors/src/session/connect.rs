@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
 use crate::bayeux::Advice;
-use crate::bayeux::request::ClientAdvice;
 
 /// What a connect is answered with.
 #[derive(Debug, Default)]
@@ -29,15 +28,16 @@ pub struct Answer {
     pub connect: u64,
 }
 
-/// Whether a connect waits for notifications.
+/// By which transport a connect came, and so what its reply carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {
-    /// A long poll: parked until there is something.
+    /// A long poll: its reply carries the notifications.
     Notifications,
-    /// A long poll among other messages: answered at once with what there is (B-15).
-    WhatIsThere,
-    /// A connect over a socket: only a heartbeat, notifications go as frames (B-19).
+    /// A connect over a socket. It is only a heartbeat, for notifications go out as frames of their own (B-19); except in
+    /// a session that acknowledges, where they travel with the replies to connects on every transport (B-22a).
     Heartbeat,
+    /// A request whose response nobody reads: its reply carries nothing.
+    Nothing,
 }
 
 /// Waits for notifications.
@@ -49,11 +49,17 @@ pub enum Carries {
 pub struct Connect {
     /// Who asks; a foreign user is answered 402 (B-18).
     pub user: Arc<str>,
-    /// What the client wishes.
-    pub advice: Option<ClientAdvice>,
+    /// Until when the token is valid that the user came with; `None` for a password.
+    pub expires: Option<std::time::Instant>,
+    /// How long it may be held; zero is answered at once.
+    pub hold: Duration,
+    /// The hold time that its reply advises for the next connect (B-08a); `None` gives no advice.
+    pub advised: Option<Duration>,
+    /// How long the session shall outlive a connect from now on, when the client asks for it.
+    pub interval: Option<Duration>,
     /// The last batch the client has (B-22).
     pub acknowledged: Option<i64>,
-    /// Whether it waits.
+    /// What its reply carries.
     pub carries: Carries,
     /// Whether the very first connect of a session is answered at once (compatibility switch, B-11).
     pub first: FirstConnect,
@@ -91,16 +97,33 @@ pub struct GoOn {
     pub connect: u64,
     /// How long it may still be held.
     pub hold: Duration,
+    /// The hold time that its reply advises for the next connect (B-08a).
+    pub advised: Duration,
     /// Where the answer goes.
     pub reply_to: oneshot::Sender<Answer>,
 }
+
+/// Writing an answer of the session takes a while, because its client reads slowly: the session does not end meanwhile
+/// (B-10a).
+///
+/// Sent by the transport, which sends [`Written`] later in any case.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Writing;
+
+/// An answer was written, or its connection broke: the interval of the session runs from now (B-10a).
+///
+/// Sent by the transport after [`Writing`].
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Written;
 
 /// A connect that waits.
 #[derive(Debug)]
 pub(super) struct Parked {
     reply_to: oneshot::Sender<Answer>,
     carries: Carries,
-    /// How long it was to be held, as the advice of its answer tells a client that sent some.
+    /// The hold time that its reply advises for the next connect.
     advised: Option<Duration>,
 }
 
@@ -120,27 +143,35 @@ impl Handler<Connect> for SessionActor {
         self.connects += 1;
         self.appear(ctx);
         self.answer_parked(Answer::default());
-        if let Some(interval) = connect.advice.and_then(|advice| advice.interval) {
+        self.expires = connect.expires.map(Box::new);
+        if let Some(interval) = connect.interval {
             self.interval = interval;
         }
         if let Some(batch) = connect.acknowledged {
             self.queue.acknowledged(batch);
         }
-        let hold = self.hold_time(&connect);
-        let advised = connect.advice.map(|_| hold);
-        self.park(connect.reply_to, connect.carries, (hold, advised), ctx);
+        if connect.carries == Carries::Notifications {
+            // The newest way to the client wins; an older socket may be half open (B-13a).
+            self.leave_socket();
+        }
+        let at_once = self.connects == 1 && connect.first == FirstConnect::AnsweredAtOnce;
+        let hold = if at_once { Duration::ZERO } else { connect.hold };
+        let parked =
+            Parked { reply_to: connect.reply_to, carries: connect.carries, advised: connect.advised };
+        self.park(parked, hold, ctx);
     }
 }
 
 impl Handler<GoOn> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, GoOn { connect, hold, reply_to }: GoOn, ctx: &mut Self::Context) {
+    fn handle(&mut self, GoOn { connect, hold, advised, reply_to }: GoOn, ctx: &mut Self::Context) {
         if connect != self.connects || self.parked.is_some() {
             // The newer one has its place; nobody listens any more when that was closed too.
             return drop(reply_to.send(Answer::default()));
         }
-        self.park(reply_to, Carries::Notifications, (hold, Some(hold)), ctx);
+        let (carries, advised) = (Carries::Notifications, Some(advised));
+        self.park(Parked { reply_to, carries, advised }, hold, ctx);
     }
 }
 
@@ -156,32 +187,31 @@ impl Handler<Abandoned> for SessionActor {
             self.unpark();
         }
         self.touch(ctx);
-        match self.socket {
-            Some(_) => self.flush_socket(ctx),
-            None => self.answer_with_queue(ctx),
-        }
+        self.hand_over_queue(ctx);
+    }
+}
+
+impl Handler<Writing> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Writing, _: &mut Self::Context) {
+        self.is_being_written = true;
+    }
+}
+
+impl Handler<Written> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Written, ctx: &mut Self::Context) {
+        self.is_being_written = false;
+        self.touch(ctx);
     }
 }
 
 impl SessionActor {
-    fn hold_time(&self, connect: &Connect) -> Duration {
-        let first = self.connects == 1 && connect.first == FirstConnect::AnsweredAtOnce;
-        match connect.advice.and_then(|advice| advice.timeout) {
-            _ if connect.carries == Carries::WhatIsThere || first => Duration::ZERO,
-            Some(timeout) => timeout,
-            None => self.home.limits.connect_timeout,
-        }
-    }
-
     /// Holds a connect, or answers it at once with what there is.
-    fn park(
-        &mut self,
-        reply_to: oneshot::Sender<Answer>,
-        carries: Carries,
-        (hold, advised): (Duration, Option<Duration>),
-        ctx: &mut SessionContext,
-    ) {
-        self.parked = Some(Parked { reply_to, carries, advised });
+    fn park(&mut self, parked: Parked, hold: Duration, ctx: &mut SessionContext) {
+        self.parked = Some(parked);
         self.due = Instant::now() + hold;
         crate::metrics::PARKED.increment(1);
         match hold.is_zero() {
@@ -191,19 +221,27 @@ impl SessionActor {
         self.arm(ctx);
     }
 
-    /// Answers a parked long poll with everything that waits, if there is both.
+    /// Answers a parked connect with everything that waits, if there are both and its reply carries notifications.
     pub(super) fn answer_with_queue(&mut self, ctx: &mut SessionContext) {
-        let waits = self.parked.as_ref().is_some_and(|parked| parked.carries != Carries::Heartbeat);
-        if waits && !self.queue.is_empty() {
+        if !self.queue.is_empty() && self.parked.as_ref().is_some_and(|parked| self.are_carried_by(parked)) {
             self.deliver_to_parked();
             self.touch(ctx);
+        }
+    }
+
+    /// Whether the reply to this connect carries notifications.
+    fn are_carried_by(&self, parked: &Parked) -> bool {
+        match parked.carries {
+            Carries::Notifications => true,
+            Carries::Heartbeat => self.queue.acknowledges(),
+            Carries::Nothing => false,
         }
     }
 
     /// The hold time is over: the answer carries what there is, which is nothing on a long poll that waited.
     pub(super) fn connect_timed_out(&mut self) {
         match &self.parked {
-            Some(parked) if parked.carries == Carries::Heartbeat => {
+            Some(parked) if !self.are_carried_by(parked) => {
                 self.answer_parked(Answer { advice: parked.advice(), ..Answer::default() });
             }
             _ => self.deliver_to_parked(),
@@ -223,12 +261,10 @@ impl SessionActor {
         }
     }
 
-    /// Answers a parked connect without notifications.
-    pub(super) fn answer_parked(&mut self, answer: Answer) {
-        if let Some(parked) = self.unpark() {
-            // Nothing is lost when nobody listens any more: there is nothing in it.
-            drop(parked.reply_to.send(answer));
-        }
+    /// Answers a parked connect without notifications. Whether somebody got the answer.
+    pub(super) fn answer_parked(&mut self, answer: Answer) -> bool {
+        // Nothing is lost when nobody listens any more: there is nothing in it.
+        self.unpark().is_some_and(|parked| parked.reply_to.send(answer).is_ok())
     }
 
     fn unpark(&mut self) -> Option<Parked> {

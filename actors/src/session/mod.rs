@@ -1,13 +1,15 @@
 //! One actor per Bayeux client session: its subscriptions, its queue, its parked connect.
 //!
 //! A session belongs to a user of a tenant and outlives its connections (B-18): it ends by a disconnect, or when no
-//! connect was held for its interval. Transports are told apart only by how they take a delivery: a long poll takes
-//! one answer, a socket takes frames whenever it is ready for more.
+//! connect was held for its interval, whether or not a socket is open (B-10a). Transports differ only in how they take a
+//! delivery: a long poll takes one answer, a socket takes frames whenever it is ready for more. A session that acknowledges
+//! what it received is served by replies to connects alone (B-22a).
 
 mod connect;
 mod context;
 mod presence;
 mod queue;
+mod rights;
 mod socket;
 mod subscriptions;
 mod templates;
@@ -22,11 +24,13 @@ use actix::WeakAddr;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, GoOn};
+pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, GoOn, Writing, Written};
 pub use context::SessionContext;
 pub(crate) use context::{AtCourier, Living};
 pub use queue::Delivery;
-pub use socket::{AttachSocket, Frames, SocketClosed, SocketMessage};
+pub(crate) use rights::ListSubscriptions;
+pub use rights::{Rights, Verdict, may_receive};
+pub use socket::{AttachSocket, Frames, SetSocketAside, SocketClosed, SocketMessage};
 pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
@@ -36,10 +40,10 @@ use crate::limits::Limits;
 use crate::model::units::SystemOfUnits;
 use crate::own_keys::OwnKeys;
 use crate::registry::Registry;
-use crate::tenant::{SessionEnded, TenantActor};
+use crate::tenant::{NewSession, SessionEnded, TenantActor};
 use connect::Parked;
 use queue::Queue;
-use socket::Socket;
+use socket::{ClientIsTold, Socket};
 
 /// A session's name on the wire: 128 random bits as 32 hexadecimal digits, never reused (B-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,7 +80,7 @@ impl fmt::Display for ClientId {
 #[rtype(result = "()")]
 pub(crate) struct Deliver(pub(crate) Arc<Notification>);
 
-/// Ends the session; its client is told to handshake again. Sent by the tenant when its user changed (U-16, B-18).
+/// Ends the session; its client is told to handshake again. Sent when its user changed, or lost what it rested on (U-16, B-18b).
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) struct End;
@@ -86,7 +90,8 @@ pub(crate) struct End;
 #[rtype(result = "()")]
 pub(crate) struct Wake;
 
-/// Answers a parked connect with an empty reply and the advice to come back after a while: the server is stopping.
+/// Answers a parked connect with an empty reply and the advice to come back after a while, then has its socket closed: the
+/// server is stopping (B-24).
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Release {
@@ -99,6 +104,20 @@ pub(crate) struct Release {
 pub struct Disconnect {
     /// Who asks.
     pub user: Arc<str>,
+}
+
+/// Asks whose session it is. Sent by the edge when a socket without credentials names the session (B-18a).
+#[derive(Debug, Message)]
+#[rtype(result = "Owner")]
+pub struct FindOwner;
+
+/// Whose session it is.
+#[derive(Debug, MessageResponse)]
+pub struct Owner {
+    /// The user.
+    pub user: Arc<str>,
+    /// Until when the token is valid that the user came with; `None` for a password.
+    pub expires: Option<std::time::Instant>,
 }
 
 /// The sessions of a tenant. Each is kept by its courier.
@@ -119,6 +138,8 @@ pub struct SessionActor {
     home: Arc<Home>,
     client: ClientId,
     user: Arc<str>,
+    /// Until when the token is valid that its user came with last. Boxed, for most come with a password.
+    expires: Option<Box<std::time::Instant>>,
     patterns: Box<[Pattern]>,
     /// In which units measurements are told; `None` is as they are stored (B-20).
     units: Option<SystemOfUnits>,
@@ -131,44 +152,35 @@ pub struct SessionActor {
     templates: Option<Arc<SessionTemplates>>,
     /// Whether it ever held a connection.
     appeared: bool,
+    /// Whether an answer is being written to a client that reads slowly; the session does not end meanwhile.
+    is_being_written: bool,
     /// How long the session outlives a connect.
     interval: Duration,
-    /// When its connect is answered empty; without one, when it ends, unless a socket is open.
+    /// When its connect is answered empty; without one, when it ends.
     due: Instant,
 }
 
 impl SessionActor {
     /// A session just after its handshake.
-    pub(crate) fn new(home: Arc<Home>, client: ClientId, user: Arc<str>, interval: Option<Duration>) -> Self {
-        let limits = &home.limits;
-        let interval = interval.unwrap_or(limits.session_interval);
+    pub(crate) fn new(home: Arc<Home>, client: ClientId, new: NewSession) -> Self {
+        let interval = new.interval.unwrap_or(home.limits.session_interval);
         Self {
-            queue: Queue::default(),
+            queue: Queue::new(new.acknowledgement),
             due: Instant::now() + interval,
             interval,
             home,
             client,
-            user,
+            user: new.user,
+            expires: new.expires.map(Box::new),
             patterns: Box::default(),
-            units: None,
+            units: new.units,
             parked: None,
             socket: None,
             connects: 0,
             templates: None,
             appeared: false,
+            is_being_written: false,
         }
-    }
-
-    /// Batches are numbered and kept until acknowledged (B-22).
-    pub(crate) fn acknowledging(mut self) -> Self {
-        self.queue.acknowledge_batches();
-        self
-    }
-
-    /// Measurements are told in these units (B-20).
-    pub(crate) fn in_units(mut self, units: Option<SystemOfUnits>) -> Self {
-        self.units = units;
-        self
     }
 
     fn belongs_to(&self, user: &str) -> bool {
@@ -183,15 +195,16 @@ impl SessionActor {
         }
     }
 
-    /// When something is due: the end of a parked connect, else the end of the session.
-    fn due(&self) -> Option<Instant> {
-        (self.parked.is_some() || self.socket.is_none()).then_some(self.due)
-    }
-
     /// Sees to it that the session is woken no later than when something is due. One that is woken early looks again.
     fn arm(&mut self, ctx: &mut SessionContext) {
-        if let Some(due) = self.due() {
-            ctx.wake_at(due);
+        ctx.wake_at(self.due);
+    }
+
+    /// Hands what waits to the client, by the way that it takes notifications.
+    fn hand_over_queue(&mut self, ctx: &mut SessionContext) {
+        match self.socket {
+            Some(_) if !self.queue.acknowledges() => self.flush_socket(ctx),
+            _ => self.answer_with_queue(ctx),
         }
     }
 
@@ -211,11 +224,13 @@ impl Actor for SessionActor {
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
+        let socket = self.take_socket();
         let dropped = self.queue.len() as u64;
         crate::metrics::DROPPED.increment(dropped);
-        self.answer_parked(Answer::unknown_client());
-        if let Some(socket) = self.socket.take() {
-            socket.close();
+        let is_told = self.answer_parked(Answer::unknown_client());
+        if let Some(socket) = socket {
+            let told = if is_told { ClientIsTold::ByReply } else { ClientIsTold::Nothing };
+            socket.end(self.client, told);
         }
         self.home.sessions.leave(&self.client, &ctx.address());
         let patterns = std::mem::take(&mut self.patterns).into_vec();
@@ -239,10 +254,7 @@ impl Handler<Deliver> for SessionActor {
         if self.queue.push(notification, &self.home.limits).is_err() {
             return self.overflow(ctx);
         }
-        match self.socket {
-            Some(_) => self.flush_socket(ctx),
-            None => self.answer_with_queue(ctx),
-        }
+        self.hand_over_queue(ctx);
     }
 }
 
@@ -252,11 +264,12 @@ impl Handler<Wake> for SessionActor {
     fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
         ctx.woken();
         let now = Instant::now();
-        match self.due() {
-            Some(due) if due > now => {}
-            Some(_) if self.parked.is_some() => self.connect_timed_out(),
-            Some(_) => return ctx.stop(),
-            None => return,
+        if self.due <= now {
+            match (&self.parked, self.is_being_written) {
+                (Some(_), _) => self.connect_timed_out(),
+                (None, true) => self.due = now + self.interval,
+                (None, false) => return ctx.stop(),
+            }
         }
         self.arm(ctx);
     }
@@ -276,7 +289,18 @@ impl Handler<Release> for SessionActor {
     fn handle(&mut self, release: Release, ctx: &mut Self::Context) {
         let advice = Advice::retry(release.interval, self.home.limits.connect_timeout);
         self.answer_parked(Answer { advice: Some(advice), ..Answer::default() });
+        if let Some(socket) = &self.socket {
+            socket.leave();
+        }
         self.touch(ctx);
+    }
+}
+
+impl Handler<FindOwner> for SessionActor {
+    type Result = Owner;
+
+    fn handle(&mut self, _: FindOwner, _: &mut Self::Context) -> Owner {
+        Owner { user: self.user.clone(), expires: self.expires.as_deref().copied() }
     }
 }
 
@@ -286,8 +310,11 @@ impl Handler<Disconnect> for SessionActor {
     fn handle(&mut self, disconnect: Disconnect, ctx: &mut Self::Context) -> bool {
         let own = self.belongs_to(&disconnect.user);
         if own {
-            // A connect still parked on another connection is answered without an error: the client went in peace.
+            // A connect that is still held is answered without an error: the client said that it leaves.
             self.answer_parked(Answer::default());
+            if let Some(socket) = self.take_socket() {
+                socket.end(self.client, ClientIsTold::ByReply);
+            }
             ctx.stop();
         }
         own

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::hub::Notification;
 use crate::limits::Limits;
+use crate::tenant::AcknowledgementExtension;
 
 /// The next answer of a session, and what it takes to put it back.
 #[derive(Debug, Default)]
@@ -37,9 +38,15 @@ struct Batches {
 }
 
 impl Queue {
-    /// From now on batches are numbered and kept until they are acknowledged (B-22).
-    pub(crate) fn acknowledge_batches(&mut self) {
-        self.batches.get_or_insert_default();
+    /// An empty one. With the acknowledgement extension batches are numbered and kept until they are acknowledged (B-22).
+    pub(crate) fn new(acknowledgement: AcknowledgementExtension) -> Self {
+        let batches = (acknowledgement == AcknowledgementExtension::Requested).then(Box::default);
+        Self { batches, ..Self::default() }
+    }
+
+    /// Whether batches are numbered and kept until the client has them.
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.batches.is_some()
     }
 
     /// How many notifications would be lost with the session.
@@ -91,8 +98,8 @@ impl Queue {
         Delivery { notifications, batch: Some(batch) }
     }
 
-    /// Takes notifications for one frame of a socket: at least one, then as many as fit into `most_bytes`. Over a
-    /// socket there are no numbered batches; what the connection took counts as delivered.
+    /// Takes notifications for one frame of a socket: at least one, then as many as fit into `most_bytes`. What the
+    /// connection took counts as delivered, for a session that acknowledges gets no frames (B-22a).
     pub(crate) fn take_frame(&mut self, most_bytes: usize) -> Vec<Arc<Notification>> {
         let mut bytes = 0;
         let mut fits = |notification: &Arc<Notification>| {
@@ -150,7 +157,14 @@ mod tests {
     }
 
     fn queue_of(count: usize) -> Queue {
-        let mut queue = Queue::default();
+        filled(Queue::default(), count)
+    }
+
+    fn acknowledging_queue_of(count: usize) -> Queue {
+        filled(Queue::new(AcknowledgementExtension::Requested), count)
+    }
+
+    fn filled(mut queue: Queue, count: usize) -> Queue {
         (1..=count).for_each(|n| push(&mut queue, n));
         queue
     }
@@ -167,8 +181,7 @@ mod tests {
 
     #[test]
     fn unacknowledged_batches_are_sent_again_in_order_and_before_newer_ones() {
-        let mut queue = queue_of(1);
-        queue.acknowledge_batches();
+        let mut queue = acknowledging_queue_of(1);
         let first = queue.take();
         push(&mut queue, 2);
         let second = queue.take();
@@ -204,16 +217,14 @@ mod tests {
 
     #[test]
     fn unacknowledged_notifications_count_towards_the_bounds() {
-        let mut queue = queue_of(2);
-        queue.acknowledge_batches();
+        let mut queue = acknowledging_queue_of(2);
         drop(queue.take());
         assert_eq!(queue.push(notification(3), &bounds(2, 1000)), Err(Overflow));
     }
 
     #[test]
     fn queue_gives_back_what_a_burst_needed() {
-        let mut queue = queue_of(1000);
-        queue.acknowledge_batches();
+        let mut queue = acknowledging_queue_of(1000);
         let burst = queue.take().batch.expect("numbered");
         queue.acknowledged(burst);
         assert_eq!(queue.capacity(), 0);

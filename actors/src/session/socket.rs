@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use parking_lot::Mutex;
 
-use super::{Delivery, SessionActor, SessionContext};
+use super::{ClientId, Delivery, SessionActor, SessionContext};
 use crate::hub::Notification;
 
 /// Bytes of notifications one frame holds at most, unless a single one is larger.
@@ -16,17 +17,34 @@ pub enum SocketMessage {
     /// Write these as one frame. The next come when this was handed to the connection: a peer that does not read makes
     /// the session's bounded queue grow, nothing else.
     Frames(Frames),
-    /// The session is over.
-    Closed,
+    /// This session is over, and its client learns of it by the reply to its connect or disconnect. The socket stays open,
+    /// for other sessions and for a new handshake (B-24).
+    Ended(ClientId),
+    /// This session is over or uses another connection, and no reply says so: a socket without other sessions closes.
+    Gone(ClientId),
+    /// The server is stopping: close when all connects are answered (B-24).
+    Leave,
 }
 
 impl Message for SocketMessage {
     type Result = ();
 }
 
-/// Notifications for one frame, oldest first.
-#[derive(Debug)]
-pub struct Frames(pub Vec<Arc<Notification>>);
+/// Notifications for one frame, oldest first. The session takes them back when its client changes to another connection
+/// before the socket came to write them; so none is written twice, and none is lost with a connection that hangs.
+#[derive(Debug, Clone)]
+pub struct Frames(Arc<Mutex<Vec<Arc<Notification>>>>);
+
+impl Frames {
+    fn new(notifications: Vec<Arc<Notification>>) -> Self {
+        Self(Arc::new(Mutex::new(notifications)))
+    }
+
+    /// The notifications, for whoever comes first; then there are none.
+    pub fn take(&self) -> Vec<Arc<Notification>> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
 
 /// Makes a socket the way to the client; one attached before is closed.
 ///
@@ -41,7 +59,18 @@ pub struct AttachSocket {
     pub socket: Recipient<SocketMessage>,
 }
 
-/// A socket is gone; the session's time starts to run. Sent by the WebSocket transport.
+/// Another session begins on this socket. A session that holds no connect there leaves the socket until its client uses it
+/// again, for its client may have begun anew and would get everything twice (B-10a).
+///
+/// Sent by the WebSocket transport at a handshake. The reply says whether the session left.
+#[derive(Debug, Message)]
+#[rtype(result = "bool")]
+pub struct SetSocketAside {
+    /// The transport.
+    pub socket: Recipient<SocketMessage>,
+}
+
+/// A socket is gone. Sent by the WebSocket transport.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct SocketClosed {
@@ -49,16 +78,32 @@ pub struct SocketClosed {
     pub socket: Recipient<SocketMessage>,
 }
 
+/// Whether the client of a session learns of its end without its socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClientIsTold {
+    ByReply,
+    Nothing,
+}
+
 #[derive(Debug)]
 pub(super) struct Socket {
     recipient: Recipient<SocketMessage>,
-    /// Whether a frame is on its way; the next waits for it.
-    writing: bool,
+    /// The frame on its way; the next waits for it.
+    writing: Option<Frames>,
 }
 
 impl Socket {
-    pub(super) fn close(&self) {
-        self.recipient.do_send(SocketMessage::Closed);
+    /// The session is over.
+    pub(super) fn end(&self, client: ClientId, told: ClientIsTold) {
+        self.recipient.do_send(match told {
+            ClientIsTold::ByReply => SocketMessage::Ended(client),
+            ClientIsTold::Nothing => SocketMessage::Gone(client),
+        });
+    }
+
+    /// The server is stopping.
+    pub(super) fn leave(&self) {
+        self.recipient.do_send(SocketMessage::Leave);
     }
 }
 
@@ -69,15 +114,28 @@ impl Handler<AttachSocket> for SessionActor {
         if !self.belongs_to(&attach.user) {
             return false;
         }
-        if self.socket.as_ref().is_some_and(|socket| socket.recipient == attach.socket) {
+        if self.uses(&attach.socket) {
             return true;
         }
-        if let Some(old) = self.socket.replace(Box::new(Socket { recipient: attach.socket, writing: false }))
-        {
-            old.close();
-        }
+        self.leave_socket();
+        self.socket = Some(Box::new(Socket { recipient: attach.socket, writing: None }));
         self.appear(ctx);
-        self.flush_socket(ctx);
+        self.touch(ctx);
+        self.hand_over_queue(ctx);
+        true
+    }
+}
+
+impl Handler<SetSocketAside> for SessionActor {
+    type Result = bool;
+
+    fn handle(&mut self, aside: SetSocketAside, _: &mut Self::Context) -> bool {
+        if self.parked.is_some() && self.uses(&aside.socket) {
+            return false;
+        }
+        if self.uses(&aside.socket) {
+            self.take_socket();
+        }
         true
     }
 }
@@ -86,43 +144,63 @@ impl Handler<SocketClosed> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, closed: SocketClosed, ctx: &mut Self::Context) {
-        if self.socket.as_ref().is_some_and(|socket| socket.recipient == closed.socket) {
-            self.socket = None;
+        if self.uses(&closed.socket) {
+            self.take_socket();
             self.touch(ctx);
+            self.hand_over_queue(ctx);
         }
     }
 }
 
 impl SessionActor {
+    fn uses(&self, socket: &Recipient<SocketMessage>) -> bool {
+        self.socket.as_ref().is_some_and(|own| own.recipient == *socket)
+    }
+
+    /// Detaches the socket; what it did not come to write goes back to the front of the queue.
+    pub(super) fn take_socket(&mut self) -> Option<Box<Socket>> {
+        let socket = self.socket.take()?;
+        if let Some(frames) = &socket.writing {
+            self.queue.put_back(Delivery { notifications: frames.take(), batch: None });
+        }
+        Some(socket)
+    }
+
+    /// The client comes by another connection now.
+    pub(super) fn leave_socket(&mut self) {
+        if let Some(socket) = self.take_socket() {
+            socket.end(self.client, ClientIsTold::Nothing);
+        }
+    }
+
     /// Hands the next frame to the socket when it is ready for one.
     pub(super) fn flush_socket(&mut self, ctx: &mut SessionContext) {
-        let Some(socket) = self.socket.as_mut().filter(|socket| !socket.writing && !self.queue.is_empty())
+        let Some(socket) =
+            self.socket.as_mut().filter(|socket| socket.writing.is_none() && !self.queue.is_empty())
         else {
             return;
         };
-        socket.writing = true;
-        let recipient = socket.recipient.clone();
         let notifications = self.queue.take_frame(FRAME_BYTES);
-        let frames = SocketMessage::Frames(Frames(notifications.clone()));
-        let written = recipient.send(frames).into_actor(self);
+        let count = notifications.len() as u64;
+        let frames = Frames::new(notifications);
+        socket.writing = Some(frames.clone());
+        let recipient = socket.recipient.clone();
+        let written = recipient.send(SocketMessage::Frames(frames)).into_actor(self);
         ctx.spawn(written.map(move |written, session, ctx| {
-            let count = notifications.len() as u64;
-            let same = session.socket.as_mut().filter(|socket| socket.recipient == recipient);
-            match (written, same) {
-                (Ok(()), Some(socket)) => {
-                    socket.writing = false;
-                    crate::metrics::DELIVERED.increment(count);
-                }
-                (Ok(()), None) => crate::metrics::DELIVERED.increment(count),
-                (Err(_), same) => {
-                    session.queue.put_back(Delivery { notifications, batch: None });
-                    if same.is_some() {
-                        session.socket = None;
+            // Unless the client changed to another connection meanwhile, and with it what was not written.
+            if session.uses(&recipient) {
+                match (written, &mut session.socket) {
+                    (Ok(()), Some(socket)) => {
+                        socket.writing = None;
+                        crate::metrics::DELIVERED.increment(count);
+                    }
+                    _ => {
+                        session.take_socket();
                         session.touch(ctx);
                     }
                 }
+                session.hand_over_queue(ctx);
             }
-            session.flush_socket(ctx);
         }));
     }
 }

@@ -7,20 +7,23 @@ use tokio::sync::oneshot;
 use tokio::time::{advance, pause};
 
 use super::*;
-use crate::bayeux::request::ClientAdvice;
 use crate::bayeux::{Channel, Reconnect, Resource, error};
 use crate::courier::Courier;
 use crate::hub::{Audience, Event, Publish};
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::store::{Connections, Database};
-use crate::tenant::TenantActor;
+use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
+use sockets::SlowSocket;
 
 mod cost;
 mod couriers;
 mod module_channels;
+mod sockets;
 
 const USER: &str = "joe";
+/// How long a connect is held that asks for nothing else.
+const HOLD: Duration = Duration::from_secs(5400);
 
 /// A session with short limits, as a tenant would start it.
 struct Bench {
@@ -31,11 +34,39 @@ struct Bench {
     client: ClientId,
 }
 
-fn start(limits: Limits) -> Bench {
-    start_with(limits, |session| session)
+/// What a client asks for that has no wishes.
+fn new_session() -> NewSession {
+    let acknowledgement = AcknowledgementExtension::Absent;
+    NewSession { user: USER.into(), expires: None, interval: None, acknowledgement, units: None }
 }
 
-fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) -> Bench {
+/// A long poll without wishes, and its answer.
+fn new_connect() -> (Connect, oneshot::Receiver<Answer>) {
+    let (reply_to, answer) = oneshot::channel();
+    let connect = Connect {
+        user: USER.into(),
+        expires: None,
+        hold: HOLD,
+        advised: None,
+        interval: None,
+        acknowledged: None,
+        carries: Carries::Notifications,
+        first: FirstConnect::Held,
+        reply_to,
+    };
+    (connect, answer)
+}
+
+fn start(limits: Limits) -> Bench {
+    start_with(limits, new_session())
+}
+
+fn start_acknowledging() -> Bench {
+    let acknowledgement = AcknowledgementExtension::Requested;
+    start_with(Limits::default(), NewSession { acknowledgement, ..new_session() })
+}
+
+fn start_with(limits: Limits, new: NewSession) -> Bench {
     pause();
     let sessions = Arc::<Sessions>::default();
     let nowhere =
@@ -52,26 +83,26 @@ fn start_with(limits: Limits, shape: impl FnOnce(SessionActor) -> SessionActor) 
     });
     let (home, client) = (home.expect("set above"), ClientId::draw());
     let tenant = home.tenant.clone();
-    let session = Courier::begin(&Courier::here(), shape(SessionActor::new(home, client, USER.into(), None)));
+    let session = Courier::begin(&Courier::here(), SessionActor::new(home, client, new));
     sessions.enter(client, session.clone());
     Bench { hub: of_bench, tenant, session, sessions, client }
 }
 
 impl Bench {
     fn connect(&self) -> oneshot::Receiver<Answer> {
-        self.connect_with(None, None, Carries::Notifications)
+        self.connect_with(|_| {})
     }
 
-    fn connect_with(
-        &self,
-        advice: Option<ClientAdvice>,
-        acknowledged: Option<i64>,
-        carries: Carries,
-    ) -> oneshot::Receiver<Answer> {
-        let (reply_to, answer) = oneshot::channel();
-        let first = FirstConnect::Held;
-        self.session.do_send(Connect { user: USER.into(), advice, acknowledged, carries, first, reply_to });
+    fn connect_with(&self, wish: impl FnOnce(&mut Connect)) -> oneshot::Receiver<Answer> {
+        let (mut connect, answer) = new_connect();
+        wish(&mut connect);
+        self.session.do_send(connect);
         answer
+    }
+
+    async fn attach(&self, socket: &Addr<SlowSocket>) {
+        let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient() };
+        assert!(self.session.send(attach).await.expect("the session lives"));
     }
 
     fn notify(&self, text: &str) {
@@ -152,16 +183,25 @@ async fn held_connect_keeps_the_session_alive_and_is_answered_empty_in_time() {
 #[actix::test]
 async fn client_may_shorten_the_hold_and_lengthen_the_session() {
     let bench = start(Limits::default());
-    let (timeout, interval) = (Some(Duration::from_secs(2)), Some(Duration::from_secs(60)));
-    let answer = bench.connect_with(Some(ClientAdvice { timeout, interval }), None, Carries::Notifications);
+    let answer = bench.connect_with(|connect| {
+        (connect.hold, connect.interval) = (Duration::from_secs(2), Some(Duration::from_secs(60)));
+    });
 
     pass(Duration::from_secs(2)).await;
-    let answer = answer.await.expect("answered");
+    answer.await.expect("answered");
     pass(Duration::from_secs(55)).await;
 
-    let advice = answer.advice.expect("the client sent some");
-    assert_eq!((advice.reconnect, advice.timeout), (Reconnect::Retry, timeout));
     assert!(bench.lives());
+}
+
+#[actix::test]
+async fn advice_of_a_connect_reply_is_about_the_next_connect() {
+    let bench = start(Limits::default());
+
+    let answer = bench.connect_with(|connect| (connect.hold, connect.advised) = (Duration::ZERO, Some(HOLD)));
+
+    let advice = answer.await.expect("answered").advice.expect("asked for");
+    assert_eq!((advice.reconnect, advice.timeout), (Reconnect::Retry, Some(HOLD)));
 }
 
 #[actix::test]
@@ -180,7 +220,7 @@ async fn newer_connect_takes_over_and_the_older_is_answered_plain() {
 impl Bench {
     fn go_on(&self, connect: u64, hold: Duration) -> oneshot::Receiver<Answer> {
         let (reply_to, answer) = oneshot::channel();
-        self.session.do_send(GoOn { connect, hold, reply_to });
+        self.session.do_send(GoOn { connect, hold, advised: HOLD, reply_to });
         answer
     }
 }
@@ -260,6 +300,24 @@ async fn vanished_connect_starts_the_sessions_time() {
 }
 
 #[actix::test]
+async fn session_lives_while_its_answer_is_written_and_its_interval_after_that() {
+    let bench = start(Limits::default());
+    let answer = bench.connect();
+    bench.notify("1");
+    answer.await.expect("answered");
+
+    bench.session.do_send(Writing);
+    pass(Duration::from_secs(100)).await;
+    let while_it_is_written = bench.lives();
+    bench.session.do_send(Written);
+    pass(Duration::from_secs(9)).await;
+    let within_the_interval = bench.lives();
+    pass(Duration::from_secs(2)).await;
+
+    assert!(while_it_is_written && within_the_interval && !bench.lives());
+}
+
+#[actix::test]
 async fn full_queue_ends_the_session() {
     let bench = start(Limits { queued_notifications: 2, ..Limits::default() });
 
@@ -272,23 +330,20 @@ async fn full_queue_ends_the_session() {
 #[actix::test]
 async fn foreign_user_is_told_the_client_is_unknown() {
     let bench = start(Limits::default());
-    let (reply_to, answer) = oneshot::channel();
-    let (advice, acknowledged, first) = (None, None, FirstConnect::Held);
-    let carries = Carries::Notifications;
 
-    bench.session.do_send(Connect { user: "eve".into(), advice, acknowledged, carries, first, reply_to });
+    let answer = bench.connect_with(|connect| connect.user = "eve".into());
 
     assert_eq!(answer.await.expect("answered").error, Some(error::UNKNOWN_CLIENT));
 }
 
 #[actix::test]
 async fn unacknowledged_batch_is_sent_again_at_once() {
-    let bench = start_with(Limits::default(), SessionActor::acknowledging);
+    let bench = start_acknowledging();
     bench.notify("1");
-    let first = bench.connect_with(None, Some(-1), Carries::Notifications).await.expect("answered");
+    let first = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("answered");
     bench.notify("2");
 
-    let again = bench.connect_with(None, Some(-1), Carries::Notifications).await.expect("answered");
+    let again = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("answered");
 
     assert_eq!((texts(&first), texts(&again)), (vec!["1"], vec!["1", "2"]));
     assert!(again.delivery.batch > first.delivery.batch);
@@ -304,73 +359,6 @@ async fn stopping_server_answers_empty_with_the_advice_to_come_back_later() {
 
     let advice = answer.await.expect("answered").advice.expect("given");
     assert_eq!((advice.reconnect, advice.interval), (Reconnect::Retry, Some(interval)));
-}
-
-/// A socket that takes frames only when it is told to.
-struct SlowSocket {
-    received: Vec<usize>,
-    reading: bool,
-}
-
-impl Actor for SlowSocket {
-    type Context = Context<Self>;
-}
-
-impl Handler<SocketMessage> for SlowSocket {
-    type Result = ResponseActFuture<Self, ()>;
-
-    fn handle(&mut self, message: SocketMessage, _: &mut Self::Context) -> Self::Result {
-        if let SocketMessage::Frames(Frames(notifications)) = message {
-            self.received.push(notifications.len());
-        }
-        match self.reading {
-            true => Box::pin(actix::fut::ready(())),
-            false => Box::pin(actix::fut::wrap_future(std::future::pending())),
-        }
-    }
-}
-
-#[derive(Message)]
-#[rtype(result = "Vec<usize>")]
-struct Received;
-
-impl Handler<Received> for SlowSocket {
-    type Result = Vec<usize>;
-
-    fn handle(&mut self, _: Received, _: &mut Self::Context) -> Vec<usize> {
-        self.received.clone()
-    }
-}
-
-#[actix::test]
-async fn socket_gets_the_next_frame_only_when_it_took_the_last() {
-    let bench = start(Limits { queued_notifications: 10, ..Limits::default() });
-    let socket = SlowSocket { received: Vec::new(), reading: false }.start();
-    let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient() };
-    assert!(bench.session.send(attach).await.expect("the session lives"));
-
-    (0..8).for_each(|n| bench.notify(&n.to_string()));
-    settle().await;
-
-    assert_eq!(socket.send(Received).await.expect("the socket lives"), [1]);
-    assert!(bench.lives());
-}
-
-#[actix::test]
-async fn open_socket_keeps_the_session_alive_without_a_connect() {
-    let bench = start(Limits::default());
-    let socket = SlowSocket { received: Vec::new(), reading: true }.start().recipient::<SocketMessage>();
-    let attach = AttachSocket { user: USER.into(), socket: socket.clone() };
-    bench.session.send(attach).await.expect("the session lives");
-    pass(Duration::from_secs(1000)).await;
-    assert!(bench.lives());
-
-    bench.session.do_send(SocketClosed { socket });
-
-    pass(Duration::from_secs(10)).await;
-    assert!(bench.lives());
-    pass(Duration::from_secs(1)).await;
-    assert!(!bench.lives());
 }
 
 async fn publish_to(pattern: Pattern) -> Answer {

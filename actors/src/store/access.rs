@@ -14,6 +14,7 @@ use crate::model::access::{Ancestor, Authority, Ownership};
 use crate::model::id::{ManagedObjectId, TenantId};
 
 const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
+const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");
 const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
 
 /// A managed object as far as writes need to know it.
@@ -78,6 +79,26 @@ pub(crate) async fn list_lineages(
     let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
     let lineage = |row: &Row| row.get::<_, Vec<i64>>(1).into_iter().map(ManagedObjectId).collect();
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), lineage(row))).collect())
+}
+
+/// Managed objects, each with itself and everything above it, as [`Authority::permits`] looks at it; what there is not is left
+/// out. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn list_ancestors(
+    database: &Database,
+    tenant: &TenantId,
+    ids: &[i64],
+) -> Result<HashMap<ManagedObjectId, Vec<Ancestor>>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST_ANCESTORS).await?;
+    let mut lineages: HashMap<_, Vec<Ancestor>> = HashMap::with_capacity(ids.len());
+    for row in client.query(&statement, &[&tenant.as_str(), &ids]).await? {
+        let above = Ancestor { id: ManagedObjectId(row.get(1)), owner: row.get(2), by_devices: row.get(3) };
+        lineages.entry(ManagedObjectId(row.get(0))).or_default().push(above);
+    }
+    Ok(lineages)
 }
 
 /// Managed objects that were asked for within the last seconds: for writes that store nothing, so that a change that is

@@ -3,6 +3,7 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
 
+use super::announcements::Announcements;
 use super::application_users::{UserSecret, dismiss_all, enter_bootstrap_user, follow};
 use super::applications::{SeenApplication, change, seen_from_row};
 use super::{Database, application_versions};
@@ -55,8 +56,10 @@ pub async fn insert_application(
     application: &Application,
     secrets: &StoredSecrets,
 ) -> Result<()> {
-    change(database, &application.owner, async |transaction| insert(transaction, application, secrets).await)
-        .await
+    change(database, &application.owner, async |transaction, announcements| {
+        insert(transaction, announcements, application, secrets).await
+    })
+    .await
 }
 
 /// Creates the clone of an application of the same tenant, with a copy of what is in use of it (W-09). One transaction.
@@ -69,9 +72,9 @@ pub async fn clone_application(
     clone: &Application,
     secrets: &StoredSecrets,
 ) -> Result<SeenApplication> {
-    change(database, &clone.owner, async |transaction| {
+    change(database, &clone.owner, async |transaction, announcements| {
         let original = lock(transaction, &clone.owner, original).await?.application;
-        insert(transaction, clone, secrets).await?;
+        insert(transaction, announcements, clone, secrets).await?;
         application_versions::copy(transaction, &original, clone).await?;
         lock(transaction, &clone.owner, clone.id).await
     })
@@ -88,13 +91,13 @@ pub async fn update_application(
     id: ApplicationId,
     (patch, secrets): (&ApplicationPatch, &ChangedSecrets),
 ) -> Result<SeenApplication> {
-    change(database, tenant, async |transaction| {
+    change(database, tenant, async |transaction, announcements| {
         let mut seen = lock(transaction, tenant, id).await?;
         let before = (seen.application.required_roles.clone(), seen.application.roles.clone());
         patch.apply(&mut seen.application)?;
         update(transaction, &seen.application, secrets).await?;
         if (&before.0, &before.1) != (&seen.application.required_roles, &seen.application.roles) {
-            follow(transaction, &seen.application).await?;
+            follow(transaction, announcements, &seen.application).await?;
         }
         if let Some(key) = &secrets.key {
             seen.sealed_key = Some(key.sealed.clone());
@@ -109,7 +112,7 @@ pub async fn update_application(
 /// # Errors
 /// `NotFound`; `Conflict` for one of the market that somebody subscribes to.
 pub async fn delete_application(database: &Database, tenant: &TenantId, id: ApplicationId) -> Result<()> {
-    change(database, tenant, async |transaction| {
+    change(database, tenant, async |transaction, announcements| {
         // A subscription waits for this lock and finds nothing to subscribe to.
         let application = lock(transaction, tenant, id).await?.application;
         let is_subscribed: bool = transaction.query_one(IS_SUBSCRIBED, &[&id.0]).await?.get(0);
@@ -121,7 +124,7 @@ pub async fn delete_application(database: &Database, tenant: &TenantId, id: Appl
             );
             return Err(Error::Conflict { noun: Noun::Application, message });
         }
-        dismiss_all(transaction, id).await?;
+        dismiss_all(transaction, announcements, id).await?;
         transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
         Ok(())
     })
@@ -177,6 +180,7 @@ async fn update(
 /// Creates an application as part of the caller's transaction.
 pub(super) async fn insert(
     client: &impl GenericClient,
+    announcements: &Announcements,
     application: &Application,
     secrets: &StoredSecrets,
 ) -> Result<()> {
@@ -199,7 +203,7 @@ pub(super) async fn insert(
     let inserted = client.execute(INSERT, &parameters).await.map_err(Error::from);
     inserted.map_err(|error| named_duplicate(error, application))?;
     match &secrets.bootstrap {
-        Some(secret) => enter_bootstrap_user(client, application, secret).await,
+        Some(secret) => enter_bootstrap_user(client, announcements, application, secret).await,
         None => Ok(()),
     }
 }

@@ -3,8 +3,9 @@
 
 use deadpool_postgres::GenericClient;
 
+use super::Database;
+use super::announcements::{Announcements, Change, Holders, Shift};
 use super::application_users::tenants_of;
-use super::{Database, watch};
 use crate::error::{Error, Result};
 use crate::model::id::TenantId;
 use crate::model::role::{self, Role};
@@ -72,20 +73,28 @@ pub(super) async fn keep_assignable(
     Err(Error::invalid_value("role", &role.name, allowed))
 }
 
-/// Takes from everybody in these tenants what no microservice defines there any more, and tells of it. Of a group all users of
-/// its tenant are told, as of every change of a group.
+/// Takes from everybody in these tenants what no microservice defines there any more, and announces it. When a group lost
+/// something, any user of its tenant counts as concerned.
 ///
 /// # Errors
 /// `Database`.
-pub(super) async fn withdraw_undefined(client: &impl GenericClient, tenants: &[TenantId]) -> Result<()> {
+pub(super) async fn withdraw_undefined(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    tenants: &[TenantId],
+) -> Result<()> {
     if tenants.is_empty() {
         return Ok(());
     }
     let tenants: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
     client.query_one(LOCK, &[]).await?;
     let users = client.query(WITHDRAW_FROM_USERS, &[&tenants, &&role::ALL[..]]).await?;
-    let names = users.iter().map(|row| row.get::<_, &str>(1));
-    watch::announce_users(client, tenants_of(&users)?.iter().zip(names)).await?;
+    for (tenant, row) in tenants_of(&users)?.iter().zip(&users) {
+        announcements.add_rights_of(tenant, row.get(1), Shift::Taken);
+    }
     let groups = client.query(WITHDRAW_FROM_GROUPS, &[&tenants, &&role::ALL[..]]).await?;
-    watch::announce_users(client, tenants_of(&groups)?.iter().map(|tenant| (tenant, ""))).await
+    for tenant in tenants_of(&groups)? {
+        announcements.add(Change::Rights(tenant, Holders::Everybody, Shift::Taken));
+    }
+    Ok(())
 }

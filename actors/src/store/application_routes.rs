@@ -1,5 +1,6 @@
 //! Where microservices run: set by the operator (W-14), followed by every server process at once.
 
+use super::announcements::{Change, change};
 use super::{Database, applications};
 use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, ApplicationType};
@@ -21,32 +22,33 @@ pub async fn set_route(
     named: &str,
     address: Option<&ServiceAddress>,
 ) -> Result<Application> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    let id = ApplicationId::parse(named).ok().map(|id| id.0);
-    let rows = transaction.query(FIND, &[&id, &named]).await?;
-    let application = match &*rows {
-        [] => return Err(Error::not_found(Noun::Application, named.chars().take(64).collect::<String>())),
-        [row] => applications::from_row(row)?,
-        _ => {
-            let allowed = "the context path of the one, or the id of the other";
-            return Err(Error::invalid_value(
-                "application",
-                format!("{named}, which two are called"),
-                allowed,
-            ));
+    change(database, async |transaction, announcements| {
+        let id = ApplicationId::parse(named).ok().map(|id| id.0);
+        let rows = transaction.query(FIND, &[&id, &named]).await?;
+        let application = match &*rows {
+            [] => {
+                return Err(Error::not_found(Noun::Application, named.chars().take(64).collect::<String>()));
+            }
+            [row] => applications::from_row(row)?,
+            _ => {
+                let allowed = "the context path of the one, or the id of the other";
+                return Err(Error::invalid_value(
+                    "application",
+                    format!("{named}, which two are called"),
+                    allowed,
+                ));
+            }
+        };
+        if application.kind != ApplicationType::Microservice {
+            return Err(Error::invalid_value("application", application.kind.as_str(), "a MICROSERVICE"));
         }
-    };
-    if application.kind != ApplicationType::Microservice {
-        return Err(Error::invalid_value("application", application.kind.as_str(), "a MICROSERVICE"));
-    }
-    let route = address.map(ToString::to_string);
-    let tenant = &application.owner;
-    transaction.execute(UPDATE, &[&tenant.as_str(), &application.id.0, &route]).await?;
-    applications::announce(&transaction, tenant).await?;
-    transaction.commit().await?;
-    database.applications_changed();
-    Ok(Application { route, ..application })
+        let route = address.map(ToString::to_string);
+        let tenant = &application.owner;
+        transaction.execute(UPDATE, &[&tenant.as_str(), &application.id.0, &route]).await?;
+        announcements.add(Change::Applications(tenant.clone()));
+        Ok(Application { route, ..application })
+    })
+    .await
 }
 
 /// Every microservice that runs somewhere, by id.

@@ -4,8 +4,9 @@
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
+use super::announcements::{Announcements, Shift};
 use super::filter::page_of;
-use super::{Database, application_roles, watch};
+use super::{Database, application_roles};
 use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, Duty};
 use crate::model::id::{ApplicationId, TenantId};
@@ -46,10 +47,11 @@ pub struct UserSecret {
 /// `Conflict` when both names it could have are taken, or `Database`.
 pub(super) async fn enter_bootstrap_user(
     client: &impl GenericClient,
+    announcements: &Announcements,
     application: &Application,
     secret: &UserSecret,
 ) -> Result<()> {
-    enter(client, &application.owner, application, Duty::Bootstrap, &[], secret).await
+    enter((client, announcements), &application.owner, application, Duty::Bootstrap, &[], secret).await
 }
 
 /// Creates the user that a microservice works as in the tenant of a subscriber, as part of the transaction of the subscription.
@@ -58,16 +60,17 @@ pub(super) async fn enter_bootstrap_user(
 /// As [`enter_bootstrap_user`].
 pub(super) async fn enter_service_user(
     client: &impl GenericClient,
+    announcements: &Announcements,
     tenant: &TenantId,
     application: &Application,
     secret: &UserSecret,
 ) -> Result<()> {
-    enter(client, tenant, application, Duty::Service, &held(application), secret).await
+    enter((client, announcements), tenant, application, Duty::Service, &held(application), secret).await
 }
 
 /// Creates a user of a microservice. A name that somebody else has gets the id of the application behind it.
 async fn enter(
-    client: &impl GenericClient,
+    (client, announcements): (&impl GenericClient, &Announcements),
     tenant: &TenantId,
     application: &Application,
     duty: Duty,
@@ -92,7 +95,8 @@ async fn enter(
             )
             .await?;
         if inserted == 1 {
-            return watch::announce(client, tenant, name).await;
+            announcements.add_rights_of(tenant, name, Shift::Given);
+            return Ok(());
         }
     }
     let message = format!("other users have the names {name} and {other_name}, of which its user needs one");
@@ -116,11 +120,17 @@ fn held(application: &Application) -> Vec<&str> {
 ///
 /// # Errors
 /// `Database`.
-pub(super) async fn follow(client: &impl GenericClient, application: &Application) -> Result<()> {
+pub(super) async fn follow(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    application: &Application,
+) -> Result<()> {
     let changed = client.query(FOLLOW, &[&application.id.0, &held(application)]).await?;
-    announce(client, &changed).await?;
+    for (tenant, row) in tenants_of(&changed)?.iter().zip(&changed) {
+        announcements.add_rights_of(tenant, row.get(1), Shift::Taken);
+    }
     let tenants = client.query(LIST_TENANTS, &[&application.id.0]).await?;
-    application_roles::withdraw_undefined(client, &tenants_of(&tenants)?).await
+    application_roles::withdraw_undefined(client, announcements, &tenants_of(&tenants)?).await
 }
 
 /// Takes a microservice out of a tenant, as part of the transaction that ended its subscription: its service user goes, and
@@ -130,12 +140,13 @@ pub(super) async fn follow(client: &impl GenericClient, application: &Applicatio
 /// `Database`.
 pub(super) async fn dismiss(
     client: &impl GenericClient,
+    announcements: &Announcements,
     tenant: &TenantId,
     application: ApplicationId,
 ) -> Result<()> {
     let gone = client.query(DELETE, &[&tenant.as_str(), &application.0]).await?;
-    tell_of_gone(client, &gone).await?;
-    application_roles::withdraw_undefined(client, std::slice::from_ref(tenant)).await
+    tell_of_gone(client, announcements, &gone).await?;
+    application_roles::withdraw_undefined(client, announcements, std::slice::from_ref(tenant)).await
 }
 
 /// Takes a microservice out of every tenant, as part of the transaction that deletes it and before it goes: all its users go,
@@ -143,15 +154,23 @@ pub(super) async fn dismiss(
 ///
 /// # Errors
 /// `Database`.
-pub(super) async fn dismiss_all(client: &impl GenericClient, application: ApplicationId) -> Result<()> {
-    dismiss_each(client, &[application.0]).await
+pub(super) async fn dismiss_all(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    application: ApplicationId,
+) -> Result<()> {
+    dismiss_each(client, announcements, &[application.0]).await
 }
 
-async fn dismiss_each(client: &impl GenericClient, applications: &[i64]) -> Result<()> {
+async fn dismiss_each(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    applications: &[i64],
+) -> Result<()> {
     let gone = client.query(DELETE_ALL, &[&applications]).await?;
-    tell_of_gone(client, &gone).await?;
+    tell_of_gone(client, announcements, &gone).await?;
     let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&applications]).await?;
-    application_roles::withdraw_undefined(client, &tenants_of(&tenants)?).await
+    application_roles::withdraw_undefined(client, announcements, &tenants_of(&tenants)?).await
 }
 
 /// Deletes some applications of a tenant with their users and subscriptions, as part of a transaction that empties the tenant;
@@ -159,13 +178,17 @@ async fn dismiss_each(client: &impl GenericClient, applications: &[i64]) -> Resu
 ///
 /// # Errors
 /// `Database`.
-pub(super) async fn delete_some_applications(client: &impl GenericClient, owner: &TenantId) -> Result<bool> {
+pub(super) async fn delete_some_applications(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    owner: &TenantId,
+) -> Result<bool> {
     let rows = client.query(LOCK_SOME_APPLICATIONS, &[&owner.as_str(), &AT_ONCE]).await?;
     if rows.is_empty() {
         return Ok(false);
     }
     let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
-    dismiss_each(client, &ids).await?;
+    dismiss_each(client, announcements, &ids).await?;
     client.execute(DELETE_SOME_APPLICATIONS, &[&owner.as_str(), &ids]).await?;
     Ok(true)
 }
@@ -223,21 +246,21 @@ fn stored(row: &Row) -> Result<StoredUser> {
     Ok(StoredUser { tenant: TenantId::parse(row.get(0))?, name: row.get(1), sealed_password: row.get(2) })
 }
 
-async fn tell_of_gone(client: &impl GenericClient, gone: &[Row]) -> Result<()> {
+async fn tell_of_gone(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    gone: &[Row],
+) -> Result<()> {
     if gone.is_empty() {
         return Ok(());
     }
     let named = gone.iter().map(|row| (row.get::<_, &str>(0), row.get::<_, &str>(1)));
     let (tenants, names): (Vec<&str>, Vec<&str>) = named.unzip();
     client.execute(INHERIT_SUBUSERS, &[&tenants, &names]).await?;
-    announce(client, gone).await
-}
-
-/// Tells every server of users, from rows of tenant and name.
-async fn announce(client: &impl GenericClient, users: &[Row]) -> Result<()> {
-    let tenants = tenants_of(users)?;
-    let names = users.iter().map(|row| row.get::<_, &str>(1));
-    watch::announce_users(client, tenants.iter().zip(names)).await
+    for (tenant, row) in tenants_of(gone)?.iter().zip(gone) {
+        announcements.add_user(tenant, row.get(1));
+    }
+    Ok(())
 }
 
 /// The first column of rows, which is a tenant.

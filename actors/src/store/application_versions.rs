@@ -7,6 +7,7 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::types::{Json, ToSql};
 
 use super::Database;
+use super::announcements::Announcements;
 use super::application_users::follow;
 use super::applications::{change, from_row};
 use crate::error::{Error, Noun, Result};
@@ -69,11 +70,14 @@ pub async fn activate(
     id: ApplicationId,
     version: &NewVersion,
 ) -> Result<Application> {
-    change(database, tenant, async |transaction| enter(transaction, tenant, id, version).await).await
+    change(database, tenant, async |transaction, announcements| {
+        enter((transaction, announcements), tenant, id, version).await
+    })
+    .await
 }
 
 async fn enter(
-    client: &impl GenericClient,
+    (client, announcements): (&impl GenericClient, &Announcements),
     tenant: &TenantId,
     id: ApplicationId,
     version: &NewVersion,
@@ -107,7 +111,7 @@ async fn enter(
     let application = from_row(&row?)?;
     let roles_before: [Vec<String>; 2] = [locked.get(2), locked.get(3)];
     if roles_before != [application.required_roles.clone(), application.roles.clone()] {
-        follow(client, &application).await?;
+        follow(client, announcements, &application).await?;
     }
     Ok(application)
 }

@@ -7,7 +7,8 @@ use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
-use super::{Database, until_uncontended, watch};
+use super::Database;
+use super::announcements::{self, Announcements, Change};
 use crate::error::{Error, Noun, Result};
 use crate::model::application::{Application, ApplicationType, Availability, Standing};
 use crate::model::id::{ApplicationId, BinaryId, TenantId};
@@ -24,7 +25,7 @@ impl Database {
         self.applications.load(Ordering::Acquire)
     }
 
-    /// An application or a subscription changed; called after the commit and before anybody is told of it.
+    /// An application or a subscription changed.
     pub(crate) fn applications_changed(&self) {
         self.applications.fetch_add(1, Ordering::Release);
     }
@@ -34,28 +35,17 @@ impl Database {
 /// against others of the same moment; every server process is told with its commit.
 ///
 /// # Errors
-/// What `change` fails with; `Contended`, `Unavailable` or `Database`.
+/// What `work` fails with; `Contended`, `Unavailable` or `Database`.
 pub(super) async fn change<T>(
     database: &Database,
     tenant: &TenantId,
-    change: impl AsyncFn(&Transaction<'_>) -> Result<T>,
+    work: impl AsyncFn(&Transaction<'_>, &Announcements) -> Result<T>,
 ) -> Result<T> {
-    let changed = until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let changed = change(&transaction).await?;
-        announce(&transaction, tenant).await?;
-        transaction.commit().await?;
-        Ok(changed)
+    announcements::change(database, async |transaction, announcements| {
+        announcements.add(Change::Applications(tenant.clone()));
+        work(transaction, announcements).await
     })
-    .await?;
-    database.applications_changed();
-    Ok(changed)
-}
-
-/// Tells every server process, with the commit of a transaction, that an application or a subscription of the tenant changed.
-pub(super) async fn announce(transaction: &impl GenericClient, tenant: &TenantId) -> Result<()> {
-    watch::announce(transaction, tenant, watch::APPLICATIONS).await
+    .await
 }
 
 /// An application, whoever asks.

@@ -11,12 +11,13 @@ use deadpool_postgres::{GenericClient, Pool, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
+use super::Database;
+use super::announcements::{Announcements, change_over};
 use super::device_users::{DeviceUser, Put, put_device_users};
 use super::external_ids::insert_external_ids;
 use super::group_paths::{self, Found, GroupPaths};
 use super::links::{self, insert_links};
 use super::managed_objects::{INSERT, insert_managed_objects};
-use super::until_uncontended;
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::external_id::NewExternalId;
@@ -95,19 +96,16 @@ pub(crate) struct Batch {
 /// # Errors
 /// What the database refuses, by a constraint or for a value it cannot hold: then nothing is stored; `Unavailable`.
 pub(crate) async fn register_devices(
-    pool: &Pool,
+    (database, pool): (&Database, &Pool),
     (tenant, registrar): (&TenantId, &Registrar),
     ids: &IdGenerator,
     rows: &[DeviceRow],
     memory: &mut Memory,
 ) -> Result<Batch> {
     let known = &*memory;
-    let (batch, number, paths) = until_uncontended(async || {
-        let mut client = pool.get().await?;
-        let transaction = client.transaction().await?;
-        let done = register(&transaction, (tenant, registrar), ids, rows, known).await?;
-        transaction.commit().await?;
-        Ok(done)
+    let connect = async || Ok(pool.get().await?);
+    let (batch, number, paths) = change_over(database, connect, async |transaction, announcements| {
+        register((transaction, announcements), (tenant, registrar), ids, rows, known).await
     })
     .await?;
     memory.transactions.insert(number);
@@ -116,7 +114,7 @@ pub(crate) async fn register_devices(
 }
 
 async fn register(
-    transaction: &Transaction<'_>,
+    (transaction, announcements): (&Transaction<'_>, &Announcements),
     (tenant, registrar): (&TenantId, &Registrar),
     ids: &IdGenerator,
     rows: &[DeviceRow],
@@ -130,7 +128,7 @@ async fn register(
         None => refused_rows(transaction, tenant, rows, memory).await?,
     };
     let users: Vec<DeviceUser> = undecided(rows, &outcomes).map(|row| row.user.clone()).collect();
-    let put = put_device_users(transaction, &users).await?;
+    let put = put_device_users(transaction, announcements, &users).await?;
     let mut objects = Vec::new();
     for (row, outcome) in rows.iter().zip(&mut outcomes).filter(|(_, outcome)| outcome.is_none()) {
         *outcome = Some(match put.get(&(row.user.tenant.clone(), row.user.name.clone())) {

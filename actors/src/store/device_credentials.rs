@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use time::OffsetDateTime;
 
+use super::announcements::change_over;
 use super::device_users::{DeviceUser, put_device_users};
 use super::new_device_requests::{lock, not_found};
-use super::{Database, device_placements, until_uncontended};
+use super::{Database, device_placements};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 use crate::model::new_device_request::{DeviceId, RequestStatus};
@@ -84,30 +85,32 @@ pub async fn issue(
     id: &DeviceId,
     password: NewPassword<'_>,
 ) -> Result<String> {
-    until_uncontended(async || {
-        let mut client = database.loader().await?;
-        let transaction = client.transaction().await?;
-        let (request, sealed) = lock(&transaction, tenant, id).await?;
-        match (request.status, sealed) {
-            (RequestStatus::Accepted, None) => {}
-            (RequestStatus::Accepted, Some(sealed)) => return Ok(sealed),
-            (RequestStatus::WaitingForConnection | RequestStatus::PendingAcceptance, _) => {
-                return Err(not_available(id));
+    change_over(
+        database,
+        async || database.loader().await,
+        async |transaction, announcements| {
+            let (request, sealed) = lock(transaction, tenant, id).await?;
+            match (request.status, sealed) {
+                (RequestStatus::Accepted, None) => {}
+                (RequestStatus::Accepted, Some(sealed)) => return Ok(sealed),
+                (RequestStatus::WaitingForConnection | RequestStatus::PendingAcceptance, _) => {
+                    return Err(not_available(id));
+                }
             }
-        }
-        let NewPassword { hash, sealed, kept } = password;
-        let name = id.user_name();
-        let user = DeviceUser { tenant: tenant.clone(), name: name.clone(), password_hash: hash.to_owned() };
-        put_device_users(&transaction, &[user]).await?;
-        if let Some(group) = request.group {
-            device_placements::put(&transaction, tenant, &name, group).await?;
-        }
-        let statement = transaction.prepare_cached(KEEP).await?;
-        let (tenant, id) = (tenant.as_str(), id.as_str());
-        transaction.execute(&statement, &[&tenant, &id, &sealed, &kept.as_secs_f64()]).await?;
-        transaction.commit().await?;
-        Ok(sealed.to_owned())
-    })
+            let NewPassword { hash, sealed, kept } = password;
+            let name = id.user_name();
+            let user =
+                DeviceUser { tenant: tenant.clone(), name: name.clone(), password_hash: hash.to_owned() };
+            put_device_users(transaction, announcements, &[user]).await?;
+            if let Some(group) = request.group {
+                device_placements::put(transaction, tenant, &name, group).await?;
+            }
+            let statement = transaction.prepare_cached(KEEP).await?;
+            let (tenant, id) = (tenant.as_str(), id.as_str());
+            transaction.execute(&statement, &[&tenant, &id, &sealed, &kept.as_secs_f64()]).await?;
+            Ok(sealed.to_owned())
+        },
+    )
     .await
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use deadpool_postgres::GenericClient;
 
-use super::watch;
+use super::announcements::Announcements;
 use crate::error::Result;
 use crate::model::group::DEVICES;
 use crate::model::id::TenantId;
@@ -32,8 +32,9 @@ pub(crate) enum Put {
 
 /// Puts users, each name once, as part of the caller's transaction. What became of them, by tenant and name; one of an
 /// unknown tenant is left out.
-pub(crate) async fn put_device_users(
+pub(super) async fn put_device_users(
     client: &impl GenericClient,
+    announcements: &Announcements,
     users: &[DeviceUser],
 ) -> Result<HashMap<(TenantId, String), Put>> {
     if users.is_empty() {
@@ -52,7 +53,8 @@ pub(crate) async fn put_device_users(
         let put = if row.get(2) { Put::Created } else { Put::PasswordReplaced };
         outcomes.insert((tenant, name), put);
     }
-    let replaced = outcomes.iter().filter(|(_, put)| **put == Put::PasswordReplaced);
-    watch::announce_users(client, replaced.map(|((tenant, name), _)| (tenant, &**name))).await?;
+    for ((tenant, name), _) in outcomes.iter().filter(|(_, put)| **put == Put::PasswordReplaced) {
+        announcements.add_user(tenant, name);
+    }
     Ok(outcomes)
 }

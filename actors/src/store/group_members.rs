@@ -2,8 +2,9 @@
 
 use deadpool_postgres::GenericClient;
 
+use super::announcements::{Shift, change};
 use super::user_changes::{audit_user, changed, lock_user};
-use super::{Database, groups, until_uncontended, watch};
+use super::{Database, groups};
 use crate::error::{Error, Noun, Result};
 use crate::model::group::{ADMINS, Group, GroupId};
 use crate::model::id::TenantId;
@@ -27,11 +28,9 @@ pub async fn insert_member(
     name: &str,
 ) -> Result<User> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let group = groups::keep_group(&transaction, tenant, group).await?;
-        let user = lock_user(&transaction, tenant, name).await.map_err(|error| match error {
+    change(database, async |transaction, announcements| {
+        let group = groups::keep_group(transaction, tenant, group).await?;
+        let user = lock_user(transaction, tenant, name).await.map_err(|error| match error {
             Error::NotFound { .. } => Error::invalid_value("user", name, "a user of this tenant"),
             other => other,
         })?;
@@ -41,13 +40,12 @@ pub async fn insert_member(
         if user.groups.iter().any(|of| of.id == group.id) {
             return Ok(user);
         }
-        insert(&transaction, tenant, group.id, name).await?;
+        insert(transaction, tenant, group.id, name).await?;
         let mut after = user.clone();
         after.groups.push(group);
         after.groups.sort_by_key(|group| group.id);
-        audit_groups(&transaction, administration, &user, &after.groups).await?;
-        watch::announce(&transaction, tenant, name).await?;
-        transaction.commit().await?;
+        audit_groups(transaction, administration, &user, &after.groups).await?;
+        announcements.add_rights_of(tenant, name, Shift::Given);
         Ok(after)
     })
     .await
@@ -65,24 +63,22 @@ pub async fn delete_member(
     name: &str,
 ) -> Result<()> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        lock_admins(&transaction, tenant).await?;
-        let group = groups::keep_group(&transaction, tenant, group).await?;
-        let user = lock_user(&transaction, tenant, name).await?;
+    change(database, async |transaction, announcements| {
+        lock_admins(transaction, tenant).await?;
+        let group = groups::keep_group(transaction, tenant, group).await?;
+        let user = lock_user(transaction, tenant, name).await?;
         administration.authority.reaches(user.owner.as_deref())?;
         if !user.groups.iter().any(|of| of.id == group.id) {
             return Err(Error::not_found(Noun::User, name));
         }
         if group.name == ADMINS {
-            ensure_may_lose(&transaction, tenant, name).await?;
+            ensure_may_lose(transaction, tenant, name).await?;
         }
         transaction.execute(DELETE, &[&tenant.as_str(), &group.id.0, &name]).await?;
         let after: Vec<Group> = user.groups.iter().filter(|of| of.id != group.id).cloned().collect();
-        audit_groups(&transaction, administration, &user, &after).await?;
-        watch::announce(&transaction, tenant, name).await?;
-        Ok(transaction.commit().await?)
+        audit_groups(transaction, administration, &user, &after).await?;
+        announcements.add_rights_of(tenant, name, Shift::Taken);
+        Ok(())
     })
     .await
 }

@@ -1,13 +1,14 @@
-//! Groups in PostgreSQL. A change of what members may do is told to every server process for the whole tenant.
+//! Groups in PostgreSQL. Of a change of what members may do every server process is told whose rights changed.
 
 use deadpool_postgres::GenericClient;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
+use super::announcements::{Change, Holders, Names, Shift, change};
 use super::filter::{Filtered, Order, page_of};
-use super::user_changes::{audit, changed};
-use super::{Database, application_roles, group_members, until_uncontended, watch};
+use super::user_changes::{audit, changed, shift};
+use super::{Database, application_roles, group_members};
 use crate::error::{Error, Noun, Result};
 use crate::limits::MAX_PAGE_SIZE;
 use crate::model::access::DevicePermissions;
@@ -33,6 +34,9 @@ const MEMBER_NAMES: &str = include_str!("../../../sql/queries/group_members/name
 /// The columns of a group, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "g.id, g.name, g.description, g.roles, g.device_permissions";
 
+/// Members of a group that are told of one by one.
+const MOST_NAMED: i64 = 1000;
+
 /// Gives a new tenant the groups of U-10, as part of the transaction that creates it.
 pub(crate) async fn insert_default_groups(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
     for (name, roles) in default_groups() {
@@ -50,18 +54,19 @@ pub async fn ensure_default_groups(database: &Database) -> Result<()> {
     let without = database.reader().await?.query(TENANTS_WITHOUT, &[]).await?;
     for row in without {
         let tenant = TenantId::parse(row.get(0))?;
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        transaction.query_opt(LOCK_TENANT, &[&tenant.as_str()]).await?;
-        if let Err(Error::NotFound { .. }) = find_id(&transaction, &tenant, ADMINS).await {
-            insert_default_groups(&transaction, &tenant).await?;
-            let admins = find_id(&transaction, &tenant, ADMINS).await?;
-            let all = role::administrator();
-            let all: Vec<&str> = all.names().collect();
-            group_members::insert_all_powerful(&transaction, &tenant, admins, &all).await?;
-            watch::announce(&transaction, &tenant, "").await?;
-            transaction.commit().await?;
-        }
+        change(database, async |transaction, announcements| {
+            transaction.query_opt(LOCK_TENANT, &[&tenant.as_str()]).await?;
+            if let Err(Error::NotFound { .. }) = find_id(transaction, &tenant, ADMINS).await {
+                insert_default_groups(transaction, &tenant).await?;
+                let admins = find_id(transaction, &tenant, ADMINS).await?;
+                let all = role::administrator();
+                let all: Vec<&str> = all.names().collect();
+                group_members::insert_all_powerful(transaction, &tenant, admins, &all).await?;
+                announcements.add(Change::Rights(tenant.clone(), Holders::Everybody, Shift::Given));
+            }
+            Ok(())
+        })
+        .await?;
     }
     Ok(())
 }
@@ -93,14 +98,10 @@ fn duplicate(error: Error, name: &str) -> Error {
 /// # Errors
 /// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist.
 pub async fn insert_group(database: &Database, tenant: &TenantId, new: &NewGroup) -> Result<Group> {
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
+    change(database, async |transaction, _| {
         let more = (new.description.as_deref(), &new.permissions);
-        let id = insert(&transaction, tenant, (&new.name, &RoleSet::default()), more).await?;
-        let group = read_whole(&transaction, tenant, id).await?;
-        transaction.commit().await?;
-        Ok(group)
+        let id = insert(transaction, tenant, (&new.name, &RoleSet::default()), more).await?;
+        read_whole(transaction, tenant, id).await
     })
     .await
 }
@@ -148,7 +149,7 @@ pub(super) async fn keep_group(client: &impl GenericClient, tenant: &TenantId, i
     read_group(client, tenant, id).await
 }
 
-/// A group nobody else changes until the transaction ends.
+/// A group nobody else changes, or joins or leaves, until the transaction ends: so its members are those whose rights change.
 async fn lock_group(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {
     client.query_opt(LOCK, &[&tenant.as_str(), &id.0]).await?;
     read_group(client, tenant, id).await
@@ -176,7 +177,7 @@ pub async fn list_groups(
     Ok(Page { count, ..page_of(groups, page, |group| Position::of_id(group.id.0)) })
 }
 
-/// Changes name, description or device permissions. One transaction; sessions end when the permissions change.
+/// Changes name, description or device permissions. One transaction; sessions of members end that rested on what is gone.
 ///
 /// # Errors
 /// `NotFound`; `Refused` for another name of `admins` or `devices` (U-02); `Duplicate` when the name is taken.
@@ -187,10 +188,8 @@ pub async fn update_group(
     patch: &GroupPatch,
 ) -> Result<Group> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let before = lock_group(&transaction, tenant, id).await?;
+    change(database, async |transaction, announcements| {
+        let before = lock_group(transaction, tenant, id).await?;
         let name = patch.name.as_ref().unwrap_or(&before.name);
         if is_protected(&before.name) && *name != before.name {
             return Err(Error::Refused("this group keeps its name"));
@@ -201,11 +200,12 @@ pub async fn update_group(
             .execute(UPDATE, &[&tenant.as_str(), &id.0, name, description, &Json(permissions)])
             .await
             .map_err(|error| duplicate(error.into(), name))?;
-        let change = changed("devicePermissions", &before.permissions, permissions);
-        tell(&transaction, administration, id, change.into_iter().collect()).await?;
-        let group = read_whole(&transaction, tenant, id).await?;
-        transaction.commit().await?;
-        Ok(group)
+        if let Some(change) = changed("devicePermissions", &before.permissions, permissions) {
+            let shift = shift(&before.permissions, permissions);
+            announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
+            audit_group(transaction, administration, id, vec![change]).await?;
+        }
+        read_whole(transaction, tenant, id).await
     })
     .await
 }
@@ -216,20 +216,22 @@ pub async fn update_group(
 /// `NotFound`; `Refused` for `admins` and `devices` (U-02).
 pub async fn delete_group(database: &Database, administration: &Administration, id: GroupId) -> Result<()> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let group = lock_group(&transaction, tenant, id).await?;
+    change(database, async |transaction, announcements| {
+        let group = lock_group(transaction, tenant, id).await?;
         if is_protected(&group.name) {
             return Err(Error::Refused("this group cannot be deleted"));
         }
+        let members = members(transaction, tenant, id).await?;
         transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;
         let changes = [
             changed("roles", &group.roles, &RoleSet::default()),
             changed("devicePermissions", &group.permissions, &DevicePermissions::default()),
         ];
-        tell(&transaction, administration, id, changes.into_iter().flatten().collect()).await?;
-        Ok(transaction.commit().await?)
+        let changes: Vec<_> = changes.into_iter().flatten().collect();
+        if !changes.is_empty() {
+            announcements.add(Change::Rights(tenant.clone(), members, Shift::Taken));
+        }
+        audit_group(transaction, administration, id, changes).await
     })
     .await
 }
@@ -274,35 +276,40 @@ async fn change_roles(
     decide: impl Fn(&Group) -> Result<RoleSet>,
 ) -> Result<()> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
+    change(database, async |transaction, announcements| {
         if let Some(role) = given {
-            application_roles::keep_assignable(&transaction, tenant, role).await?;
+            application_roles::keep_assignable(transaction, tenant, role).await?;
         }
-        let group = lock_group(&transaction, tenant, id).await?;
+        let group = lock_group(transaction, tenant, id).await?;
         let roles = decide(&group)?;
         let Some(change) = changed("roles", &group.roles, &roles) else { return Ok(()) };
         let names: Vec<&str> = roles.names().collect();
         transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &id.0, &names]).await?;
-        tell(&transaction, administration, id, vec![change]).await?;
-        Ok(transaction.commit().await?)
+        let shift = Shift::unless_lost(given.is_some());
+        announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
+        audit_group(transaction, administration, id, vec![change]).await
     })
     .await
 }
 
-/// Audits what members may do now and tells every server process, when that changed (Y-05).
-async fn tell(
+/// Writes down what members may do now (Y-05); nothing when nothing changed.
+async fn audit_group(
     client: &impl GenericClient,
     administration: &Administration,
     id: GroupId,
     changes: Vec<AttributeChange>,
 ) -> Result<()> {
-    if changes.is_empty() {
-        return Ok(());
+    audit(client, administration, ("Group", "Group update"), id.to_string(), changes).await
+}
+
+/// Whose rights a change of a locked group concerns. Of a group with very many members that is everybody, for whom it costs to be
+/// looked up again and nothing else.
+async fn members(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Holders> {
+    let names = client.query(MEMBER_NAMES, &[&tenant.as_str(), &id.0, &(MOST_NAMED + 1)]).await?;
+    if names.len() as i64 > MOST_NAMED {
+        return Ok(Holders::Everybody);
     }
-    audit(client, administration, ("Group", "Group update"), id.to_string(), changes).await?;
-    watch::announce(client, &administration.tenant, "").await
+    Ok(Holders::Users(names.iter().map(|row| row.get::<_, &str>(0).into()).collect::<Names>()))
 }
 
 fn from_row(tenant: &TenantId, row: &Row) -> Result<Group> {

@@ -8,6 +8,7 @@ pub mod access_tokens;
 pub mod account_limits;
 pub mod alarm_collection;
 pub mod alarms;
+pub(crate) mod announcements;
 pub mod application_changes;
 pub mod application_collection;
 pub mod application_roles;
@@ -110,6 +111,7 @@ pub struct Database {
     recent_sources: Arc<RecentSources>,
     names: Arc<names::Generations>,
     applications: Arc<AtomicU64>,
+    bus: Arc<announcements::Bus>,
 }
 
 /// How long a request waits for a connection before it is answered 503.
@@ -155,6 +157,7 @@ impl Database {
             recent_sources: Arc::default(),
             names: Arc::default(),
             applications: Arc::default(),
+            bus: Arc::default(),
         })
     }
 
@@ -211,6 +214,11 @@ impl Database {
         let connection = pool.get().await;
         crate::metrics::POOL_WAIT.record(waiting.elapsed());
         Ok(connection?)
+    }
+
+    /// What this process and others changed.
+    pub(crate) fn bus(&self) -> &announcements::Bus {
+        &self.bus
     }
 
     /// The shapes of measurements this process has met.

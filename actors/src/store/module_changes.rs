@@ -8,9 +8,10 @@ use tokio::task::spawn_blocking;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::announcements::{self, Change};
 use super::audit_records::insert_audit_record;
 use super::modules::from_row;
-use super::{Database, module_leases, until_uncontended, watch};
+use super::{Database, module_leases, until_uncontended};
 use crate::error::{Error, Noun, Result};
 use crate::event_processing::stream::InputStreams;
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
@@ -92,7 +93,7 @@ pub(crate) async fn change_modules<T: Send + 'static>(
             make(&transaction, tenant, change, by).await?;
         }
         if !changes.is_empty() {
-            watch::announce(&transaction, tenant, watch::MODULES).await?;
+            announcements::announce(&transaction, &Change::Modules(tenant.clone())).await?;
         }
         transaction.commit().await?;
         Ok(outcome)

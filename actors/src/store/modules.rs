@@ -13,6 +13,7 @@ use crate::model::timestamp::Timestamp;
 
 const GET: &str = include_str!("../../../sql/queries/modules/get.sql");
 const GET_TEXT: &str = include_str!("../../../sql/queries/modules/get_text.sql");
+const IS_DEPLOYED: &str = include_str!("../../../sql/queries/modules/is_deployed.sql");
 
 /// The columns of a module, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "m.id, m.name, m.deployed, m.last_modified";
@@ -53,6 +54,20 @@ pub async fn get_module_text(database: &Database, tenant: &TenantId, id: ModuleI
     let client = database.reader().await?;
     let row = client.query_opt(GET_TEXT, &[&tenant.as_str(), &id.0]).await?;
     Ok(row.ok_or_else(|| Error::not_found(Noun::Module, id))?.get(0))
+}
+
+/// Whether a module of this name is deployed, at whichever server it runs.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn is_deployed(database: &Database, tenant: &TenantId, name: &str) -> Result<bool> {
+    // The database knows no NUL, and so no such name.
+    if name.contains('\0') {
+        return Ok(false);
+    }
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(IS_DEPLOYED).await?;
+    Ok(client.query_opt(&statement, &[&tenant.as_str(), &name]).await?.is_some())
 }
 
 /// Reads [`COLUMNS`].

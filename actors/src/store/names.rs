@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use deadpool_postgres::GenericClient;
 
-use super::{Database, watch};
+use super::Database;
+use super::announcements::{self, Change};
 use crate::error::Result;
 use crate::model::id::TenantId;
 
@@ -56,5 +57,5 @@ impl Database {
 
 /// Tells every server process, with the commit of a transaction, that names of a tenant changed.
 pub(super) async fn announce(transaction: &impl GenericClient, tenant: &TenantId) -> Result<()> {
-    watch::announce(transaction, tenant, watch::NAMES).await
+    announcements::announce(transaction, &Change::Names(tenant.clone())).await
 }

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use tokio_postgres::types::ToSql;
 
+use super::Database;
+use super::announcements::{Change, change};
 use super::filter::page_of;
-use super::{Database, watch};
 use crate::error::{Error, Noun, Result};
 use crate::model::alarm_mapping::{AlarmMapping, AlarmMappings};
 use crate::model::id::TenantId;
@@ -177,39 +178,39 @@ pub async fn write_options(
     tenant: &TenantId,
     changes: &[(OptionName, OptionChange)],
 ) -> Result<HashSet<OptionName>> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    let (categories, keys) = columns(changes.iter().map(|(name, _)| name));
-    let rows = transaction.query(LOCK, &[&tenant.as_str(), &categories, &keys]).await?;
-    if rows.iter().any(|row| !row.get::<_, bool>(2)) {
-        return Err(Error::Forbidden);
-    }
-    let before: HashSet<OptionName> =
-        rows.iter().map(|row| OptionName { category: row.get(0), key: row.get(1) }).collect();
-    let absent = |(name, change): &&(OptionName, OptionChange)| {
-        *change == OptionChange::Keep && !before.contains(name)
-    };
-    if let Some((name, _)) = changes.iter().find(absent) {
-        let allowed = "this place-holder only where a secret is stored already";
-        return Err(Error::invalid_value(&name.key, ENCRYPTED, allowed));
-    }
+    change(database, async |transaction, announcements| {
+        let (categories, keys) = columns(changes.iter().map(|(name, _)| name));
+        let rows = transaction.query(LOCK, &[&tenant.as_str(), &categories, &keys]).await?;
+        if rows.iter().any(|row| !row.get::<_, bool>(2)) {
+            return Err(Error::Forbidden);
+        }
+        let before: HashSet<OptionName> =
+            rows.iter().map(|row| OptionName { category: row.get(0), key: row.get(1) }).collect();
+        let absent = |(name, change): &&(OptionName, OptionChange)| {
+            *change == OptionChange::Keep && !before.contains(name)
+        };
+        if let Some((name, _)) = changes.iter().find(absent) {
+            let allowed = "this place-holder only where a secret is stored already";
+            return Err(Error::invalid_value(&name.key, ENCRYPTED, allowed));
+        }
 
-    let set: Vec<(&OptionName, &str)> = changes.iter().filter_map(set_value).collect();
-    let (categories, keys) = columns(set.iter().map(|(name, _)| *name));
-    let values: Vec<&str> = set.iter().map(|(_, value)| *value).collect();
-    let written = transaction.execute(UPSERT, &[&tenant.as_str(), &categories, &keys, &values]).await?;
-    if written != set.len() as u64 {
-        return Err(Error::Forbidden);
-    }
-    let removed = changes.iter().filter(|(_, change)| *change == OptionChange::Remove);
-    let (categories, keys) = columns(removed.map(|(name, _)| name));
-    transaction.execute(DELETE, &[&tenant.as_str(), &categories, &keys]).await?;
+        let set: Vec<(&OptionName, &str)> = changes.iter().filter_map(set_value).collect();
+        let (categories, keys) = columns(set.iter().map(|(name, _)| *name));
+        let values: Vec<&str> = set.iter().map(|(_, value)| *value).collect();
+        let written = transaction.execute(UPSERT, &[&tenant.as_str(), &categories, &keys, &values]).await?;
+        if written != set.len() as u64 {
+            return Err(Error::Forbidden);
+        }
+        let removed = changes.iter().filter(|(_, change)| *change == OptionChange::Remove);
+        let (categories, keys) = columns(removed.map(|(name, _)| name));
+        transaction.execute(DELETE, &[&tenant.as_str(), &categories, &keys]).await?;
 
-    if changes.iter().any(|(name, _)| is_remembered(&name.category)) {
-        watch::announce_options(&transaction, tenant).await?;
-    }
-    transaction.commit().await?;
-    Ok(before)
+        if changes.iter().any(|(name, _)| is_remembered(&name.category)) {
+            announcements.add(Change::Options(tenant.clone()));
+        }
+        Ok(before)
+    })
+    .await
 }
 
 /// Says whether a tenant may write one of its options, and gives the option. Nobody remembers it, so nobody is told.

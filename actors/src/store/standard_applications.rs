@@ -1,8 +1,8 @@
 //! The applications every deployment starts with (W-16): made once. What the operator does with them afterwards stays.
 
 use super::Database;
+use super::announcements::{Change, change};
 use super::application_changes::{StoredSecrets, insert};
-use super::applications::announce;
 use crate::error::Result;
 use crate::model::application::Application;
 
@@ -22,14 +22,15 @@ pub async fn were_made(database: &Database) -> Result<bool> {
 /// # Errors
 /// `Duplicate` names what is taken; `Unavailable` or `Database`.
 pub async fn make(database: &Database, applications: &[(Application, StoredSecrets)]) -> Result<()> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    if transaction.execute(CLAIM, &[]).await? == 0 {
-        return Ok(());
-    }
-    for (application, secrets) in applications {
-        insert(&transaction, application, secrets).await?;
-        announce(&transaction, &application.owner).await?;
-    }
-    Ok(transaction.commit().await?)
+    change(database, async |transaction, announcements| {
+        if transaction.execute(CLAIM, &[]).await? == 0 {
+            return Ok(());
+        }
+        for (application, secrets) in applications {
+            insert(transaction, announcements, application, secrets).await?;
+            announcements.add(Change::Applications(application.owner.clone()));
+        }
+        Ok(())
+    })
+    .await
 }

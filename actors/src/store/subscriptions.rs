@@ -35,7 +35,7 @@ pub async fn insert_subscription(
     application: ApplicationId,
     (offer, secret): (&Offer, &UserSecret),
 ) -> Result<Subscription> {
-    change(database, tenant, async |transaction| {
+    change(database, tenant, async |transaction, announcements| {
         // What it requires stays as it is until its service user holds that.
         let row = transaction.query_opt(KEEP_APPLICATION, &[&application.0]).await?;
         let found = row.map(|row| applications::from_row(&row)).transpose()?;
@@ -54,7 +54,7 @@ pub async fn insert_subscription(
             other => other?,
         };
         if application.kind == ApplicationType::Microservice {
-            enter_service_user(transaction, tenant, &application, secret).await?;
+            enter_service_user(transaction, announcements, tenant, &application, secret).await?;
         }
         Ok(Subscription { tenant: tenant.clone(), application: ReferredApplication::from(&application) })
     })
@@ -72,14 +72,14 @@ pub async fn delete_subscription(
     application: ApplicationId,
     offer: &Offer,
 ) -> Result<()> {
-    change(database, tenant, async |transaction| {
+    change(database, tenant, async |transaction, announcements| {
         let row = transaction.query_opt(DELETE, &[&tenant.as_str(), &application.0]).await?;
         let row = row.ok_or_else(|| Error::not_found(Noun::Subscription, application))?;
         let (owner, availability) = (TenantId::parse(row.get(0))?, Availability::parse(row.get(1))?);
         if !offer.includes(&owner, availability) {
             return Err(Error::Refused("the tenant was subscribed to it by a tenant that looks after it"));
         }
-        dismiss(transaction, tenant, application).await
+        dismiss(transaction, announcements, tenant, application).await
     })
     .await
 }

@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
+use super::announcements::{Announcements, Change, change};
 use super::filter::page_of;
-use super::{Database, application_users, applications, groups, until_uncontended, user_changes, watch};
+use super::{Database, application_users, groups, user_changes};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 use crate::model::page::{After, Count, Page, PageRequest};
@@ -64,12 +65,13 @@ const CHUNK: i64 = 2000;
 /// # Errors
 /// `Duplicate` when id or domain is taken.
 pub async fn insert_tenant(database: &Database, tenant: &NewTenant) -> Result<()> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    insert(&transaction, tenant).await?;
-    groups::insert_default_groups(&transaction, &tenant.id).await?;
-    watch::announce(&transaction, &tenant.id, "").await?;
-    Ok(transaction.commit().await?)
+    change(database, async |transaction, announcements| {
+        insert(transaction, tenant).await?;
+        groups::insert_default_groups(transaction, &tenant.id).await?;
+        announcements.add(Change::Tenant(tenant.id.clone()));
+        Ok(())
+    })
+    .await
 }
 
 /// Creates a tenant with its default groups and its first user, who administers it, and tells every server process.
@@ -83,16 +85,16 @@ pub async fn create_tenant(
     admin: &User,
     password_hash: Option<&str>,
 ) -> Result<Tenant> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    let created = insert(&transaction, tenant).await?;
-    // A request that was under way while a tenant of this id was deleted may have left something behind.
-    delete_contents(&transaction, &tenant.id).await?;
-    groups::insert_default_groups(&transaction, &tenant.id).await?;
-    user_changes::enter_administrator(&transaction, admin, password_hash).await?;
-    watch::announce(&transaction, &tenant.id, "").await?;
-    transaction.commit().await?;
-    Ok(created)
+    change(database, async |transaction, announcements| {
+        let created = insert(transaction, tenant).await?;
+        // A request that was under way while a tenant of this id was deleted may have left something behind.
+        delete_contents(transaction, announcements, &tenant.id).await?;
+        groups::insert_default_groups(transaction, &tenant.id).await?;
+        user_changes::enter_administrator(transaction, announcements, admin, password_hash).await?;
+        announcements.add(Change::Tenant(tenant.id.clone()));
+        Ok(created)
+    })
+    .await
 }
 
 async fn insert(client: &impl GenericClient, tenant: &NewTenant) -> Result<Tenant> {
@@ -185,46 +187,54 @@ pub async fn update_tenant(
     tenant: &TenantId,
     patch: &TenantPatch,
 ) -> Result<Tenant> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    let row = transaction
-        .query_opt(
-            UPDATE,
-            &[
-                &caller.as_str(),
-                &tenant.as_str(),
-                &patch.domain,
-                &patch.company,
-                &patch.contact_name.is_some(),
-                &patch.contact_name.as_ref().and_then(Option::as_ref),
-                &patch.contact_phone.is_some(),
-                &patch.contact_phone.as_ref().and_then(Option::as_ref),
-                &patch.admin_email.is_some(),
-                &patch.admin_email.as_ref().and_then(Option::as_ref),
-                &patch.status.map(TenantStatus::as_str),
-                &patch.allow_create_tenants,
-                &patch.storage_limit_per_device,
-                &patch.custom_properties.as_ref().map(Json),
-            ],
-        )
-        .await;
-    let row = unless_duplicate(row, || patch.domain.clone().unwrap_or_default())?
-        .ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?;
-    let changed = from_row(&row)?;
-    if let Some(hash) = &patch.admin_password {
-        update_admin_password(&transaction, &changed, hash).await?;
-    }
-    if (changed.status.as_str(), &*changed.domain) != (row.get(13), row.get(14)) {
-        watch::announce(&transaction, tenant, "").await?;
-    }
-    transaction.commit().await?;
-    Ok(changed)
+    change(database, async |transaction, announcements| {
+        let row = transaction
+            .query_opt(
+                UPDATE,
+                &[
+                    &caller.as_str(),
+                    &tenant.as_str(),
+                    &patch.domain,
+                    &patch.company,
+                    &patch.contact_name.is_some(),
+                    &patch.contact_name.as_ref().and_then(Option::as_ref),
+                    &patch.contact_phone.is_some(),
+                    &patch.contact_phone.as_ref().and_then(Option::as_ref),
+                    &patch.admin_email.is_some(),
+                    &patch.admin_email.as_ref().and_then(Option::as_ref),
+                    &patch.status.map(TenantStatus::as_str),
+                    &patch.allow_create_tenants,
+                    &patch.storage_limit_per_device,
+                    &patch.custom_properties.as_ref().map(Json),
+                ],
+            )
+            .await;
+        let row = unless_duplicate(row, || patch.domain.clone().unwrap_or_default())?
+            .ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?;
+        let changed = from_row(&row)?;
+        if let Some(hash) = &patch.admin_password {
+            update_admin_password(transaction, announcements, &changed, hash).await?;
+        }
+        if (changed.status.as_str(), &*changed.domain) != (row.get(13), row.get(14)) {
+            announcements.add(Change::Tenant(tenant.clone()));
+        }
+        Ok(changed)
+    })
+    .await
 }
 
-async fn update_admin_password(client: &impl GenericClient, tenant: &Tenant, hash: &str) -> Result<()> {
+async fn update_admin_password(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    tenant: &Tenant,
+    hash: &str,
+) -> Result<()> {
     let changed = client.execute(UPDATE_ADMIN_PASSWORD, &[&tenant.id.as_str(), &hash]).await?;
     match &tenant.admin_name {
-        Some(admin) if changed == 1 => watch::announce(client, &tenant.id, admin).await,
+        Some(admin) if changed == 1 => {
+            announcements.add_user(&tenant.id, admin);
+            Ok(())
+        }
         _ => Err(Error::Invalid("Invalid value of 'adminPass': the tenant has no such user any more".into())),
     }
 }
@@ -243,39 +253,35 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
     for contents in CONTENTS {
         while delete_some(database, tenant, contents).await? == CHUNK as u64 {}
     }
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    delete_contents(&transaction, tenant).await?;
-    transaction.execute(HAND_OVER, &[&tenant.as_str()]).await?;
-    transaction.execute(DELETE, &[&tenant.as_str()]).await?;
-    watch::announce(&transaction, tenant, "").await?;
-    applications::announce(&transaction, tenant).await?;
-    transaction.commit().await?;
-    database.applications_changed();
-    Ok(())
+    change(database, async |transaction, announcements| {
+        delete_contents(transaction, announcements, tenant).await?;
+        transaction.execute(HAND_OVER, &[&tenant.as_str()]).await?;
+        transaction.execute(DELETE, &[&tenant.as_str()]).await?;
+        announcements.add(Change::Tenant(tenant.clone()));
+        announcements.add(Change::Applications(tenant.clone()));
+        Ok(())
+    })
+    .await
 }
 
 /// Deletes some applications of a tenant together with the users they have in other tenants, who are told of. `false` when there
 /// is none. One transaction.
 async fn delete_some_applications(database: &Database, tenant: &TenantId) -> Result<bool> {
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        let deleted = application_users::delete_some_applications(&transaction, tenant).await?;
-        transaction.commit().await?;
-        Ok(deleted)
+    change(database, async |transaction, announcements| {
+        application_users::delete_some_applications(transaction, announcements, tenant).await
     })
     .await
 }
 
 async fn suspend(database: &Database, tenant: &TenantId) -> Result<()> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    if transaction.execute(SUSPEND, &[&tenant.as_str()]).await? == 0 {
-        return Err(Error::not_found(Noun::Tenant, tenant));
-    }
-    watch::announce(&transaction, tenant, "").await?;
-    Ok(transaction.commit().await?)
+    change(database, async |transaction, announcements| {
+        if transaction.execute(SUSPEND, &[&tenant.as_str()]).await? == 0 {
+            return Err(Error::not_found(Noun::Tenant, tenant));
+        }
+        announcements.add(Change::Tenant(tenant.clone()));
+        Ok(())
+    })
+    .await
 }
 
 /// Deletes the next rows of a table and says how many those were. One transaction, on whatever connection is free: a
@@ -290,8 +296,12 @@ async fn delete_some(database: &Database, tenant: &TenantId, contents: (&str, &s
     Ok(deleted)
 }
 
-async fn delete_contents(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
-    while application_users::delete_some_applications(client, tenant).await? {}
+async fn delete_contents(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    tenant: &TenantId,
+) -> Result<()> {
+    while application_users::delete_some_applications(client, announcements, tenant).await? {}
     for contents in CONTENTS {
         client.execute(&deletion(contents), &[&tenant.as_str(), &None::<i64>]).await?;
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tokio_postgres::Row;
 
+use super::announcements::change;
 use super::filter::{Filtered, Order, page_of};
-use super::{Database, access_tokens, watch};
+use super::{Database, access_tokens};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 use crate::model::page::{After, Page, PageRequest};
@@ -90,12 +91,13 @@ pub async fn list_clients(
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn delete_client(database: &Database, tenant: &TenantId, id: &str) -> Result<()> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    let row = transaction.query_opt(DELETE, &[&tenant.as_str(), &id]).await?;
-    let row = row.ok_or_else(|| Error::not_found(Noun::TokenClient, id))?;
-    watch::announce(&transaction, tenant, row.get(0)).await?;
-    Ok(transaction.commit().await?)
+    change(database, async |transaction, announcements| {
+        let row = transaction.query_opt(DELETE, &[&tenant.as_str(), &id]).await?;
+        let row = row.ok_or_else(|| Error::not_found(Noun::TokenClient, id))?;
+        announcements.add_user(tenant, row.get(0));
+        Ok(())
+    })
+    .await
 }
 
 /// Whose client a consumer key names.

@@ -1,15 +1,15 @@
 //! Users in PostgreSQL: changing them. Each change is told to every server process, which drops what it remembers of
-//! the user and ends its sessions; what a user may do is audited in the same transaction (Y-05).
+//! the user and ends what rested on what is gone (B-18b); what a user may do is audited in the same transaction (Y-05).
 
 use deadpool_postgres::GenericClient;
 use serde::Serialize;
 use tokio_postgres::types::{Json, ToSql};
 
+use super::announcements::{Announcements, Shift, change};
 use super::users::read_user;
-use super::{
-    Database, application_roles, audit_records, group_members, groups, until_uncontended, users, watch,
-};
+use super::{Database, application_roles, audit_records, group_members, groups, users};
 use crate::error::{Error, Noun, Result};
+use crate::model::access::DevicePermissions;
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::group::ADMINS;
 use crate::model::id::{AuditRecordId, TenantId};
@@ -31,12 +31,11 @@ const INHERIT_SUBUSERS: &str = include_str!("../../../sql/queries/users/inherit_
 /// # Errors
 /// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist, `Invalid` for an unknown owner.
 pub async fn insert_user(database: &Database, user: &User, password_hash: Option<&str>) -> Result<User> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    insert(&transaction, user, password_hash).await?;
-    let stored = read_user(&transaction, &user.tenant, &user.name).await?;
-    transaction.commit().await?;
-    Ok(stored)
+    change(database, async |transaction, announcements| {
+        insert(transaction, announcements, user, password_hash).await?;
+        read_user(transaction, &user.tenant, &user.name).await
+    })
+    .await
 }
 
 /// Creates a user that administers its tenant: a member of `admins` (U-10). One transaction.
@@ -44,25 +43,32 @@ pub async fn insert_user(database: &Database, user: &User, password_hash: Option
 /// # Errors
 /// As [`insert_user`]; `NotFound` when the tenant has no such group.
 pub async fn insert_administrator(database: &Database, user: &User, password_hash: &str) -> Result<()> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    enter_administrator(&transaction, user, Some(password_hash)).await?;
-    Ok(transaction.commit().await?)
+    change(database, async |transaction, announcements| {
+        enter_administrator(transaction, announcements, user, Some(password_hash)).await
+    })
+    .await
 }
 
 /// Creates a user as a member of `admins`, as part of the caller's transaction: such as one that creates the tenant.
 pub(super) async fn enter_administrator(
     client: &impl GenericClient,
+    announcements: &Announcements,
     user: &User,
     password_hash: Option<&str>,
 ) -> Result<()> {
-    insert(client, user, password_hash).await?;
+    insert(client, announcements, user, password_hash).await?;
     let admins = groups::find_id(client, &user.tenant, ADMINS).await?;
     group_members::insert(client, &user.tenant, admins, &user.name).await
 }
 
-/// Creates a user, as part of the caller's transaction.
-async fn insert(client: &impl GenericClient, user: &User, password_hash: Option<&str>) -> Result<()> {
+/// Creates a user, as part of the caller's transaction. Who was refused by this name a moment ago is not refused any more.
+async fn insert(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    user: &User,
+    password_hash: Option<&str>,
+) -> Result<()> {
+    announcements.add_rights_of(&user.tenant, &user.name, Shift::Given);
     ensure_owner(client, user).await?;
     let roles: Vec<&str> = user.roles.names().collect();
     let profile = &user.profile;
@@ -95,17 +101,19 @@ async fn insert(client: &impl GenericClient, user: &User, password_hash: Option<
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn update_password(database: &Database, tenant: &TenantId, name: &str, hash: &str) -> Result<()> {
-    let mut client = database.reader().await?;
-    let transaction = client.transaction().await?;
-    let changed = transaction.execute(UPDATE_PASSWORD, &[&tenant.as_str(), &name, &hash]).await?;
-    if changed == 0 {
-        return Err(Error::not_found(Noun::User, name));
-    }
-    watch::announce(&transaction, tenant, name).await?;
-    Ok(transaction.commit().await?)
+    change(database, async |transaction, announcements| {
+        let changed = transaction.execute(UPDATE_PASSWORD, &[&tenant.as_str(), &name, &hash]).await?;
+        if changed == 0 {
+            return Err(Error::not_found(Noun::User, name));
+        }
+        announcements.add_user(tenant, name);
+        Ok(())
+    })
+    .await
 }
 
-/// Changes a user. One transaction. Its sessions end when the password, the device permissions or `enabled` change.
+/// Changes a user. One transaction. Its sessions end when the password or `enabled` changes; when device permissions are taken
+/// away, those that rested on them.
 ///
 /// # Errors
 /// `NotFound`; `Forbidden` when the caller's authority does not reach the user or grants less; `Refused` when the last
@@ -117,37 +125,40 @@ pub async fn update_user(
     (patch, password_hash): (&UserPatch, Option<&str>),
 ) -> Result<User> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
+    change(database, async |transaction, announcements| {
         if patch.enabled == Some(false) {
-            group_members::lock_admins(&transaction, tenant).await?;
+            group_members::lock_admins(transaction, tenant).await?;
         }
-        let before = lock_user(&transaction, tenant, name).await?;
+        let before = lock_user(transaction, tenant, name).await?;
         let mut user = before.clone();
         patch.apply(&mut user);
         check_change(administration, &before, &user)?;
         if password_hash.is_some() {
-            check_take_over(&transaction, administration, name).await?;
+            check_take_over(transaction, administration, name).await?;
         }
         if before.enabled && !user.enabled {
-            group_members::ensure_may_lose(&transaction, tenant, name).await?;
+            group_members::ensure_may_lose(transaction, tenant, name).await?;
         }
         if user.owner != before.owner {
-            ensure_owner(&transaction, &user).await?;
+            ensure_owner(transaction, &user).await?;
         }
-        update(&transaction, &user, password_hash).await?;
+        update(transaction, &user, password_hash).await?;
         let changes = changed("devicePermissions", &before.permissions, &user.permissions);
-        audit_user(&transaction, administration, name, changes.into_iter().collect()).await?;
-        if password_hash.is_some() || user.enabled != before.enabled || user.permissions != before.permissions
-        {
-            watch::announce(&transaction, tenant, name).await?;
+        audit_user(transaction, administration, name, changes.into_iter().collect()).await?;
+        if password_hash.is_some() || user.enabled != before.enabled {
+            announcements.add_user(tenant, name);
         }
-        let stored = read_user(&transaction, tenant, name).await?;
-        transaction.commit().await?;
-        Ok(stored)
+        if user.permissions != before.permissions {
+            announcements.add_rights_of(tenant, name, shift(&before.permissions, &user.permissions));
+        }
+        read_user(transaction, tenant, name).await
     })
     .await
+}
+
+/// Whether device permissions were taken away, or only given.
+pub(super) fn shift(before: &DevicePermissions, after: &DevicePermissions) -> Shift {
+    Shift::unless_lost(before.are_within(after, |_, _| false))
 }
 
 /// What a caller's authority must allow in a change.
@@ -204,17 +215,15 @@ async fn update(client: &impl GenericClient, user: &User, password_hash: Option<
 /// (U-15).
 pub async fn delete_user(database: &Database, administration: &Administration, name: &str) -> Result<()> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
-        group_members::lock_admins(&transaction, tenant).await?;
-        let user = lock_user(&transaction, tenant, name).await?;
+    change(database, async |transaction, announcements| {
+        group_members::lock_admins(transaction, tenant).await?;
+        let user = lock_user(transaction, tenant, name).await?;
         administration.authority.reaches(user.owner.as_deref())?;
-        group_members::ensure_may_lose(&transaction, tenant, name).await?;
+        group_members::ensure_may_lose(transaction, tenant, name).await?;
         transaction.execute(DELETE, &[&tenant.as_str(), &name]).await?;
         transaction.execute(INHERIT_SUBUSERS, &[&tenant.as_str(), &name, &user.owner]).await?;
-        watch::announce(&transaction, tenant, name).await?;
-        Ok(transaction.commit().await?)
+        announcements.add_user(tenant, name);
+        Ok(())
     })
     .await
 }
@@ -266,20 +275,18 @@ async fn change_roles(
     decide: impl Fn(&User) -> Result<RoleSet>,
 ) -> Result<()> {
     let tenant = &administration.tenant;
-    until_uncontended(async || {
-        let mut client = database.reader().await?;
-        let transaction = client.transaction().await?;
+    change(database, async |transaction, announcements| {
         if let Some(role) = given {
-            application_roles::keep_assignable(&transaction, tenant, role).await?;
+            application_roles::keep_assignable(transaction, tenant, role).await?;
         }
-        let user = lock_user(&transaction, tenant, name).await?;
+        let user = lock_user(transaction, tenant, name).await?;
         let roles = decide(&user)?;
         let Some(change) = changed("roles", &user.roles, &roles) else { return Ok(()) };
         let names: Vec<&str> = roles.names().collect();
         transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &name, &names]).await?;
-        audit_user(&transaction, administration, name, vec![change]).await?;
-        watch::announce(&transaction, tenant, name).await?;
-        Ok(transaction.commit().await?)
+        audit_user(transaction, administration, name, vec![change]).await?;
+        announcements.add_rights_of(tenant, name, Shift::unless_lost(given.is_some()));
+        Ok(())
     })
     .await
 }

@@ -1,5 +1,7 @@
 //! Users in PostgreSQL: reading them. What changes them is in [`user_changes`](super::user_changes).
 
+use std::collections::HashMap;
+
 use deadpool_postgres::GenericClient;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
@@ -20,6 +22,7 @@ use crate::model::timestamp::Timestamp;
 use crate::model::user::{Account, Profile, SubusersCount, User, UserFilter, UserKind};
 
 const FIND: &str = include_str!("../../../sql/queries/users/find.sql");
+const LIST_RIGHTS: &str = include_str!("../../../sql/queries/users/list_rights.sql");
 const GET: &str = include_str!("../../../sql/queries/users/get.sql");
 const TENANT_EXISTS: &str = include_str!("../../../sql/queries/users/tenant_exists.sql");
 
@@ -57,20 +60,43 @@ pub(super) async fn find_account(
     let statement = client.prepare_cached(FIND).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
     let Some(row) = row else { return Ok(None) };
-    let permissions: Vec<Json<Box<RawValue>>> = row.get(5);
-    let permissions = permissions.iter().map(|held| DevicePermissions::parse(&held.0));
     let user = Account {
         tenant: tenant.clone(),
         name: row.get::<_, &str>(0).into(),
         password_hash: row.get(1),
         enabled: row.get(2),
-        roles: row.get::<_, Vec<String>>(4).into_iter().collect::<RoleSet>(),
-        permissions: DevicePermissions::sum(permissions.collect::<Result<Vec<_>>>()?),
+        roles: roles(&row, 4),
+        permissions: permissions(&row, 5)?,
         unused_until: row.get(6),
         application: application_user(row.get(7), row.get(8)),
     };
     let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
     Ok(Some((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })))
+}
+
+/// What users of a tenant hold, directly and by groups; who is gone, disabled or of a suspended tenant is left out. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn list_rights(
+    database: &Database,
+    tenant: &TenantId,
+    names: &[&str],
+) -> Result<HashMap<String, (RoleSet, DevicePermissions)>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST_RIGHTS).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &names]).await?;
+    rows.iter().map(|row| Ok((row.get(0), (roles(row, 1), permissions(row, 2)?)))).collect()
+}
+
+fn roles(row: &Row, column: usize) -> RoleSet {
+    row.get::<_, Vec<String>>(column).into_iter().collect()
+}
+
+fn permissions(row: &Row, column: usize) -> Result<DevicePermissions> {
+    let held: Vec<Json<Box<RawValue>>> = row.get(column);
+    let held = held.iter().map(|held| DevicePermissions::parse(&held.0));
+    Ok(DevicePermissions::sum(held.collect::<Result<Vec<_>>>()?))
 }
 
 fn application_user(application: Option<i64>, duty: Option<&str>) -> Option<ApplicationUser> {

@@ -1,6 +1,6 @@
--- Others who would change or delete the group wait until this transaction ends; members may still be added.
+-- Others who would change or delete the group, or join or leave it, wait until this transaction ends.
 SELECT id
 FROM groups
 WHERE tenant = $1
     AND id = $2
-FOR NO KEY UPDATE
+FOR UPDATE

@@ -5,9 +5,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use actix_web::web;
 use futures_util::future::LocalBoxFuture;
+use platform_actors::bayeux::Advice;
 use platform_actors::model::id::TenantId;
 use platform_actors::session::{Answer, Delivery};
 use tokio::time::Instant;
@@ -36,6 +38,8 @@ pub(crate) struct HeldPoll {
     begun: Instant,
     /// Until when it is held; known from its first answer on.
     until: Option<Instant>,
+    /// What was answered with notifications, for as long as these are written.
+    answered: Option<Held>,
 }
 
 enum State {
@@ -53,10 +57,10 @@ pub(super) struct Evaluation {
 
 impl HeldPoll {
     pub(super) fn new(held: Held, asked: Asked) -> Self {
-        Self { state: State::Waiting(held), asked, begun: Instant::now(), until: None }
+        Self { state: State::Waiting(held), asked, begun: Instant::now(), until: None, answered: None }
     }
 
-    /// The lines, when there are some; none for a peer that is gone.
+    /// The lines, when there are some; as of a poll whose time is over for a peer that is gone.
     pub(crate) fn poll_text(
         &mut self,
         cx: &mut Context<'_>,
@@ -87,6 +91,18 @@ impl HeldPoll {
         }
     }
 
+    /// Writing the lines takes a while: the session does not end before this is dropped (B-10a).
+    pub(crate) fn writing_takes_a_while(&mut self) {
+        self.answered.iter_mut().for_each(Held::writing_takes_a_while);
+    }
+
+    /// The lines of a poll that ends before its time: as if that was over. What came goes back (B-22).
+    pub(crate) fn end_empty(&mut self) -> String {
+        self.state = State::Over;
+        let advice = Advice::retry(Duration::ZERO, self.asked.edge.limits().connect_timeout);
+        self.end(&Answer { advice: Some(advice), ..Answer::default() })
+    }
+
     /// The next state after an answer of the session, or the end of the body.
     fn answered(&mut self, held: Held, answer: Answer) -> Result<State, String> {
         if !answer.delivery.notifications.is_empty() {
@@ -110,9 +126,9 @@ impl HeldPoll {
                 Err(String::new())
             }
             Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
-            Ok(_) if peer_is_gone() => Err(String::new()),
+            Ok(_) if peer_is_gone() => Err(self.end_empty()),
             Ok(Evaluated { text, count }) => {
-                evaluation.taken(count);
+                self.answered = evaluation.taken(count).1;
                 Err(text)
             }
         }
@@ -121,15 +137,16 @@ impl HeldPoll {
     /// What no template matches is dropped and does not end the connect (S-53).
     fn go_on(&mut self, mut evaluation: Evaluation, count: usize) -> Result<State, String> {
         let (begun, answer) = (self.begun, &evaluation.answer);
-        let hold = answer.advice.and_then(|advice| advice.timeout).unwrap_or_default();
-        let rest = self.until.get_or_insert(begun + hold).saturating_duration_since(Instant::now());
+        // A row 83 asks for no hold time of its own, so this connect is held as long as the advice says of the next.
+        let advised = answer.advice.and_then(|advice| advice.timeout).unwrap_or_default();
+        let rest = self.until.get_or_insert(begun + advised).saturating_duration_since(Instant::now());
         let connect = answer.connect;
         match evaluation.held.take() {
             Some(mut held) if !rest.is_zero() => {
-                held.go_on(connect, rest);
+                held.go_on(connect, rest, advised);
                 Ok(State::Waiting(held))
             }
-            _ => Err(self.end(&evaluation.taken(count))),
+            _ => Err(self.end(&evaluation.taken(count).0)),
         }
     }
 
@@ -150,14 +167,14 @@ impl Evaluation {
     }
 
     /// So many of the notifications reached the client, or were none for it. The others go back.
-    pub(super) fn taken(mut self, count: usize) -> Answer {
-        let mut answer = std::mem::take(&mut self.answer);
+    pub(super) fn taken(mut self, count: usize) -> (Answer, Option<Held>) {
+        let (mut answer, held) = (std::mem::take(&mut self.answer), self.held.take());
         let notifications = answer.delivery.notifications.split_off(count);
-        if let Some(held) = self.held.take().filter(|_| !notifications.is_empty()) {
+        if let Some(held) = held.as_ref().filter(|_| !notifications.is_empty()) {
             let delivery = Delivery { notifications, batch: None };
             held.give_back(Answer { delivery, ..Answer::default() });
         }
-        answer
+        (answer, held)
     }
 }
 

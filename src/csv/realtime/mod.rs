@@ -110,7 +110,9 @@ impl Client<'_> {
             }
         }
         match self.exchange(&row, alone, templates).await? {
-            Outcome::Replies(json) => replies::write(&row, line, &json, self.edge, lines),
+            Outcome::Replies(json) | Outcome::Farewell(json) => {
+                replies::write(&row, line, &json, self.edge, lines);
+            }
             Outcome::Held(held) if alone => return Ok(Some(held)),
             Outcome::Held(held) => self.connect_at_once(held, line, lines).await,
         }
@@ -171,7 +173,7 @@ impl Client<'_> {
         }
         let mut evaluation = Evaluation::new(held, answer, self.edge.clone(), self.tenant.clone());
         let Ok(Evaluated { text, count }) = (&mut evaluation).await else { return };
-        let answer = evaluation.taken(count);
+        let (answer, _) = evaluation.taken(count);
         match text.strip_suffix('\n') {
             Some(text) => lines.push_text(text),
             None => replies::write_connected(&answer, line, self.edge, lines),

@@ -38,7 +38,7 @@ async fn create(row: &Row<'_>) -> Result<(), Refusal> {
     let arguments = row.arguments;
     arguments.at_most(3)?;
     let (type_, text) = (arguments.mandatory(0)?, arguments.mandatory(1)?);
-    post(row.engine, (type_, text, arguments.date(2)?), JsonObject::default()).await
+    post(row, (type_, text, arguments.date(2)?), JsonObject::default()).await
 }
 
 /// 401: an event that says where the device is.
@@ -46,22 +46,22 @@ async fn move_to(row: &Row<'_>) -> Result<(), Refusal> {
     row.arguments.at_most(5)?;
     let (position, time) = (device::position(row.arguments)?, row.arguments.date(4)?);
     let fragments = JsonObject::default().object(&naming().fragment("Position"), position);
-    post(row.engine, (&naming().fragment("LocationUpdate"), MOVED, time), fragments).await
+    post(row, (&naming().fragment("LocationUpdate"), MOVED, time), fragments).await
 }
 
 async fn post(
-    engine: &Engine<'_>,
+    row: &Row<'_>,
     (type_, text, time): (&str, &str, Option<&str>),
     fragments: JsonObject,
 ) -> Result<(), Refusal> {
     let time = time.map_or_else(|| Timestamp::now().to_string(), ToOwned::to_owned);
-    let source = engine.own_device().await?;
+    let source = row.engine.own_device().await?;
     let body = fragments
         .object("source", JsonObject::default().text("id", Some(&source.to_string())))
         .text("type", Some(type_))
         .text("text", Some(text))
         .text("time", Some(&time));
-    engine.rest.call(Call::post(EVENTS, body.into_json())).await?;
+    row.engine.rest.call_in_turn(Call::post(EVENTS, body.into_json()), row.turn.take()).await?;
     Ok(())
 }
 

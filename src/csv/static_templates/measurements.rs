@@ -76,7 +76,7 @@ async fn create<'f>(
 ) -> Result<(), Refusal> {
     let source = row.engine.own_device().await?;
     let body = body(source, (type_, time), fragments)?;
-    row.engine.rest.measure(body).await
+    row.engine.rest.measure(body, row.turn.take()).await
 }
 
 impl<'r> Series<'r> {

@@ -18,6 +18,9 @@ pub(crate) mod serials;
 pub(crate) use acting_device::ActingDevices;
 pub(crate) use arguments::Arguments;
 
+use std::cell::Cell;
+
+use platform_actors::device::Turn;
 use platform_actors::naming::naming;
 
 use super::engine::Engine;
@@ -30,6 +33,8 @@ pub(crate) struct Row<'r> {
     pub(crate) engine: &'r Engine<'r>,
     /// What stands behind its message id.
     pub(crate) arguments: Arguments<'r>,
+    /// Of a row that overlaps others; taken by the call that creates something.
+    pub(crate) turn: Cell<Option<Turn>>,
 }
 
 /// The reserved X-Id of the static set (H-01).

@@ -36,7 +36,7 @@ enum Report<'r> {
 
 /// Carries out a row.
 pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
-    let Row { engine, arguments } = *row;
+    let Row { engine, arguments, .. } = *row;
     if id == 500 {
         arguments.none()?;
         return list_pending(engine, lines).await;
@@ -132,7 +132,7 @@ impl Report<'_> {
 /// 506: an operation is done, with the parameters that its own fragment takes. One that is SUCCESSFUL already stays as it is,
 /// and so does its device, which may have gone on since.
 async fn complete(row: &Row<'_>, id: &str) -> Result<(), Refusal> {
-    let Row { engine, arguments } = *row;
+    let Row { engine, arguments, .. } = *row;
     for _ in 0..ATTEMPTS {
         let answer = engine.rest.call(Call::get(path(id))).await?;
         let operation: Option<Found> = answer.parsed().await?;

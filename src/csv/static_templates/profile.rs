@@ -21,7 +21,7 @@ use crate::csv::refusal::Refusal;
 /// # Errors
 /// What is wrong with the arguments; 404 without an id when there is no such operation; what REST refused.
 pub(super) async fn perform(row: &Row<'_>) -> Result<(), Refusal> {
-    let Row { engine, arguments } = *row;
+    let Row { engine, arguments, .. } = *row;
     let executed = arguments.mandatory(0)?;
     arguments.at_most(2)?;
     if !["true", "false"].contains(&executed) {

@@ -43,7 +43,10 @@ impl ApiError {
             Self::NoSuchPath(_) => "general/Not Found".into(),
             Self::MethodNotAllowed { .. } => "general/Method not allowed".into(),
             Self::NotAcceptable(_) => "general/Not Acceptable".into(),
-            Self::UnsupportedMediaType(_) => "general/Unsupported Media Type".into(),
+            Self::UnsupportedMediaType(_) | Self::UnsupportedContentEncoding(_) => {
+                "general/Unsupported Media Type".into()
+            }
+            Self::Stopping => "general/Service Unavailable".into(),
             Self::TooLarge { .. } => "general/Payload Too Large".into(),
             Self::Service { .. } => {
                 format!("general/{}", self.status_code().canonical_reason().unwrap_or("Error"))
@@ -105,6 +108,10 @@ impl fmt::Display for ApiError {
             Self::NotAcceptable(message) | Self::UnsupportedMediaType(message) | Self::Http(_, message) => {
                 f.write_str(message)
             }
+            Self::UnsupportedContentEncoding(given) => {
+                write!(f, "Unsupported Content-Encoding: {given}; allowed: identity, or no such header")
+            }
+            Self::Stopping => f.write_str("The server is stopping, try again"),
             Self::Service { context_path, fault } => {
                 let why = match fault {
                     ServiceFault::NoAddress => "has no address; the operator sets it",

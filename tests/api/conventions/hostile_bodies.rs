@@ -295,3 +295,53 @@ async fn body_that_ends_early_is_dropped_with_its_connection() {
     assert_eq!(server.database().count("managed_objects").await, 0);
     assert_eq!(admin.get(OBJECTS).await.status, 200, "the server lives");
 }
+
+#[tokio::test]
+async fn body_of_a_content_encoding_is_415_wherever_one_is_read() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let json = "application/json";
+    let form = "multipart/form-data; boundary=b";
+    let device = admin.create_device("pump").await;
+
+    for (path, content_type) in [
+        (OBJECTS, json),
+        ("/alarm/alarms", json),
+        ("/measurement/measurements", json),
+        ("/notification/realtime", json),
+        ("/notification/operations", json),
+        ("/cep/realtime", "text/plain"),
+        ("/s", "text/plain"),
+        ("/inventory/binaries", form),
+        ("/devicecontrol/bulkNewDeviceRequests", form),
+    ] {
+        for encoding in ["gzip", "br", "identity, GZIP", "x y"] {
+            let request = admin.request("POST", path).accepting_json().header("Content-Type", content_type);
+            let answer = request.header("Content-Encoding", encoding).body("\x1f\u{8b}").send().await;
+            assert_eq!(answer.status, 415, "{path} {encoding}: {}", answer.text);
+            assert_eq!(answer.error(), "general/Unsupported Media Type", "{path}");
+            assert!(answer.text.contains(encoding) && answer.text.contains("identity"), "{}", answer.text);
+            assert_eq!(answer.header("Accept-Encoding"), Some("identity"), "{path}");
+        }
+    }
+    let event = admin.create_event(&device, "opened").await;
+    let path = format!("/event/events/{}/binaries", event["id"].as_str().unwrap());
+    let upload = admin.request("POST", &path).accepting_json().header("Content-Type", "text/plain");
+    let answer = upload.header("Content-Encoding", "gzip").body("file").send().await;
+    assert_eq!(answer.status, 415, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn body_of_encoding_identity_is_taken() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for encoding in ["identity", "Identity", "", "identity, identity"] {
+        for (path, body, status) in [(OBJECTS, "{}", 201), ("/notification/realtime", "[]", 200)] {
+            let request = admin.request("POST", path).accepting_json();
+            let request =
+                request.header("Content-Type", "application/json").header("Content-Encoding", encoding);
+            assert_eq!(request.body(body).send().await.status, status, "{path} {encoding:?}");
+        }
+    }
+}

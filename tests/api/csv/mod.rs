@@ -14,6 +14,7 @@ mod registration;
 mod registration_flaws;
 mod request_templates;
 mod response_templates;
+mod row_order;
 mod several_x_ids;
 mod static_alarms;
 mod static_children;

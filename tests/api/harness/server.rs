@@ -157,17 +157,15 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let (stop, stopped) = oneshot::channel::<()>();
     let (end, ended) = oneshot::channel();
     let (report, started) = mpsc::channel();
-    let serve = async move {
-        match Server::start(&settings, &url).await {
-            Ok(server) => {
-                report.send(Ok((server.base(), server.address()))).unwrap();
-                server.run(async { drop(stopped.await) }).await;
-            }
-            Err(error) => report.send(Err(error.to_string())).unwrap(),
+    let serve = async move || match Server::start(&settings, &url).await {
+        Ok(server) => {
+            report.send(Ok((server.base(), server.address()))).unwrap();
+            server.run(async { drop(stopped.await) }).await;
         }
+        Err(error) => report.send(Err(error.to_string())).unwrap(),
     };
     let body = move || {
-        actix_web::rt::System::new().block_on(serve);
+        actix_web::rt::System::new().block_on(serve());
         drop(database);
         // Nobody may wait for it.
         let _ = end.send(());

@@ -14,6 +14,7 @@ fn states(side: &Side) -> Vec<(&'static str, Vec<u8>)> {
     let poll = Side::connect(&side.client, json!({}));
     let (head, whole) = (poll.head().into_bytes(), poll.bytes());
     let idle = Sample::idle().bytes();
+    let large = Sample::of(format!("[{}]", " ".repeat(12_000))).bytes();
     vec![
         ("before anything", Vec::new()),
         ("within the request line", head[..7].to_vec()),
@@ -24,6 +25,7 @@ fn states(side: &Side) -> Vec<(&'static str, Vec<u8>)> {
         ("while held, with a request behind", [&whole[..], &idle].concat()),
         ("while held, with half a request behind", [&whole[..], &idle[..40]].concat()),
         ("while held, with nonsense behind", [&whole[..], b"\0\0\0\0"].concat()),
+        ("while held, with more behind than is kept", [&whole[..], &large].concat()),
         ("between polls", idle.clone()),
         ("within the second request", [&idle[..], &idle[..40]].concat()),
         (

@@ -13,7 +13,7 @@ const LIVE: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";
 /// A poll that is held for a moment, and whether it was.
 async fn poll(conversation: &mut Conversation, side: &Side) -> bool {
     let answer = conversation.ask(Side::connect(&side.client, json!({"timeout": 30}))).await;
-    answer.status() == 200 && answer.body.contains(r#""timeout":30"#)
+    answer.status() == 200 && answer.body.contains(r#""timeout":5400000"#)
 }
 
 async fn pair(keep_alive: Duration) -> Pair {

@@ -79,3 +79,66 @@ async fn stop_does_not_wait_for_idle_connections() {
         }
     }
 }
+
+#[tokio::test]
+async fn body_that_does_not_come_whole_does_not_hold_the_stop_and_its_request_is_answered_503() {
+    let pair = Pair::start_with(|settings| settings.shutdown = Duration::from_secs(15)).await;
+
+    for side in [pair.lane, pair.alone] {
+        let form = "multipart/form-data; boundary=b";
+        let part = "--b\r\nContent-Disposition: form-data; name=\"object\"\r\n\r\n{\"name\":";
+        let requests = [
+            Sample::of(" ".repeat(1000)),
+            Sample::of(" ".repeat(1000)).unmeasured().with("Transfer-Encoding: chunked"),
+            Sample::to("/inventory/managedObjects", " ".repeat(1000)),
+            Sample::to("/inventory/binaries", part.repeat(10)).instead(&format!("Content-Type: {form}")),
+        ];
+        let mut begun = Vec::new();
+        for request in requests {
+            let bytes = request.bytes();
+            let mut conversation = Conversation::open(side.address).await;
+            let body = request.head().len();
+            match request.head().contains("chunked") {
+                true => conversation.send([&bytes[..body], b"8\r\n    "].concat()).await,
+                false => conversation.send(&bytes[..body + 200]).await,
+            }
+            begun.push((request, conversation));
+        }
+        side.has_seen_all().await;
+
+        let stopping = std::time::Instant::now();
+        let stopped = tokio::spawn(side.server.stop());
+
+        for (request, mut conversation) in begun {
+            let answer = conversation.answer().await.expect("an answer");
+            assert_eq!((answer.status(), answer.keeps_alive()), (503, false), "{request:?}: {answer:?}");
+            assert!(answer.field("retry-after").is_some(), "{answer:?}");
+            assert!(answer.body.contains("stopping"), "{answer:?}");
+            assert!(conversation.answer().await.is_none());
+        }
+        soon("the end of the server", stopped).await.unwrap();
+        assert!(stopping.elapsed() < Duration::from_secs(10), "{:?}", stopping.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn body_that_comes_whole_soon_after_the_stop_began_is_worked_on() {
+    let pair = Pair::start_with(|settings| settings.shutdown = Duration::from_secs(15)).await;
+
+    for side in [pair.lane, pair.alone] {
+        let (mut held, mut late) =
+            (Conversation::open(side.address).await, Conversation::open(side.address).await);
+        let request = Sample::of("[        ]").bytes();
+        late.send(&request[..request.len() - 4]).await;
+        held.send(Side::connect(&side.client, json!({}))).await;
+        side.has_seen_all().await;
+
+        let stopped = tokio::spawn(side.server.stop());
+        held.answer().await.expect("the stop has begun");
+        late.send(&request[request.len() - 4..]).await;
+
+        let answer = late.answer().await.expect("an answer");
+        assert_eq!((answer.status(), &*answer.body), (200, "[]"), "{answer:?}");
+        soon("the end of the server", stopped).await.unwrap();
+    }
+}

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{MODULES, deploy};
+use super::deploy;
 use crate::harness::{Caller, TestServer, event_of};
+use crate::modules::{path_of, set_status};
 
 /// Tells of events by their type.
 const DOORS: &str = "module doors;
@@ -47,14 +48,38 @@ async fn statement_and_wildcard_are_told_of_rows_at_both_paths() {
 }
 
 #[tokio::test]
-async fn who_listens_before_the_module_is_there_hears_it_when_it_is() {
+async fn channel_is_there_while_its_module_is_deployed() {
+    let server = TestServer::start().await;
+    server.database().insert_tenant("acme", "acme.example.com").await;
+    let (admin, stranger) = (server.admin(), server.caller("acme/admin", crate::harness::ADMIN_PASSWORD));
+    let subscribes = async |caller: &Caller| caller.session().await.subscribe("/doors/any").await;
+    let denied = "403::subscribe_denied";
+    assert_eq!(subscribes(&admin).await["error"], denied, "before it is there");
+
+    let module = deploy(&admin, DOORS).await;
+    assert_eq!(subscribes(&admin).await["successful"], true);
+    assert_eq!(subscribes(&stranger).await["error"], denied, "a module of another tenant");
+
+    set_status(&admin, &module, "NOT_DEPLOYED").await;
+    assert_eq!(subscribes(&admin).await["error"], denied, "not deployed");
+    set_status(&admin, &module, "DEPLOYED").await;
+    assert_eq!(subscribes(&admin).await["successful"], true, "deployed again");
+
+    assert_eq!(admin.delete(&path_of(&module)).await.status, 204);
+    assert_eq!(subscribes(&admin).await["error"], denied, "deleted");
+}
+
+#[tokio::test]
+async fn who_listens_to_a_module_hears_it_again_when_it_is_deployed_again() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let device = admin.create_device("door").await;
+    let module = deploy(&admin, DOORS).await;
     let session = admin.listen("/doors/all").await;
-    happens(&admin, &device, "before").await;
 
-    deploy(&admin, DOORS).await;
+    set_status(&admin, &module, "NOT_DEPLOYED").await;
+    happens(&admin, &device, "between").await;
+    set_status(&admin, &module, "DEPLOYED").await;
     happens(&admin, &device, "after").await;
 
     assert_eq!(shown(&session.receive(1).await), [("/doors/all", &json!({"type": "after"}))]);
@@ -67,12 +92,11 @@ async fn module_that_is_renamed_tells_on_other_channels() {
     let device = admin.create_device("door").await;
     let module = deploy(&admin, DOORS).await;
     let session = admin.listen("/doors/all").await;
-    session.subscribe("/gates/all").await;
 
     happens(&admin, &device, "one").await;
     let told = session.receive(1).await;
-    let path = format!("{MODULES}/{}", module["id"].as_str().unwrap());
-    assert_eq!(admin.put(&path, &json!({"name": "gates"})).await.status, 200);
+    assert_eq!(admin.put(&path_of(&module), &json!({"name": "gates"})).await.status, 200);
+    assert_eq!(session.subscribe("/gates/all").await["successful"], true);
     happens(&admin, &device, "two").await;
 
     assert_eq!(shown(&told), [("/doors/all", &json!({"type": "one"}))]);
@@ -82,6 +106,7 @@ async fn module_that_is_renamed_tells_on_other_channels() {
 #[tokio::test]
 async fn channels_of_modules_need_the_role_for_notifications() {
     let server = TestServer::start().await;
+    deploy(&server.admin(), DOORS).await;
     let with = server.user_with("with", &["ROLE_NOTIFICATION_READ"]).await;
     let without = server.user_with("without", &["ROLE_EVENT_READ"]).await;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::harness::{Caller, Program, Socket, alarm_of, reply, scratch, within};
+use crate::harness::{Caller, Program, RawConnection, Socket, alarm_of, reply, scratch, within};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 /// From the signal to the end of the process.
@@ -119,4 +119,54 @@ async fn ctrl_c_ends_the_server_like_sigterm() {
     program.signal(Signal::INT);
 
     assert_eq!(program.ended_within(END).await.code(), Some(0), "{}", program.log());
+}
+
+#[tokio::test]
+async fn sigterm_ends_a_busy_server_within_seconds_and_its_clients_come_back() {
+    const EACH: usize = 300;
+    let directory = scratch();
+    let mut program = serve(directory.path());
+    let admin = Caller::new(program.base(), ADMIN);
+    let mut holding = tokio::task::JoinSet::new();
+    for _ in 0..EACH {
+        let admin = admin.clone();
+        holding.spawn(async move { admin.session().await.hold().await });
+    }
+    let held = holding.join_all().await;
+    let mut opening = tokio::task::JoinSet::new();
+    for _ in 0..EACH {
+        let admin = admin.clone();
+        opening.spawn(async move { Socket::listen(&admin, "/alarms/*").await.0 });
+    }
+    let sockets = opening.join_all().await;
+    let address = program.base().strip_prefix("http://").unwrap().parse().unwrap();
+    let mut unfinished = RawConnection::open(address).await;
+    let authorization = format!("Authorization: {}", admin.authorization().unwrap());
+    let line = "POST /inventory/managedObjects HTTP/1.1";
+    let head = [line, "Host: x", &authorization, "Content-Length: 1000"].join("\r\n");
+    unfinished.send(format!("{head}\r\n\r\n{{\"name\":")).await;
+    admin.read("/alarm/alarms").await;
+
+    let begun = std::time::Instant::now();
+    program.signal(Signal::TERM);
+
+    for connect in held {
+        let answer = within(Duration::from_secs(10), "a released poll", connect.answer()).await;
+        assert_eq!(reply(&answer)["advice"]["reconnect"], "retry");
+    }
+    let polls = begun.elapsed();
+    let answer = unfinished.read_to_end().await;
+    let body = begun.elapsed();
+    let status = program.ended_within(END).await;
+    let end = begun.elapsed();
+    println!("polls were answered after {polls:?}, the body after {body:?}, the process ended after {end:?}");
+    assert_eq!(status.code(), Some(0), "{}", program.log());
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.to_lowercase().contains("retry-after"), "{answer}");
+    assert!(end < Duration::from_secs(10), "{end:?}");
+    for mut socket in sockets {
+        socket.closed().await;
+    }
+    let again = serve(directory.path());
+    let admin = Caller::new(again.base(), ADMIN);
+    assert!(admin.session().await.is_known().await);
 }

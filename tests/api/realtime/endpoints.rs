@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::harness::{REALTIME, RawConnection, TestServer, alarm_of, notifications, soon};
+use crate::modules::{deploy, marking};
 
 const HANDSHAKE: &str =
     r#"[{"id":1,"channel":"/meta/handshake","version":"1.0","supportedConnectionTypes":["long-polling"]}]"#;
@@ -31,7 +32,9 @@ async fn all_paths_and_sub_paths_are_served_and_the_old_ones_say_so() {
 #[tokio::test]
 async fn module_channels_are_served_at_a_path_of_their_own_too() {
     let server = TestServer::start().await;
-    let session = server.admin().session().await;
+    let admin = server.admin();
+    deploy(&admin, &marking("pumps", "hot")).await;
+    let session = admin.session().await;
 
     let reply = session.on("/cep/notifications").subscribe("/pumps/overheated").await;
 

@@ -72,3 +72,24 @@ async fn websocket_that_answers_no_ping_is_closed() {
 
     assert!(came.starts_with("HTTP/1.1 101 ") && came.ends_with("not heard of"), "{came:?}");
 }
+
+#[tokio::test]
+async fn head_of_a_held_poll_comes_with_its_answer_when_no_space_was_due() {
+    let server =
+        TestServer::start_with(|settings| settings.limits.keep_alive = Duration::from_secs(600)).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    let mut connection = RawConnection::open(server.address()).await;
+    let authorization = format!("Authorization: {}", admin.authorization().unwrap());
+    let body = serde_json::json!([session.message("/meta/connect", serde_json::json!({}))]).to_string();
+    let line = format!("POST {REALTIME} HTTP/1.1");
+    connection.request(&[&line, "Host: x", &authorization, "Accept: application/json"], &body).await;
+
+    let early = tokio::time::timeout(Duration::from_millis(900), connection.read_at_most(1)).await;
+    admin.raise_alarm(&device, "hot").await;
+    let answer = connection.read_until("/meta/connect").await;
+
+    assert!(early.is_err(), "something came before there was anything to tell");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("hot"), "{answer}");
+}

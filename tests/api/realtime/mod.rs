@@ -2,6 +2,7 @@
 
 mod acknowledgement;
 mod buffer;
+mod changed_rights;
 mod connect;
 mod endpoints;
 mod errors;

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::harness::{
     ADMIN_PASSWORD, Session, TestDatabase, TestServer, eventually_within, notifications, reply, soon, without,
 };
+use crate::modules::{deploy, marking};
 
 /// Revoked rights must show within this time (B-18).
 const REVOKED: Duration = Duration::from_secs(5);
@@ -15,6 +16,7 @@ const REVOKED: Duration = Duration::from_secs(5);
 async fn each_resource_needs_its_own_role() {
     let server = TestServer::start().await;
     let device = server.admin().create_device("pump").await;
+    deploy(&server.admin(), &marking("pumps", "hot")).await;
 
     for (word, role) in [
         ("managedobjects", "ROLE_INVENTORY_READ"),

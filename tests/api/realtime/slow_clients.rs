@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{
-    Caller, REALTIME, RawConnection, Socket, TestServer, alarm_of, eventually, notifications, within,
+    Caller, REALTIME, RawConnection, Session, Socket, TestServer, alarm_of, eventually, notifications, within,
 };
 
 /// Large enough that a few hundred do not fit into what the system keeps for a connection.
@@ -19,6 +19,16 @@ async fn raise_large(caller: &Caller, device: &str, count: usize) {
         let answer = within(Duration::from_secs(10), "a write beside a slow reader", request.send()).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
     }
+}
+
+/// Sends a connect by a connection that takes only a little at a time; `more` is merged into it.
+async fn poll_narrowly(server: &TestServer, session: &Session, more: Value) -> RawConnection {
+    let mut connection = RawConnection::open_narrow(server.address()).await;
+    let authorization = format!("Authorization: {}", server.admin().authorization().unwrap());
+    let line = format!("POST {REALTIME} HTTP/1.1");
+    let body = json!([session.message("/meta/connect", more)]).to_string();
+    connection.request(&[&line, "Host: x", &authorization, "Accept: application/json"], &body).await;
+    connection
 }
 
 #[tokio::test]
@@ -46,11 +56,7 @@ async fn long_poll_that_does_not_read_delays_nobody() {
     let slow = admin.listen("/alarms/*").await;
     raise_large(&admin, &device, 100).await;
     let other = admin.listen("/alarms/*").await;
-    let mut connection = RawConnection::open_narrow(server.address()).await;
-    let authorization = format!("Authorization: {}", admin.authorization().unwrap());
-    let line = format!("POST {REALTIME} HTTP/1.1");
-    let body = json!([slow.message("/meta/connect", json!({}))]).to_string();
-    connection.request(&[&line, "Host: x", &authorization, "Accept: application/json"], &body).await;
+    let mut connection = poll_narrowly(&server, &slow, json!({})).await;
 
     // One byte now and then of six million.
     for n in 0..20 {
@@ -70,17 +76,36 @@ async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extensi
     let session = admin.session_with(json!({"ext": {"ack": true}})).await;
     session.subscribe("/alarms/*").await;
     raise_large(&admin, &device, 100).await;
-    let mut connection = RawConnection::open_narrow(server.address()).await;
-    let authorization = format!("Authorization: {}", admin.authorization().unwrap());
-    let line = format!("POST {REALTIME} HTTP/1.1");
-    let body = json!([session.message("/meta/connect", json!({"ext": {"ack": -1}}))]).to_string();
-    connection.request(&[&line, "Host: x", &authorization, "Accept: application/json"], &body).await;
+    let mut connection = poll_narrowly(&server, &session, json!({"ext": {"ack": -1}})).await;
     connection.read_until("type 0").await;
     drop(connection);
 
     let answer = session.connect_with(json!({"ext": {"ack": -1}})).await;
 
     assert_eq!(notifications(&answer).len(), 100);
+}
+
+#[tokio::test]
+async fn session_lives_as_long_as_its_client_reads_and_its_interval_after_that() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    // More than the system keeps for a connection.
+    raise_large(&admin, &device, 120).await;
+    let mut connection = poll_narrowly(&server, &session, json!({})).await;
+
+    connection.read_until("type 0").await;
+    tokio::time::sleep(Duration::from_secs(13)).await;
+    let mut last = Vec::new();
+    while !String::from_utf8_lossy(&last).contains("/meta/connect") {
+        let piece = connection.read_at_most(64 << 10).await;
+        assert!(!piece.is_empty(), "the connection ended before the reply to the connect");
+        last.extend(piece);
+        last.drain(..last.len().saturating_sub(200));
+    }
+
+    assert!(session.is_known().await);
 }
 
 #[tokio::test]

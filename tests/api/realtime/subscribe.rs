@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::harness::{REALTIME, TestServer, notifications, without};
+use crate::modules::{deploy, marking};
 
 #[tokio::test]
 async fn subscribe_and_unsubscribe_echo_the_subscription() {
@@ -31,6 +32,7 @@ async fn every_channel_of_the_documents_is_taken_at_its_endpoint() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
+    deploy(&admin, &marking("pumps", "hot")).await;
     let session = admin.session().await;
 
     for word in ["managedobjects", "measurements", "events", "alarms", "operations"] {
@@ -89,6 +91,39 @@ async fn other_channels_are_invalid() {
         let reply = session.ask("/meta/subscribe", json!({"subscription": subscription})).await;
         assert_eq!(reply["error"], "403::subscription_invalid", "{subscription}");
     }
+}
+
+#[tokio::test]
+async fn channels_of_no_resource_and_no_deployed_module_are_denied() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.session().await;
+    let id = &device;
+
+    for channel in [
+        "/nonsense/1".to_owned(),
+        "/nonsense/*".to_owned(),
+        format!("/alarm/{id}"),
+        format!("/managedObjects/{id}"),
+        format!("/Alarms/{id}"),
+        "/alarm/*".to_owned(),
+        "/a\0b/x".to_owned(),
+        "/\u{e4}'; --/x".to_owned(),
+        format!("/{}/x", "m".repeat(2000)),
+    ] {
+        for subscription in [json!(channel), json!(["/alarms/*", channel])] {
+            let reply = session.ask("/meta/subscribe", json!({"subscription": subscription})).await;
+            let expected =
+                json!({"successful": false, "error": "403::subscribe_denied", "subscription": subscription});
+            assert_eq!(without(&reply, &["id", "channel", "clientId"]), expected, "{channel:?}");
+        }
+        // What is not subscribed to may be unsubscribed from (B-16).
+        assert_eq!(session.unsubscribe(&channel).await["successful"], true, "{channel:?}");
+    }
+
+    admin.raise_alarm(&device, "hot").await;
+    assert!(notifications(&session.glance().await).is_empty(), "nothing was subscribed to");
 }
 
 #[tokio::test]

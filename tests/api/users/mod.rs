@@ -1,5 +1,6 @@
 //! Users (document 2, Users; rulings U-01 to U-16).
 
+mod at_once;
 mod audit;
 mod current_user;
 mod hostile;

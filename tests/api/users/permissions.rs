@@ -51,7 +51,6 @@ async fn reading_needs_the_read_role_and_writing_the_admin_role() {
             let answer = caller.request(method, &path).body(body).send().await;
             assert_eq!(answer.status, 403, "{method} {path}: {}", answer.text);
         }
-        // A change of a group ends what is remembered of all callers of the tenant; they log in again unnoticed.
         let answer = writer.request(method, &path).body(body).send().await;
         assert_eq!(answer.status, status, "{method} {path}: {}", answer.text);
     }

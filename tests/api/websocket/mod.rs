@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite;
 
-use crate::harness::{ADMIN_PASSWORD, REALTIME, Socket, TestServer, handshake, subscribe, without};
+use crate::harness::{ADMIN_PASSWORD, REALTIME, Socket, TestServer, connect, handshake, subscribe, without};
 
 fn authentication(token: &str) -> Value {
     json!({"ext": {"com.platform.authn": {"token": token, "tfa": "123456", "xsrfToken": "x"}}})
@@ -103,10 +103,56 @@ async fn handshake_without_credentials_is_denied() {
 }
 
 #[tokio::test]
-async fn unauthenticated_socket_learns_nothing_of_sessions() {
+async fn socket_without_credentials_goes_on_with_a_session_by_its_client_id() {
     let server = TestServer::start().await;
-    let session = server.admin().listen("/alarms/*").await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.listen("/alarms/*").await;
+    admin.raise_alarm(&device, "meanwhile").await;
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
+
+    socket.send(json!([connect(&session.client)]).to_string()).await;
+    let meanwhile = socket.message().await;
+    let subscribed = socket.ask(subscribe(&session.client, "/events/*")).await;
+    let created = admin.create_event(&device, "started").await;
+
+    assert_eq!(meanwhile["data"]["data"]["type"], "meanwhile");
+    assert_eq!(subscribed["successful"], true, "by the rights of the session's user: {subscribed}");
+    assert_eq!(socket.message().await["data"]["data"]["id"], created["id"]);
+}
+
+#[tokio::test]
+async fn session_is_not_resumed_by_its_client_id_when_its_user_is_disabled() {
+    let server = TestServer::start().await;
+    let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
+    let session = joe.listen("/alarms/*").await;
+    let mut socket = Socket::open(&server.stranger(), REALTIME).await;
+    server.admin().put("/user/main/users/joe", &json!({"enabled": false})).await;
+
+    let reply = socket.ask(session.message("/meta/connect", json!({}))).await;
+
+    assert_eq!(reply["error"], "402::Unknown client");
+}
+
+#[tokio::test]
+async fn socket_without_credentials_gets_402_for_a_client_id_nobody_has() {
+    let server = TestServer::start().await;
+    let mut socket = Socket::open(&server.stranger(), REALTIME).await;
+
+    for client in ["0123456789abcdef0123456789abcdef", "x", ""] {
+        for channel in ["/meta/connect", "/meta/subscribe", "/meta/unsubscribe", "/meta/disconnect"] {
+            let reply = socket.ask(json!({"channel": channel, "clientId": client})).await;
+            assert_eq!(reply["error"], "402::Unknown client", "{channel}: {reply}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn socket_of_one_user_gets_402_for_the_session_of_another() {
+    let server = TestServer::start().await;
+    let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
+    let session = server.admin().listen("/alarms/*").await;
+    let mut socket = Socket::open(&joe, REALTIME).await;
 
     for channel in ["/meta/connect", "/meta/subscribe", "/meta/unsubscribe", "/meta/disconnect"] {
         let message = session.message(channel, json!({"subscription": "/events/*"}));
@@ -161,11 +207,12 @@ async fn socket_that_brings_no_live_client_id_is_closed_with_1008() {
 }
 
 #[tokio::test]
-async fn socket_with_a_handshake_stays_open() {
+async fn socket_over_which_a_connect_is_held_stays_open() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
+    let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
+    socket.send(json!([connect(&client)]).to_string()).await;
 
     tokio::time::sleep(Duration::from_secs(11)).await;
     let alarm = admin.raise_alarm(&device, "hot").await;

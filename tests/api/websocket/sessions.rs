@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{REALTIME, Socket, TestServer, connect, notifications, reply, soon, subscribe, without};
+use crate::harness::{
+    REALTIME, Socket, TestServer, connect, handshake, notifications, reply, soon, subscribe, without,
+};
 
 fn kind(message: &Value) -> &str {
     message["data"]["data"]["type"].as_str().unwrap_or_else(|| panic!("no notification: {message}"))
@@ -32,13 +34,13 @@ async fn pending_connect_is_only_the_heartbeat() {
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
 
     let mut first = connect(&client);
-    first["advice"] = json!({"timeout": 300});
+    first["advice"] = json!({"timeout": 2000});
     socket.send(json!([first]).to_string()).await;
     admin.raise_alarm(&device, "hot").await;
     let (notification, heartbeat) = (socket.message().await, socket.message().await);
 
     assert_eq!(kind(&notification), "hot");
-    let advice = json!({"interval": 0, "timeout": 300, "reconnect": "retry"});
+    let advice = json!({"interval": 0, "timeout": 5_400_000, "reconnect": "retry"});
     let expected = json!({"id": 3, "channel": "/meta/connect", "clientId": client, "successful": true, "advice": advice});
     assert_eq!(heartbeat, expected);
 }
@@ -146,20 +148,162 @@ async fn long_poll_beside_an_open_socket_gets_its_notifications() {
 }
 
 #[tokio::test]
-async fn session_outlives_its_socket_by_the_interval_only() {
+async fn session_lives_while_a_connect_is_held_over_its_socket_and_its_interval_after_that() {
     let interval = Duration::from_secs(1);
     let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
     let admin = server.admin();
-    let (socket, client) = Socket::listen(&admin, "/alarms/*").await;
+    let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
+    socket.send(json!([connect(&client)]).to_string()).await;
 
-    tokio::time::sleep(interval * 2).await;
+    tokio::time::sleep(interval * 3).await;
     drop(socket);
     let known = admin.resume(&client).is_known().await;
     tokio::time::sleep(interval * 3).await;
     let answer = admin.resume(&client).glance().await;
 
-    assert!(known, "an open socket keeps its session, and the interval begins with its end");
+    assert!(known, "the held connect kept the session, and the interval begins with its end");
     assert_eq!(reply(&answer)["error"], "402::Unknown client");
+}
+
+#[tokio::test]
+async fn open_socket_does_not_keep_a_session_whose_client_connects_no_more() {
+    let interval = Duration::from_secs(1);
+    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
+    let admin = server.admin();
+    let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
+
+    let code = socket.closed().await;
+
+    assert_eq!(code, Some(1000));
+    assert_eq!(reply(&admin.resume(&client).glance().await)["error"], "402::Unknown client");
+}
+
+#[tokio::test]
+async fn handshakes_on_one_socket_leave_no_sessions_behind_that_live_or_double() {
+    let interval = Duration::from_secs(1);
+    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (mut socket, first) = Socket::listen(&admin, "/alarms/*").await;
+    let reply = socket.ask(handshake(json!({}))).await;
+    let second = reply["clientId"].as_str().unwrap().to_owned();
+    socket.ask(subscribe(&second, "/alarms/*")).await;
+    socket.send(json!([connect(&second)]).to_string()).await;
+
+    admin.raise_alarm(&device, "at once").await;
+    tokio::time::sleep(interval * 3).await;
+    admin.raise_alarm(&device, "later").await;
+    admin.raise_alarm(&device, "last").await;
+
+    let told = socket.messages(3).await;
+    assert_eq!(told.iter().map(kind).collect::<Vec<_>>(), ["at once", "later", "last"]);
+    assert!(!admin.resume(&first).is_known().await);
+}
+
+#[tokio::test]
+async fn disconnect_of_one_session_answers_its_connect_and_leaves_the_socket_to_the_other() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let (leaving, staying) = (admin.listen("/alarms/*").await, admin.listen("/alarms/*").await);
+    let mut socket = Socket::open(&admin, REALTIME).await;
+    for session in [&leaving, &staying] {
+        socket.send(json!([connect(&session.client)]).to_string()).await;
+    }
+
+    socket.send(json!([{"channel": "/meta/disconnect", "clientId": leaving.client}]).to_string()).await;
+    let replies = socket.messages(2).await;
+    admin.raise_alarm(&device, "hot").await;
+
+    for (reply, channel) in replies.iter().zip(["/meta/connect", "/meta/disconnect"]) {
+        assert_eq!(reply["channel"], channel, "a client may close its socket when nothing is outstanding");
+        assert_eq!(
+            (&reply["successful"], &reply["clientId"]),
+            (&json!(true), &json!(leaving.client)),
+            "{reply}"
+        );
+    }
+    assert_eq!(kind(&socket.message().await), "hot");
+}
+
+#[tokio::test]
+async fn socket_is_open_for_a_new_handshake_after_a_disconnect() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (mut socket, client) = Socket::session(&admin).await;
+    socket.ask(json!({"channel": "/meta/disconnect", "clientId": client})).await;
+
+    let reply = socket.ask(handshake(json!({}))).await;
+
+    assert_eq!(reply["successful"], true, "{reply}");
+}
+
+#[tokio::test]
+async fn acknowledging_session_is_served_by_connect_replies_over_a_socket() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let mut socket = Socket::open(&admin, REALTIME).await;
+    let reply = socket.ask(handshake(json!({"ext": {"ack": true}}))).await;
+    assert_eq!(reply["ext"], json!({"ack": true}));
+    let client = reply["clientId"].as_str().unwrap().to_owned();
+    socket.ask(subscribe(&client, "/alarms/*")).await;
+    let connect_with = |batch: i64| {
+        let mut connect = connect(&client);
+        connect["ext"] = json!({"ack": batch});
+        json!([connect]).to_string()
+    };
+
+    socket.send(connect_with(-1)).await;
+    admin.raise_alarm(&device, "first").await;
+    let frame = socket.frame().await;
+    assert_eq!(
+        (kind(&frame[0]), &frame[1]["channel"], &frame[1]["ext"]),
+        ("first", &json!("/meta/connect"), &json!({"ack": 1}))
+    );
+    admin.raise_alarm(&device, "second").await;
+
+    // The client missed the first batch, and comes by another socket.
+    let mut socket = Socket::open(&admin, REALTIME).await;
+    socket.send(connect_with(0)).await;
+    let frame = socket.frame().await;
+    assert_eq!([kind(&frame[0]), kind(&frame[1])], ["first", "second"]);
+    assert_eq!(frame[2]["ext"], json!({"ack": 2}));
+}
+
+#[tokio::test]
+async fn batch_that_a_long_poll_lost_comes_at_once_with_the_connect_over_a_socket() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let session = admin.session_with(json!({"ext": {"ack": true}})).await;
+    session.subscribe("/alarms/*").await;
+    admin.raise_alarm(&device, "lost").await;
+    session.glance().await;
+    let mut socket = Socket::open(&admin, REALTIME).await;
+
+    let mut connect = connect(&session.client);
+    connect["ext"] = json!({"ack": 0});
+    socket.send(json!([connect]).to_string()).await;
+
+    assert_eq!(kind(&socket.frame().await[0]), "lost");
+}
+
+#[tokio::test]
+async fn long_poll_takes_over_from_a_socket_whose_peer_is_gone_without_a_word() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    // Nobody reads this socket any more, and nobody closes it.
+    let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
+    socket.send(json!([connect(&client)]).to_string()).await;
+    let session = admin.resume(&client);
+
+    let held = session.hold().await;
+    admin.raise_alarm(&device, "hot").await;
+
+    let answer = held.answer().await;
+    assert_eq!(kind(&notifications(&answer)[0]), "hot");
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ impl TenantWrites {
                 self.ask(*id, DeleteManagedObject { cascade: Cascade::default(), origin }).await
             }
             Deed::CreateEvent(event) => {
-                let create = async || self.living()?.create_event(event.clone(), &origin).await;
+                let create = async || self.living()?.create_event(event.clone(), &origin, None).await;
                 self.patiently(create).await.map(drop)
             }
             Deed::UpdateEvent(id, patch) => {
@@ -100,7 +100,7 @@ impl TenantWrites {
             }
             Deed::CreateMeasurements(measurements) => {
                 let new = NewMeasurements { measurements: measurements.clone(), origin: (*origin).clone() };
-                let create = async || self.living()?.create_measurements(new.clone()).await;
+                let create = async || self.living()?.create_measurements(new.clone(), None).await;
                 self.patiently(create).await.map(drop)
             }
             Deed::DeleteMeasurement(id) => {

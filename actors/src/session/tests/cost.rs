@@ -1,7 +1,7 @@
 //! What a session costs in memory: run with `--ignored --nocapture`, alone.
 
 use super::*;
-use crate::tenant::{AcknowledgementExtension, StartSession};
+use crate::tenant::StartSession;
 
 const SESSIONS: usize = 20_000;
 
@@ -35,13 +35,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         last = now;
     };
     for _ in 0..SESSIONS {
-        let start = StartSession {
-            user: USER.into(),
-            interval: None,
-            acknowledgement: AcknowledgementExtension::Absent,
-            units: None,
-            courier: Courier::here(),
-        };
+        let start = StartSession { new: new_session(), courier: Courier::here() };
         clients.push(tenant.send(start).await.expect("alive").expect("as many as wished"));
     }
     settle().await;
@@ -55,10 +49,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
     }
     step("subscribed");
     for client in &clients {
-        let (reply_to, answer) = oneshot::channel();
-        let (advice, acknowledged, carries) = (None, None, Carries::Notifications);
-        let connect =
-            Connect { user: USER.into(), advice, acknowledged, carries, first: FirstConnect::Held, reply_to };
+        let (connect, answer) = new_connect();
         bench.sessions.find(client).expect("lives").do_send(connect);
         answers.push(answer);
         tokio::task::yield_now().await;

@@ -4,15 +4,15 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::hub::HasListeners;
-use crate::tenant::{AcknowledgementExtension, StartSession};
+use crate::tenant::{NewSession, StartSession};
 
 const CHANNEL: Channel = Channel { resource: Resource::Alarms, id: ManagedObjectId(7) };
 
 impl Bench {
     /// A further session of the bench's tenant.
     async fn begin(&self, courier: &Addr<Courier>, interval: Option<Duration>) -> Addr<SessionActor> {
-        let (user, acknowledgement, units) = (USER.into(), AcknowledgementExtension::Absent, None);
-        let start = StartSession { user, interval, acknowledgement, units, courier: courier.clone() };
+        let new = NewSession { interval, ..new_session() };
+        let start = StartSession { new, courier: courier.clone() };
         let client = self.tenant.send(start).await.expect("alive").expect("as many as wished");
         self.sessions.find(&client).expect("just begun")
     }
@@ -32,10 +32,8 @@ async fn subscribe(session: &Addr<SessionActor>, patterns: Vec<Pattern>) {
 async fn told(session: &Addr<SessionActor>, count: usize) -> Vec<i64> {
     let mut alarms = Vec::new();
     while alarms.len() < count {
-        let (reply_to, answer) = oneshot::channel();
-        let (advice, acknowledged, first) = (None, None, FirstConnect::Held);
-        let carries = Carries::Notifications;
-        session.do_send(Connect { user: USER.into(), advice, acknowledged, carries, first, reply_to });
+        let (connect, answer) = new_connect();
+        session.do_send(connect);
         let answer = answer.await.expect("answered");
         assert_eq!(answer.error, None);
         alarms.extend(texts(&answer).into_iter().map(|text| {
@@ -162,16 +160,15 @@ async fn subscription_while_a_connect_is_held_leaves_it_its_time() {
 async fn socket_gets_at_once_what_a_courier_brings() {
     let bench = start(Limits::default());
     subscribe(&bench.session, vec![Pattern::Exact(CHANNEL)]).await;
-    let socket = SlowSocket { received: Vec::new(), reading: true }.start();
-    let attach = AttachSocket { user: USER.into(), socket: socket.clone().recipient() };
-    assert!(bench.session.send(attach).await.expect("alive"));
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
 
     for alarm in 1..=3 {
         bench.publish(alarm);
         settle().await;
     }
 
-    assert_eq!(socket.send(Received).await.expect("the socket lives"), [1, 1, 1]);
+    assert_eq!(sockets::received(&socket).await.len(), 3);
 }
 
 #[actix::test]

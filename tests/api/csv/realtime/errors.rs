@@ -69,6 +69,17 @@ async fn handshake_beyond_the_sessions_of_a_user_is_denied() {
 }
 
 #[tokio::test]
+async fn misspelt_channel_is_denied_to_those_with_every_role() {
+    let server = TestServer::start().await;
+    let client = RowClient::start(&server.admin(), REALTIME, None).await;
+
+    for channel in ["/nonsense/1", "/alarm/1", "/managedObjects/1", "/alarm/*"] {
+        let answer = client.send(&format!("81,<c>,{channel}")).await;
+        assert_eq!(answer, "40,/meta/subscribe,403::subscribe_denied\n", "{channel}");
+    }
+}
+
+#[tokio::test]
 async fn channel_that_is_forbidden_or_unknown_is_denied() {
     let server = TestServer::start().await;
     let device = server.admin().create_device("pump").await;

@@ -1,0 +1,198 @@
+//! The order in which writes that overlap are published.
+//!
+//! The rows of one CSV request are written beside each other, so that they share commits, and are published one after the other
+//! (S-03a). Each row has a [`Turn`]. A row whose turn has not come when it is committed leaves what it publishes behind and ends;
+//! the row before it publishes that too. So no row waits for another one.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+/// The order of the rows of one request.
+#[derive(Clone, Default)]
+pub struct PublicationOrder(Arc<Mutex<Places>>);
+
+/// The place of one row in the order. Dropped, whether it published or not, it lets those behind it publish.
+pub struct Turn {
+    places: Arc<Mutex<Places>>,
+    number: usize,
+}
+
+#[derive(Default)]
+struct Places {
+    /// The number of the first place that is kept: all before have published or had nothing to publish.
+    first: usize,
+    kept: VecDeque<Place>,
+}
+
+enum Place {
+    /// The row may still be given an id.
+    Waiting,
+    /// The row has its ids, and is not published.
+    Begun,
+    /// The row is done, and this publishes it.
+    Committed(Box<dyn FnOnce() + Send>),
+    /// The row is published, or there is nothing to publish.
+    Ended,
+}
+
+impl PublicationOrder {
+    /// A turn behind all others.
+    pub fn next(&self) -> Turn {
+        let mut places = self.0.lock();
+        places.kept.push_back(Place::Waiting);
+        Turn { places: self.0.clone(), number: places.first + places.kept.len() - 1 }
+    }
+
+    /// Whether the newest row has its ids, or has ended: then a row that is started now gets later ones.
+    pub fn newest_has_begun(&self) -> bool {
+        !matches!(self.0.lock().kept.back(), Some(Place::Waiting))
+    }
+}
+
+impl Turn {
+    /// The row has its ids.
+    pub(crate) fn begin(&self) {
+        let mut places = self.places.lock();
+        if let Some(place @ Place::Waiting) = places.place(self.number) {
+            *place = Place::Begun;
+        }
+    }
+
+    /// Whether all rows before are published: then this one may be, until the turn is dropped.
+    pub(crate) fn has_come(&self) -> bool {
+        self.places.lock().first == self.number
+    }
+
+    /// Has the row published when its turn comes.
+    pub(crate) fn leave(self, publish: impl FnOnce() + Send + 'static) {
+        if let Some(place) = self.places.lock().place(self.number) {
+            *place = Place::Committed(Box::new(publish));
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut places = self.places.lock();
+        match places.place(self.number) {
+            None | Some(Place::Committed(_)) => {}
+            Some(place) => *place = Place::Ended,
+        }
+        places.publish();
+    }
+}
+
+impl Places {
+    fn place(&mut self, number: usize) -> Option<&mut Place> {
+        self.kept.get_mut(number.checked_sub(self.first)?)
+    }
+
+    /// Publishes what was left by those whose turn has come. The places are locked meanwhile, so that nobody comes between.
+    fn publish(&mut self) {
+        while let Some(Place::Committed(_) | Place::Ended) = self.kept.front() {
+            self.first += 1;
+            if let Some(Place::Committed(publish)) = self.kept.pop_front() {
+                publish();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for PublicationOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublicationOrder").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What was published, in order.
+    #[derive(Clone, Default)]
+    struct Published(Arc<Mutex<Vec<usize>>>);
+
+    impl Published {
+        /// A row is done.
+        fn commit(&self, row: usize, turn: Turn) {
+            match turn.has_come() {
+                true => self.0.lock().push(row),
+                false => {
+                    let published = self.clone();
+                    turn.leave(move || published.0.lock().push(row));
+                }
+            }
+        }
+
+        fn rows(&self) -> Vec<usize> {
+            self.0.lock().clone()
+        }
+    }
+
+    #[test]
+    fn row_that_is_done_early_is_published_behind_those_before_it() {
+        let (order, published) = (PublicationOrder::default(), Published::default());
+        let [first, second, third] = [order.next(), order.next(), order.next()];
+        published.commit(3, third);
+        published.commit(2, second);
+        assert!(published.rows().is_empty());
+        published.commit(1, first);
+        published.commit(4, order.next());
+        assert_eq!(published.rows(), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn row_that_ends_without_publishing_holds_nobody_up() {
+        let (order, published) = (PublicationOrder::default(), Published::default());
+        let [first, second, third] = [order.next(), order.next(), order.next()];
+        published.commit(3, third);
+        drop(second);
+        assert!(published.rows().is_empty());
+        drop(first);
+        assert_eq!(published.rows(), [3]);
+    }
+
+    #[test]
+    fn newest_row_has_begun_when_it_has_ids_or_ended() {
+        let order = PublicationOrder::default();
+        assert!(order.newest_has_begun());
+        let first = order.next();
+        assert!(!order.newest_has_begun());
+        first.begin();
+        assert!(order.newest_has_begun());
+        let second = order.next();
+        assert!(!order.newest_has_begun());
+        drop(second);
+        assert!(order.newest_has_begun());
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_published_in_order_in_whatever_order_they_are_done(
+            done in Just((0..20).collect::<Vec<usize>>()).prop_shuffle(),
+            refused in 0..20_usize,
+        ) {
+            let (order, published) = (PublicationOrder::default(), Published::default());
+            let mut turns: Vec<Option<Turn>> = (0..20).map(|_| Some(order.next())).collect();
+            for row in done {
+                let turn = turns[row].take().expect("each row is done once");
+                if row != refused {
+                    published.commit(row, turn);
+                }
+            }
+            let expected: Vec<usize> = (0..20).filter(|row| *row != refused).collect();
+            prop_assert_eq!(published.rows(), expected);
+        }
+    }
+}

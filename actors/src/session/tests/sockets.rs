@@ -1,0 +1,219 @@
+//! Sessions and sockets: what goes out by which way.
+
+use super::*;
+
+/// A socket whose peer may not read.
+pub(super) struct SlowSocket {
+    received: Vec<String>,
+    told: Vec<&'static str>,
+    reading: bool,
+}
+
+impl SlowSocket {
+    pub(super) fn that_reads() -> Addr<Self> {
+        Self { received: Vec::new(), told: Vec::new(), reading: true }.start()
+    }
+
+    /// It takes the first frame, and is stuck with it.
+    fn that_hangs() -> Addr<Self> {
+        Self { received: Vec::new(), told: Vec::new(), reading: false }.start()
+    }
+}
+
+impl Actor for SlowSocket {
+    type Context = Context<Self>;
+}
+
+impl Handler<SocketMessage> for SlowSocket {
+    type Result = AtomicResponse<Self, ()>;
+
+    fn handle(&mut self, message: SocketMessage, _: &mut Self::Context) -> Self::Result {
+        match message {
+            SocketMessage::Frames(frames) => {
+                let texts = frames.take().into_iter().map(|n| String::from_utf8_lossy(n.json()).into_owned());
+                self.received.extend(texts);
+            }
+            SocketMessage::Ended(_) => self.told.push("ended"),
+            SocketMessage::Gone(_) => self.told.push("gone"),
+            SocketMessage::Leave => self.told.push("leave"),
+        }
+        // Like a WebSocket whose connection takes nothing, it handles no further message.
+        AtomicResponse::new(match self.reading {
+            true => Box::pin(actix::fut::ready(())),
+            false => Box::pin(actix::fut::wrap_future(std::future::pending())),
+        })
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "(Vec<String>, Vec<&'static str>)")]
+struct Received;
+
+impl Handler<Received> for SlowSocket {
+    type Result = MessageResult<Received>;
+
+    fn handle(&mut self, _: Received, _: &mut Self::Context) -> Self::Result {
+        MessageResult((self.received.clone(), self.told.clone()))
+    }
+}
+
+pub(super) async fn received(socket: &Addr<SlowSocket>) -> Vec<String> {
+    settle().await;
+    socket.send(Received).await.expect("the socket lives").0
+}
+
+async fn told(socket: &Addr<SlowSocket>) -> Vec<&'static str> {
+    settle().await;
+    socket.send(Received).await.expect("the socket lives").1
+}
+
+fn heartbeat(bench: &Bench) -> oneshot::Receiver<Answer> {
+    bench.connect_with(|connect| connect.carries = Carries::Heartbeat)
+}
+
+#[actix::test]
+async fn frames_wait_for_a_peer_that_does_not_read_and_go_to_the_next_socket_once() {
+    let bench = start(Limits { queued_notifications: 10, ..Limits::default() });
+    let (hanging, next) = (SlowSocket::that_hangs(), SlowSocket::that_reads());
+    bench.attach(&hanging).await;
+    (0..4).for_each(|n| bench.notify(&n.to_string()));
+    settle().await;
+
+    bench.attach(&next).await;
+
+    // The first was in the hands of the connection; the frame behind it was not.
+    assert_eq!(received(&next).await, ["1", "2", "3"]);
+}
+
+#[actix::test]
+async fn long_poll_takes_over_from_an_older_socket() {
+    let bench = start(Limits::default());
+    let hanging = SlowSocket::that_hangs();
+    bench.attach(&hanging).await;
+    let _heartbeat = heartbeat(&bench);
+    (0..3).for_each(|n| bench.notify(&n.to_string()));
+    settle().await;
+
+    let first = bench.connect().await.expect("answered");
+    let second = bench.connect();
+    bench.notify("3");
+
+    assert_eq!(texts(&first), ["1", "2"]);
+    assert_eq!(texts(&second.await.expect("answered")), ["3"]);
+}
+
+#[actix::test]
+async fn open_socket_does_not_keep_a_session_alive_whose_client_connects_no_more() {
+    let bench = start(Limits::default());
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
+    pass(Duration::from_secs(10)).await;
+    let within_the_interval = bench.lives();
+
+    pass(Duration::from_secs(1)).await;
+
+    assert!(within_the_interval && !bench.lives());
+    assert_eq!(told(&socket).await, ["gone"]);
+}
+
+#[actix::test]
+async fn connect_over_a_socket_keeps_the_session_alive() {
+    let bench = start(Limits::default());
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
+    let _heartbeat = heartbeat(&bench);
+    pass(Duration::from_secs(1000)).await;
+
+    bench.notify("1");
+
+    assert_eq!(received(&socket).await, ["1"]);
+}
+
+#[actix::test]
+async fn closed_socket_starts_the_sessions_time() {
+    let bench = start(Limits::default());
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
+    drop(heartbeat(&bench));
+    bench.session.do_send(Abandoned { unwritten: None });
+    pass(Duration::from_secs(5)).await;
+
+    bench.session.do_send(SocketClosed { socket: socket.recipient() });
+
+    pass(Duration::from_secs(10)).await;
+    assert!(bench.lives());
+    pass(Duration::from_secs(1)).await;
+    assert!(!bench.lives());
+}
+
+#[actix::test]
+async fn session_that_acknowledges_is_served_by_connect_replies_over_a_socket_too() {
+    let bench = start_acknowledging();
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
+    let first = heartbeat(&bench);
+
+    bench.notify("1");
+
+    let first = first.await.expect("answered");
+    assert_eq!((texts(&first), first.delivery.batch), (vec!["1"], Some(1)));
+    assert!(received(&socket).await.is_empty(), "no frame of its own");
+}
+
+#[actix::test]
+async fn what_was_not_acknowledged_over_a_long_poll_comes_with_the_next_connect_over_a_socket() {
+    let bench = start_acknowledging();
+    bench.notify("1");
+    let lost = bench.connect().await.expect("answered");
+    bench.attach(&SlowSocket::that_reads()).await;
+
+    let again = bench.connect_with(|connect| {
+        (connect.carries, connect.acknowledged) = (Carries::Heartbeat, Some(0));
+    });
+
+    assert_eq!((texts(&lost), texts(&again.await.expect("answered"))), (vec!["1"], vec!["1"]));
+}
+
+#[actix::test]
+async fn disconnect_answers_the_connect_and_leaves_the_socket_open() {
+    let bench = start(Limits::default());
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
+    let heartbeat = heartbeat(&bench);
+
+    assert!(bench.session.send(Disconnect { user: USER.into() }).await.expect("the session lives"));
+
+    let answer = heartbeat.await.expect("answered");
+    assert!(answer.error.is_none() && answer.advice.is_none());
+    assert_eq!(told(&socket).await, ["ended"]);
+}
+
+#[actix::test]
+async fn stopping_server_answers_the_connect_before_its_socket_closes() {
+    let bench = start(Limits::default());
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
+    let heartbeat = heartbeat(&bench);
+
+    bench.session.do_send(Release { interval: Duration::from_secs(3) });
+
+    assert!(heartbeat.await.expect("answered").advice.is_some());
+    assert_eq!(told(&socket).await, ["leave"]);
+}
+
+#[actix::test]
+async fn session_without_a_connect_leaves_a_socket_on_which_another_begins() {
+    let bench = start(Limits::default());
+    let socket = SlowSocket::that_reads();
+    bench.attach(&socket).await;
+    let aside = || SetSocketAside { socket: socket.clone().recipient() };
+
+    assert!(bench.session.send(aside()).await.expect("the session lives"), "it holds no connect");
+    bench.notify("1");
+    assert!(received(&socket).await.is_empty());
+    bench.attach(&socket).await;
+    assert_eq!(received(&socket).await, ["1"], "its client came back");
+
+    let _heartbeat = heartbeat(&bench);
+    assert!(!bench.session.send(aside()).await.expect("the session lives"), "its client waits there");
+}

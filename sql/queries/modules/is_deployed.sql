@@ -1,0 +1,4 @@
+SELECT FROM modules m
+WHERE m.tenant = $1
+    AND m.name = $2
+    AND m.deployed

@@ -1,0 +1,389 @@
+//! The connection under actix-http: a stream that handlers can reach, to have a head wait for its body, and to learn whether the
+//! peer is still there.
+//!
+//! The answer to a held poll has its head ready long before its body. It waits here, so that both leave as one write, with the
+//! first space or with the answer (B-24).
+//!
+//! A peer that sends nothing more may still read: requests that came whole are answered (B-24). actix-http tells nobody of such an
+//! end, so whoever holds a poll asks here. And it takes a body for broken off when it hears of the end while it has yet to pass
+//! on what it read, so it hears of the end only when the body's reader has taken all that.
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+
+use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::Stream;
+use crate::stop::Stop;
+
+/// No head of ours is larger; what is, is written at once.
+const WITHHELD: usize = 1024;
+/// What ends a head.
+const END_OF_HEAD: &[u8] = b"\r\n\r\n";
+
+/// A stream that its handlers can reach as a [`Line`].
+pub(super) struct Connection {
+    line: Line,
+    /// What was read of it already.
+    unread: Bytes,
+    stop: Arc<Stop>,
+    /// Resolves when the server waits for clients no longer; made when its stop begins.
+    grace_over: Option<LocalBoxFuture<'static, ()>>,
+}
+
+/// The way from a handler to its connection: `HttpRequest::conn_data::<Line>()`.
+#[derive(Debug, Clone)]
+pub(crate) struct Line(Rc<LineState>);
+
+#[derive(Debug)]
+struct LineState {
+    stream: RefCell<Stream>,
+    head: Head,
+    peer_ended: Cell<bool>,
+    /// Whether it was read from, and whether something came, since [`Line::expect_read`].
+    read: Cell<bool>,
+    came: Cell<bool>,
+    body: Cell<BodyIs>,
+    /// Who is to be told of the end of the peer, when the body allows that.
+    end_waits: RefCell<Option<Waker>>,
+}
+
+/// Where the body of a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyIs {
+    /// Nowhere, or nobody reads it.
+    Nothing,
+    /// On its way to its reader, as far as it came.
+    Underway,
+    /// With its reader, who waits for more.
+    Taken,
+}
+
+/// The head of an answer that waits for its body.
+#[derive(Debug, Default)]
+struct Head {
+    withhold: Cell<bool>,
+    withheld: RefCell<Vec<u8>>,
+}
+
+impl Line {
+    fn new(stream: Stream) -> Self {
+        let stream = RefCell::new(stream);
+        Self(Rc::new(LineState {
+            stream,
+            head: Head::default(),
+            peer_ended: Cell::new(false),
+            read: Cell::new(true),
+            came: Cell::new(true),
+            body: Cell::new(BodyIs::Nothing),
+            end_waits: RefCell::new(None),
+        }))
+    }
+
+    /// Withholds the head of the answer that is given next, until the first byte of its body, or its end.
+    pub(crate) fn withhold_head(&self) {
+        self.0.head.withhold.set(true);
+    }
+
+    /// Has a head that is still withheld say that the connection closes behind the answer.
+    pub(crate) fn close_behind_answer(&self) {
+        self.0.head.say_close();
+    }
+
+    /// Whether the peer sends nothing more: it closed the connection, or its half of it. The task of the connection is woken by
+    /// that, and with it whoever it polls: a handler, or the body of an answer.
+    pub(crate) fn peer_has_ended(&self) -> bool {
+        self.0.peer_ended.get()
+    }
+
+    /// Whether the end of the peer can still be seen. actix-http reads each time before it polls the body of an answer, but no more
+    /// behind bytes that are no request, and behind too many of them.
+    pub(crate) fn is_read(&self) -> bool {
+        self.0.read.get()
+    }
+
+    /// Called by a body that waits: when it is polled next, [`is_read`](Self::is_read) tells whether the connection was read from.
+    /// It is polled once more when something came, which may be the last that is read.
+    pub(crate) fn expect_read(&self, cx: &Context<'_>) {
+        self.0.read.set(false);
+        if self.0.came.take() {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Tells where the body of the request is.
+    pub(crate) fn body_is(&self, body: BodyIs) {
+        self.0.body.set(body);
+        if body != BodyIs::Underway
+            && let Some(waker) = self.0.end_waits.take()
+        {
+            waker.wake();
+        }
+    }
+
+    /// Whether the peer closed or reset the connection, as far as the system knows at this moment: the worker may not
+    /// have come to notice it. Asked while the connection is polled.
+    pub(crate) fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
+        self.0.stream.borrow_mut().peer_is_gone(cx)
+    }
+}
+
+impl Head {
+    /// Keeps what is written when it is a head and nothing else: an answer to a pipelined request must not wait.
+    fn takes(&self, written: &[u8]) -> bool {
+        if !self.withhold.take() {
+            return false;
+        }
+        let end = end_of_head(written);
+        let alone = end == Some(written.len()) && written.len() <= WITHHELD;
+        if alone {
+            *self.withheld.borrow_mut() = written.to_vec();
+        }
+        alone
+    }
+
+    fn say_close(&self) {
+        let mut withheld = self.withheld.borrow_mut();
+        if let Some(lines) = withheld.strip_suffix(END_OF_HEAD) {
+            let line: &[u8] = b"\r\nconnection: close";
+            if !lines.windows(line.len()).any(|window| window == line) {
+                *withheld = [lines, line, END_OF_HEAD].concat();
+            }
+        }
+    }
+}
+
+fn end_of_head(written: &[u8]) -> Option<usize> {
+    let end = written.windows(END_OF_HEAD.len()).position(|window| window == END_OF_HEAD)?;
+    Some(end + END_OF_HEAD.len())
+}
+
+impl Connection {
+    pub(super) fn new(stream: Stream, unread: Bytes, stop: Arc<Stop>) -> Self {
+        Self { line: Line::new(stream), unread, stop, grace_over: None }
+    }
+
+    pub(super) fn line(&self) -> &Line {
+        &self.line
+    }
+
+    fn stream(&self) -> RefMut<'_, Stream> {
+        self.line.0.stream.borrow_mut()
+    }
+
+    fn head(&self) -> &Head {
+        &self.line.0.head
+    }
+
+    /// Ready when what the peer may still send is not waited for any longer: the server stops, and the grace is over. To
+    /// actix-http that is the end of what comes.
+    fn poll_grace(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.stop.has_begun() {
+            return Poll::Pending;
+        }
+        if self.stop.grace_is_over() {
+            return Poll::Ready(());
+        }
+        let stop = &self.stop;
+        let grace_over = self.grace_over.get_or_insert_with(|| {
+            let stop = stop.clone();
+            Box::pin(async move { stop.grace_over().await })
+        });
+        grace_over.as_mut().poll(cx)
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.line.0.read.set(true);
+        if !self.unread.is_empty() {
+            self.line.0.came.set(true);
+            let most = buffer.remaining().min(self.unread.len());
+            buffer.put_slice(&self.get_mut().unread.split_to(most));
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut *self.stream()).poll_read(cx, buffer);
+        let line = &self.line.0;
+        match read {
+            Poll::Ready(Ok(())) if buffer.filled().len() > before => {
+                line.came.set(true);
+                if line.body.get() == BodyIs::Taken {
+                    line.body.set(BodyIs::Underway);
+                }
+                read
+            }
+            Poll::Ready(Ok(())) => {
+                line.peer_ended.set(true);
+                if line.body.get() == BodyIs::Underway {
+                    *line.end_waits.borrow_mut() = Some(cx.waker().clone());
+                    return Poll::Pending;
+                }
+                read
+            }
+            Poll::Pending => self.get_mut().poll_grace(cx).map(Ok),
+            read => read,
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        if self.head().takes(buffer) {
+            return Poll::Ready(Ok(buffer.len()));
+        }
+        let mut withheld = self.head().withheld.borrow_mut();
+        while !withheld.is_empty() {
+            let both = [IoSlice::new(&withheld), IoSlice::new(buffer)];
+            let written = ready!(Pin::new(&mut *self.stream()).poll_write_vectored(cx, &both))?;
+            if written == 0 {
+                return Poll::Ready(Ok(0));
+            }
+            if written < withheld.len() {
+                withheld.drain(..written);
+                continue;
+            }
+            let of_buffer = written - withheld.len();
+            *withheld = Vec::new();
+            if of_buffer > 0 {
+                return Poll::Ready(Ok(of_buffer));
+            }
+        }
+        Pin::new(&mut *self.stream()).poll_write(cx, buffer)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.stream()).poll_flush(cx)
+    }
+
+    /// The head of an answer whose body stayed empty, and whose end is the end of the connection, waits until now.
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut withheld = self.head().withheld.borrow_mut();
+        while !withheld.is_empty() {
+            match ready!(Pin::new(&mut *self.stream()).poll_write(cx, &withheld))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => drop(withheld.drain(..written)),
+            }
+        }
+        Pin::new(&mut *self.stream()).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::MaybeUninit;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    use actix_web::rt::net::TcpStream;
+    use socket2::SockRef;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the peer is gone, and whether whoever polls the connection was woken.
+    fn asked(line: &Line) -> (bool, bool) {
+        let woken = Arc::new(Woken::default());
+        let gone = line.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
+        (gone, woken.0.load(Ordering::Relaxed) > 0)
+    }
+
+    /// Waits, past the event loop, until the system has something to read or the end.
+    fn arrived(connection: &Connection) {
+        let stream = connection.stream();
+        let tcp = match &*stream {
+            Stream::Plain(tcp) => tcp,
+            Stream::Tls(stream) => stream.get_ref().0,
+        };
+        while SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]).is_err() {}
+    }
+
+    async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
+        let (server, client) = crate::tls::tests::connected().await;
+        (Connection::new(Stream::Tls(server), Bytes::new(), Arc::default()), client)
+    }
+
+    #[tokio::test]
+    async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows() {
+        for farewell in [true, false] {
+            let (connection, mut client) = encrypted().await;
+            assert_eq!(asked(&connection.line), (false, false));
+
+            if farewell {
+                client.get_mut().1.send_close_notify();
+                client.flush().await.expect("room");
+            } else {
+                drop(client.into_inner());
+            }
+            arrived(&connection);
+
+            assert!(asked(&connection.line).0);
+        }
+    }
+
+    #[tokio::test]
+    async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
+        let (mut connection, mut client) = encrypted().await;
+        client.write_all(b"GET /").await.expect("room");
+        client.flush().await.expect("room");
+        arrived(&connection);
+
+        assert_eq!(
+            asked(&connection.line),
+            (false, true),
+            "whoever waits for the socket finds nothing there"
+        );
+        assert_eq!(asked(&connection.line), (false, false));
+        let mut read = [0; 5];
+        connection.read_exact(&mut read).await.expect("what was sent");
+        assert_eq!(&read, b"GET /");
+    }
+
+    #[test]
+    fn only_a_head_that_stands_alone_is_withheld() {
+        let head = Head::default();
+        let lone = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let pipelined = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]HTTP/1.1 200 OK\r\n\r\n";
+
+        assert!(!head.takes(lone), "nobody asked for it");
+        head.withhold.set(true);
+        assert!(!head.takes(pipelined));
+        assert!(!head.takes(lone), "the wish was for one answer only");
+        head.withhold.set(true);
+        assert!(head.takes(lone));
+        assert_eq!(*head.withheld.borrow(), lone);
+    }
+
+    #[test]
+    fn withheld_head_says_once_that_the_connection_closes() {
+        let head = Head::default();
+        head.say_close();
+        assert!(head.withheld.borrow().is_empty(), "there is none");
+
+        head.withhold.set(true);
+        assert!(head.takes(b"HTTP/1.1 200 OK\r\na: b\r\n\r\n"));
+        head.say_close();
+        head.say_close();
+
+        assert_eq!(*head.withheld.borrow(), b"HTTP/1.1 200 OK\r\na: b\r\nconnection: close\r\n\r\n");
+    }
+}

@@ -1,0 +1,214 @@
+//! When a change is answered it is in force: the very next request is judged by it (B-18b, U-16, Z-01), also while others of the
+//! same user are under way.
+
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use super::USERS;
+use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
+use crate::tenants::management;
+
+const ALARMS: &str = "/alarm/alarms";
+
+/// Wrong passwords are part of these tests, and shall cost no time.
+async fn server() -> TestServer {
+    TestServer::start_with(|settings| {
+        settings.limits.free_guesses_per_account = 1_000_000;
+        settings.limits.free_guesses_per_source = 1_000_000;
+    })
+    .await
+}
+
+/// Requests of somebody, one after the other, until dropped.
+struct Load(Vec<JoinHandle<()>>);
+
+impl Load {
+    fn of(caller: &Caller) -> Self {
+        let ask = |caller: Caller| async move {
+            loop {
+                caller.get(ALARMS).await;
+            }
+        };
+        Self((0..3).map(|_| tokio::spawn(ask(caller.clone()))).collect())
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// Makes two changes in turn, and asks after each whether the next request is answered accordingly.
+async fn in_turn(
+    rounds: usize,
+    (one, status): (impl AsyncFn(), u16),
+    (other, other_status): (impl AsyncFn(), u16),
+    ask: impl AsyncFn() -> u16,
+) {
+    for round in 0..rounds {
+        one().await;
+        assert_eq!(ask().await, status, "round {round}, after the one change");
+        other().await;
+        assert_eq!(ask().await, other_status, "round {round}, after the other");
+    }
+}
+
+#[tokio::test]
+async fn role_of_a_group_counts_for_the_next_request() {
+    let server = server().await;
+    let (admin, joe) = (server.admin(), server.user_with("joe", &[]).await);
+    let group = admin.create("/user/main/groups", &json!({"name": "night shift"})).await["id"].clone();
+    let roles = format!("/user/main/groups/{group}/roles");
+    admin.create(&format!("/user/main/groups/{group}/users"), &json!({"user": {"id": "joe"}})).await;
+    let _load = Load::of(&joe);
+
+    let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
+    let take = async || assert_eq!(admin.delete(&format!("{roles}/ROLE_ALARM_READ")).await.status, 204);
+    in_turn(50, (give, 200), (take, 403), async || joe.get(ALARMS).await.status).await;
+}
+
+#[tokio::test]
+async fn role_of_a_user_counts_for_the_next_request() {
+    let server = server().await;
+    let (admin, joe) = (server.admin(), server.user_with("joe", &[]).await);
+    let roles = format!("{USERS}/joe/roles");
+    let _load = Load::of(&joe);
+
+    let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
+    let take = async || assert_eq!(admin.delete(&format!("{roles}/ROLE_ALARM_READ")).await.status, 204);
+    in_turn(50, (give, 200), (take, 403), async || joe.get(ALARMS).await.status).await;
+}
+
+#[tokio::test]
+async fn membership_and_device_permissions_count_for_the_next_request() {
+    let server = server().await;
+    let (admin, joe) = (server.admin(), server.user_with("joe", &[]).await);
+    let device = admin.create_device("pump").await;
+    let _load = Load::of(&joe);
+    let change = async |permissions| {
+        let answer = admin.put(&format!("{USERS}/joe"), &json!({"devicePermissions": permissions})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+
+    let give = async || change(json!({&device: ["ALARM:*:READ"]})).await;
+    let take = async || change(json!({})).await;
+    in_turn(30, (give, 200), (take, 403), async || joe.get(ALARMS).await.status).await;
+    let members = "/user/main/groups/4/users";
+    let join = async || drop(admin.create(members, &json!({"user": {"id": "joe"}})).await);
+    let leave = async || assert_eq!(admin.delete(&format!("{members}/joe")).await.status, 204);
+    in_turn(30, (join, 200), (leave, 403), async || joe.get(ALARMS).await.status).await;
+}
+
+#[tokio::test]
+async fn disabled_user_is_refused_from_the_next_request_on() {
+    let server = server().await;
+    let (admin, joe) = (server.admin(), server.user_with("joe", &["ROLE_ALARM_READ"]).await);
+    let _load = Load::of(&joe);
+    let set = async |enabled: bool| {
+        let answer = admin.put(&format!("{USERS}/joe"), &json!({"enabled": enabled})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+
+    in_turn(50, (async || set(false).await, 401), (async || set(true).await, 200), async || {
+        joe.get(ALARMS).await.status
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn password_counts_for_the_next_request() {
+    let server = server().await;
+    let (admin, old) = (server.admin(), server.user_with("joe", &["ROLE_ALARM_READ"]).await);
+    let new = server.caller("joe", "new-secret");
+    let _load = (Load::of(&old), Load::of(&new));
+    let set = async |password: &str| {
+        let answer = admin.put(&format!("{USERS}/joe"), &json!({"password": password})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+
+    for round in 0..25 {
+        for (password, good, bad) in [("new-secret", &new, &old), (ADMIN_PASSWORD, &old, &new)] {
+            set(password).await;
+            let (bad, good) = tokio::join!(bad.get(ALARMS), good.get(ALARMS));
+            assert_eq!((bad.status, good.status), (401, 200), "round {round}, {password}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn deleted_user_is_refused_and_a_created_one_served_from_the_next_request_on() {
+    let server = server().await;
+    let (admin, joe) = (server.admin(), server.caller("joe", "secret-1"));
+    let _load = Load::of(&joe);
+    let new = json!({"userName": "joe", "password": "secret-1"});
+
+    let create = async || drop(admin.create(USERS, &new).await);
+    let delete = async || assert_eq!(admin.delete(&format!("{USERS}/joe")).await.status, 204);
+    in_turn(30, (create, 200), (delete, 401), async || joe.get("/user/currentUser").await.status).await;
+}
+
+#[tokio::test]
+async fn suspended_tenant_is_refused_from_the_next_request_on() {
+    let server = server().await;
+    let boss = crate::tenants::create_tenant(&server, "t7").await;
+    let _load = Load::of(&boss);
+    let operator = management(&server);
+    let set = async |status: &str| {
+        let answer = operator.put("/tenant/tenants/t7", &json!({"status": status})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+
+    in_turn(30, (async || set("SUSPENDED").await, 403), (async || set("ACTIVE").await, 200), async || {
+        boss.get(ALARMS).await.status
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn new_tenant_is_known_by_its_host_from_the_next_request_on() {
+    let server = server().await;
+    let operator = management(&server);
+    let _load = Load::of(&server.admin());
+    for n in 0..20 {
+        let id = format!("plant{n}");
+        let domain = format!("{id}.example.com");
+        let tenant = json!({
+            "id": id,
+            "domain": domain,
+            "company": "Acme",
+            "adminName": "boss",
+            "adminPass": ADMIN_PASSWORD,
+            "adminEmail": "boss@example.com",
+        });
+        operator.create("/tenant/tenants", &tenant).await;
+        let boss = server.caller("boss", ADMIN_PASSWORD);
+        let answer = boss.request("GET", "/tenant/currentTenant").header("Host", &domain).send().await;
+        assert_eq!((answer.status, &answer.json()["name"]), (200, &json!(id)), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn origins_a_tenant_allows_count_for_the_next_request() {
+    let server = server().await;
+    let admin = server.admin();
+    let allow = async |origins: &str| {
+        let value = json!({"value": origins});
+        let answer = admin.put("/tenant/options/access.control/allow.origin", &value).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    };
+    allow("https://a.example.org").await;
+    for round in 0..30 {
+        for (allowed, other) in [
+            ("https://a.example.org", "https://b.example.org"),
+            ("https://b.example.org", "https://a.example.org"),
+        ] {
+            allow(allowed).await;
+            for (origin, expected) in [(allowed, Some(allowed)), (other, None)] {
+                let answer = admin.request("GET", ALARMS).header("Origin", origin).send().await;
+                let told = answer.header("Access-Control-Allow-Origin");
+                assert_eq!(told, expected, "round {round}, {origin}");
+            }
+        }
+    }
+}
