@@ -1,0 +1,106 @@
+// What was sent and what arrived: the verdict of every run.
+
+import { sleep, until } from "./wait.mjs";
+
+/** Posts numbered events for one device and remembers when. The runs of a stage share it. */
+export class Publisher {
+  /** `sent[n]` tells when event n was posted (`at`) and when that was answered (`answered`). */
+  sent = [];
+  #platform;
+  #device;
+
+  constructor(platform, device) {
+    this.#platform = platform;
+    this.#device = device;
+  }
+
+  /** Posts the next event; `padding` makes it large. */
+  async post(padding = "") {
+    const sequence = this.sent.length;
+    this.sent.push({ at: Date.now(), answered: Infinity });
+    await this.#platform.postEvent(this.#device, { sequence, padding });
+    this.sent[sequence].answered = Date.now();
+  }
+
+  async postMany(count, padding = "") {
+    for (let n = 0; n < count; n += 1) await this.post(padding);
+  }
+
+  /** Posts one event each `pause` milliseconds for `duration` milliseconds; a slow server gets fewer. */
+  async postFor(duration, pause) {
+    const begin = Date.now();
+    for (let due = begin; due < begin + duration; due = Math.max(due + pause, Date.now())) {
+      await sleep(due - Date.now());
+      await this.post();
+    }
+  }
+}
+
+/** What one client received of a publisher. */
+export class Ledger {
+  /** Sequence numbers as they arrived. */
+  received = [];
+  #publisher;
+  #first;
+  #lastAt = 0;
+
+  /** A ledger of what is posted from now on. */
+  constructor(publisher) {
+    this.#publisher = publisher;
+    this.#first = publisher.sent.length;
+  }
+
+  /** To be called with each notification. */
+  receive(notification) {
+    this.received.push(notification.data.data.sequence);
+    this.#lastAt = Date.now();
+  }
+
+  get sent() {
+    return this.#publisher.sent.length - this.#first;
+  }
+
+  /** When an event was posted, and when that was answered; it is notified in between or soon after. */
+  times(sequence) {
+    return this.#publisher.sent[sequence];
+  }
+
+  /** Numbers that never arrived. */
+  get lost() {
+    const received = new Set(this.received);
+    return this.#expected.filter((sequence) => !received.has(sequence));
+  }
+
+  /** Numbers that arrived more than once. */
+  get doubled() {
+    const seen = new Set();
+    return this.received.filter((sequence) => seen.size === seen.add(sequence).size);
+  }
+
+  /** Numbers that arrived, for the first time, after a greater one. */
+  get disordered() {
+    let greatest = -1;
+    const first = this.received.filter((sequence, index) => this.received.indexOf(sequence) === index);
+    return first.filter((sequence) => (sequence < greatest ? true : ((greatest = sequence), false)));
+  }
+
+  /** Numbers that were posted to nobody, or before this ledger began. */
+  get strange() {
+    return this.received.filter((sequence) => !(sequence >= this.#first && sequence < this.#publisher.sent.length));
+  }
+
+  /**
+   * Waits until everything arrived, at most for `patience` milliseconds. The order is kept, so what is missing when the
+   * last one has come and nothing followed for a while is lost. Then doubles get a moment to show up.
+   */
+  async settle(patience) {
+    const last = this.#publisher.sent.length - 1;
+    const quiet = () => Date.now() - this.#lastAt > 4_000;
+    await until(() => this.lost.length === 0 || (this.received.includes(last) && quiet()), patience);
+    await sleep(2_000);
+  }
+
+  get #expected() {
+    return [...this.#publisher.sent.keys()].slice(this.#first);
+  }
+}

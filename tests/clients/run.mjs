@@ -1,0 +1,83 @@
+// The suite: unmodified Bayeux clients against a server that this starts. README.md tells more.
+//
+//   node run.mjs --server <program> [--only <regex>] [--repeat <times>]
+
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { Platform } from "./platform.mjs";
+import { ALL_WAYS, createUsers, Run } from "./stage.mjs";
+import { line, summary, table } from "./report.mjs";
+import { stages as cuts } from "./scenarios/cuts.mjs";
+import { stages as children } from "./scenarios/children.mjs";
+import { stages as idle } from "./scenarios/idle.mjs";
+import { stages as rehandshake } from "./scenarios/rehandshake.mjs";
+import { stages as restart } from "./scenarios/restart.mjs";
+import { stages as slowReader } from "./scenarios/slow_reader.mjs";
+import { stages as twoSessions } from "./scenarios/two_sessions.mjs";
+
+const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader];
+
+/** Settings of the servers that stages name; those that name none share one with the defaults. */
+const SETTINGS = { "short hold": { PLATFORM_CONNECT_TIMEOUT_MS: "10000" }, restarted: {} };
+
+const USAGE = "usage: node run.mjs --server <program> [--only <regex>] [--repeat <times>]";
+
+async function playStage(stage, runs, platform, number) {
+  try {
+    await createUsers(platform, runs, number);
+    await stage.play(platform, runs, stage);
+  } catch (error) {
+    for (const run of runs) run.problems.push(error.message);
+  }
+  await Promise.all(runs.map((run) => run.close()));
+  console.log(line(stage, runs));
+}
+
+/** Plays every stage at the same time; gives the runs. */
+async function playAll(program, only) {
+  const jobs = STAGES.map((stage) => {
+    const runs = (stage.ways ?? ALL_WAYS).map((way) => new Run(stage, way));
+    return { stage, runs: runs.filter((run) => only.test(run.name)) };
+  }).filter(({ runs }) => runs.length > 0);
+  console.log(`${jobs.flatMap(({ runs }) => runs).length} runs in ${jobs.length} stages`);
+  const platforms = new Map();
+  try {
+    // One after the other, and before the first client: making a database is work for the whole machine.
+    for (const server of new Set(jobs.map(({ stage }) => stage.server))) {
+      platforms.set(server, await Platform.start(program, SETTINGS[server]));
+    }
+    await Promise.all(jobs.map(({ stage, runs }, number) => playStage(stage, runs, platforms.get(stage.server), number)));
+  } finally {
+    await Promise.all([...platforms.values()].map((platform) => platform.remove()));
+  }
+  return jobs.flatMap(({ runs }) => runs);
+}
+
+async function main() {
+  const options = { server: { type: "string" }, only: { type: "string" }, repeat: { type: "string", default: "1" } };
+  const { values } = parseArgs({ options });
+  if (!values.server) throw new Error(USAGE);
+  const all = [];
+  for (let round = 0; round < Number(values.repeat); round += 1) {
+    const runs = await playAll(path.resolve(values.server), new RegExp(values.only ?? ""));
+    console.log(`\n${table(runs)}\n`);
+    all.push(...runs);
+  }
+  console.log(summary(all));
+  return all.length > 0 && all.every((run) => run.problems.length === 0);
+}
+
+/** Whatever ends this process, no server stays behind. */
+function killServers() {
+  for (const platform of Platform.all) platform.kill();
+}
+
+process.on("exit", killServers);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+try {
+  process.exit((await main()) ? 0 : 1);
+} catch (error) {
+  console.error(error.message);
+  process.exit(2);
+}

@@ -1,0 +1,38 @@
+// The server is stopped and started. Sessions end with it; each client comes back by itself.
+
+import { Publisher } from "../ledger.mjs";
+import { SOON, together } from "../stage.mjs";
+import { until } from "../wait.mjs";
+
+const COUNT = 10;
+/** A stop that waits for sockets to be closed by their clients takes 20 s. The private database is stopped in this time, too. */
+const LONGEST_STOP = 10_000;
+
+async function play(platform, runs) {
+  const device = await platform.createDevice("restarted");
+  const publisher = new Publisher(platform, device);
+  await together(runs, (run) => {
+    const ledger = run.follow(publisher);
+    return run.open(platform, new Map([[`/events/${device}`, (message) => ledger.receive(message)]]));
+  });
+  await publisher.postMany(COUNT);
+  await together(runs, (run) => run.ledgers[0].settle(SOON / 2));
+
+  const handshakes = new Map(runs.map((run) => [run, run.watch?.handshakes]));
+  const stop = await platform.terminate();
+  await platform.launch();
+  const begin = Date.now();
+  await together(runs, async (run) => {
+    run.note = `the stop took ${(stop / 1_000).toFixed(1)} s`;
+    run.expect(stop < LONGEST_STOP, run.note);
+    const isBack = () => run.watch.handshakes > handshakes.get(run) && run.isSubscribed(2);
+    run.expect(await until(isBack, SOON), "not subscribed again within a minute after the start");
+    run.note += `, back after ${((Date.now() - begin) / 1_000).toFixed(1)} s`;
+  });
+
+  await publisher.postMany(COUNT);
+  await together(runs, (run) => run.ledgers[0].settle(SOON / 4));
+  for (const run of runs) run.expectEverythingOnce();
+}
+
+export const stages = [{ name: "restart", server: "restarted", play }];

@@ -1,0 +1,52 @@
+// A client on a slow link comes back to a backlog that takes longer to read than a session outlives its connection. The
+// session must be there afterwards.
+
+import { Publisher } from "../ledger.mjs";
+import { SOON, together } from "../stage.mjs";
+
+const COUNT = 50;
+/** With it the backlog is 7.5 MB, a little less than the 8 MiB that a session keeps. */
+const PADDING = "x".repeat(150_000);
+/** Bytes per second: the backlog takes 19 s. */
+const RATE = 400_000;
+/** How long the session is asked to outlive its connection while the backlog is posted, which takes some time. */
+const AWAY = 60_000;
+/**
+ * The same for the connect that fetches the backlog: less than reading it takes, and more than the client reads on after
+ * the server has written everything, since the systems on the way keep some 4 MB, which is 10 s.
+ */
+const READING = 14_000;
+
+async function play(platform, runs) {
+  const device = await platform.createDevice("slowly read");
+  const publisher = new Publisher(platform, device);
+  await together(runs, (run) => {
+    const ledger = run.follow(publisher);
+    const channels = new Map([[`/events/${device}`, (message) => ledger.receive(message)]]);
+    return run.open(platform, channels, { interval: AWAY });
+  });
+  await publisher.post();
+  await together(runs, (run) => run.ledgers[0].settle(SOON / 4));
+
+  const begin = Date.now();
+  const opened = runs.filter((run) => run.relay);
+  for (const { relay, watch } of opened) {
+    Object.assign(relay, { refusing: true, rate: RATE });
+    relay.cut("rst");
+    watch.ask(READING);
+  }
+  await publisher.postMany(COUNT, PADDING);
+  for (const { relay } of opened) relay.refusing = false;
+  const away = ((Date.now() - begin) / 1_000).toFixed(1);
+
+  await together(runs, (run) => run.ledgers[0].settle(SOON));
+  await publisher.post();
+  await together(runs, (run) => run.ledgers[0].settle(SOON / 4));
+  for (const run of runs) {
+    run.note = `away for ${away} s`;
+    run.expectEverythingOnce();
+    run.expectHandshakes(1);
+  }
+}
+
+export const stages = [{ name: "slow reader", play }];

@@ -1,0 +1,17 @@
+// Waiting, in one place.
+
+/** Resolves after some milliseconds. */
+export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, Math.max(0, milliseconds)));
+
+/** Looks again and again until something holds, at most for `patience` milliseconds; says whether it came to hold. */
+export async function until(holds, patience) {
+  const deadline = Date.now() + patience;
+  while (!holds()) {
+    if (Date.now() > deadline) return false;
+    await sleep(20);
+  }
+  return true;
+}
+
+/** A random number between two others: cuts must not keep step with the notifications. */
+export const between = (least, most) => least + Math.random() * (most - least);
