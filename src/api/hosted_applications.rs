@@ -69,21 +69,22 @@ async fn answer(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let kind = ApplicationType::Hosted;
-    let application =
-        edge.applications.used(edge.platform.database(), &caller.tenant, context_path, kind).await?;
-    let refusal = match serve(request, &application, path, &edge).await {
-        Err(refusal) if may_be_replaced(&refusal) => refusal,
-        outcome => return outcome,
-    };
-    // Another server may have replaced the version a moment ago.
-    let now = find_application_at(edge.platform.database(), &caller.tenant, context_path).await?;
-    match now {
-        Some((now, Standing::Uses))
-            if now.kind == kind && now.active_version != application.active_version =>
-        {
-            serve(request, &now, path, &edge).await
+    let database = edge.platform.database();
+    let mut application = edge.applications.used(database, &caller.tenant, context_path, kind).await?;
+    loop {
+        let refusal = match serve(request, &application, path, &edge).await {
+            Err(refusal) if may_be_replaced(&refusal) => refusal,
+            outcome => return outcome,
+        };
+        // An upload, perhaps at another server, may have replaced the version meanwhile, and the next one this version.
+        match find_application_at(database, &caller.tenant, context_path).await? {
+            Some((now, Standing::Uses))
+                if now.kind == kind && now.active_version != application.active_version =>
+            {
+                application = now.into();
+            }
+            _ => return Err(refusal),
         }
-        _ => Err(refusal),
     }
 }
 
