@@ -24,7 +24,7 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 use futures_util::future::LocalBoxFuture;
 use line::Connection;
-pub(crate) use line::{BodyIs, Line};
+pub(crate) use line::{BodyIs, FOR_A_SILENT_PEER, Line};
 pub(crate) use stream::Stream;
 
 use crate::csv::rest_caller::RestRoutes;

@@ -34,7 +34,7 @@ pub(crate) struct StartSession {
     pub(crate) courier: Addr<Courier>,
 }
 
-/// What a handshake asks for.
+/// The properties of a session that a handshake opens.
 #[derive(Debug, Clone)]
 pub struct NewSession {
     /// Whose session it is.

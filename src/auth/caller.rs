@@ -1,8 +1,7 @@
 //! A caller: what handlers know of who asks, and how it comes out of a request.
 
-use std::future::{Ready, pending, poll_fn, ready};
+use std::future::{Ready, pending, ready};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use actix_web::http::{Method, header};
@@ -18,13 +17,10 @@ use platform_actors::model::token_client::{Scope, TokenHash};
 use tokio::time::sleep;
 
 use super::throttle::Source;
-use crate::connection::Line;
+use crate::connection::{FOR_A_SILENT_PEER, Line};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::{Wire, application_key, authority, client_address, cors};
-
-/// How long credentials are verified for a client that sends nothing more. It may still read (B-24); more often it went away.
-const FOR_A_SILENT_CLIENT: Duration = Duration::from_secs(3);
 
 /// A user who proved to be one.
 #[derive(Debug, Clone)]
@@ -310,9 +306,8 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
 /// wait for much longer, and one that nobody waits for shall make room for others.
 async fn client_left(request: &HttpRequest) {
     let Some(line) = request.conn_data::<Line>() else { return pending().await };
-    // The task of the connection is woken by its end, and with it this.
-    poll_fn(|_| if line.peer_has_ended() { Poll::Ready(()) } else { Poll::Pending }).await;
-    sleep(FOR_A_SILENT_CLIENT).await;
+    line.peer_ends().await;
+    sleep(FOR_A_SILENT_PEER).await;
 }
 
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;

@@ -164,7 +164,8 @@ impl Authenticator {
             if let Some(caller) = self.recall(&key) {
                 return Ok(caller);
             }
-            // Who need not wait does not follow a source that must; and nobody follows what was begun before something changed.
+            // A request that is not slowed down does not wait for one that is, and none waits for a verification that began
+            // before a change.
             let slowed = self.throttle.is_slowed(source).then_some(source);
             match self.flights.join((key, slowed, self.changes.now())) {
                 Flight::Leads(lead) => {

@@ -9,11 +9,13 @@
 //! on what it read, so it hears of the end only when the body's reader has taken all that.
 
 use std::cell::{Cell, RefCell, RefMut};
+use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
@@ -24,6 +26,9 @@ use crate::stop::Stop;
 
 /// No head of ours is larger; what is, is written at once.
 const WITHHELD: usize = 1024;
+/// How long work goes on for a peer that sends nothing more. It may still read (B-24); more often it went away, and then nothing
+/// tells so before something is written to it.
+pub(crate) const FOR_A_SILENT_PEER: Duration = Duration::from_secs(3);
 /// What ends a head.
 const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
@@ -100,6 +105,11 @@ impl Line {
     /// that, and with it whoever it polls: a handler, or the body of an answer.
     pub(crate) fn peer_has_ended(&self) -> bool {
         self.0.peer_ended.get()
+    }
+
+    /// Resolves when the peer sends nothing more. Awaited in the task of the connection.
+    pub(crate) async fn peer_ends(&self) {
+        poll_fn(|_| if self.peer_has_ended() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
     /// Whether the end of the peer can still be seen. actix-http reads each time before it polls the body of an answer, but no more

@@ -58,7 +58,7 @@ enum State {
     Leaving,
 }
 
-/// What becomes of a connection behind an answer.
+/// The state of a connection after its response.
 #[derive(Debug, Clone, Copy)]
 enum Behind {
     Idle,

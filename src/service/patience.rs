@@ -1,19 +1,15 @@
 //! How long a microservice is waited for.
 
-use std::future::poll_fn;
+use std::future::pending;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
 
-use crate::connection::Line;
+use crate::connection::{FOR_A_SILENT_PEER, Line};
 use crate::http::edge;
 use crate::stop::Stop;
 
-/// How long a microservice is waited for once its client sends nothing more. The client may still read (B-24); more often it
-/// went away, and then nothing tells so before something is written to it.
-const FOR_A_SILENT_CLIENT: Duration = Duration::from_secs(3);
 /// How long the next part of an answer is waited for while the server stops. Answers that never end (server-sent events) must
 /// not hold it.
 const AT_THE_STOP: Duration = Duration::from_secs(1);
@@ -36,7 +32,7 @@ impl Patience {
     /// With the head of an answer.
     pub(super) fn with_head(&self) -> Duration {
         match self.client_is_silent() {
-            true => self.usual.min(FOR_A_SILENT_CLIENT),
+            true => self.usual.min(FOR_A_SILENT_PEER),
             false => self.usual,
         }
     }
@@ -51,10 +47,13 @@ impl Patience {
 
     /// Resolves when the client sends nothing more. Awaited by the handler itself, whose task is woken by that.
     pub(super) async fn client_falls_silent(&self) {
-        poll_fn(|_| if self.client_is_silent() { Poll::Ready(()) } else { Poll::Pending }).await;
+        match &self.line {
+            Some(line) => line.peer_ends().await,
+            None => pending().await,
+        }
     }
 
-    pub(super) fn client_is_silent(&self) -> bool {
+    fn client_is_silent(&self) -> bool {
         self.line.as_ref().is_some_and(Line::peer_has_ended)
     }
 }

@@ -45,7 +45,7 @@ const TOGETHER: usize = 1000;
 const PAUSES: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
 
-/// What becomes of sessions whose user's rights cannot be looked up, though the database is there.
+/// Whether a session ends when the rights of its user cannot be looked up although the database is reachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InDoubt {
     /// They end: rights were taken away, and better a client handshakes in vain than somebody hears what is for others.

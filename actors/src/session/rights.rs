@@ -17,7 +17,7 @@ use crate::store::{Database, access};
 #[rtype(result = "Box<[Pattern]>")]
 pub(crate) struct ListSubscriptions;
 
-/// What a user holds.
+/// The roles and device permissions of a user.
 #[derive(Debug, Clone, Copy)]
 pub struct Rights<'u> {
     /// The user's name, for what it owns.

@@ -1,6 +1,7 @@
 //! Users in PostgreSQL: reading them. What changes them is in [`user_changes`](super::user_changes).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use deadpool_postgres::GenericClient;
 use serde_json::value::RawValue;
@@ -22,7 +23,6 @@ use crate::model::timestamp::Timestamp;
 use crate::model::user::{Account, Profile, SubusersCount, User, UserFilter, UserKind};
 
 const FIND: &str = include_str!("../../../sql/queries/users/find.sql");
-const LIST_RIGHTS: &str = include_str!("../../../sql/queries/users/list_rights.sql");
 const GET: &str = include_str!("../../../sql/queries/users/get.sql");
 const TENANT_EXISTS: &str = include_str!("../../../sql/queries/users/tenant_exists.sql");
 
@@ -57,24 +57,11 @@ pub(super) async fn find_account(
     tenant: &TenantId,
     name: &str,
 ) -> Result<Option<(Account, TenantStatus)>> {
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
-    let Some(row) = row else { return Ok(None) };
-    let user = Account {
-        tenant: tenant.clone(),
-        name: row.get::<_, &str>(0).into(),
-        password_hash: row.get(1),
-        enabled: row.get(2),
-        roles: roles(&row, 4),
-        permissions: permissions(&row, 5)?,
-        unused_until: row.get(6),
-        application: application_user(row.get(7), row.get(8)),
-    };
-    let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
-    Ok(Some((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active })))
+    Ok(find_accounts(client, tenant, &[name]).await?.pop())
 }
 
-/// What users of a tenant hold, directly and by groups; who is gone, disabled or of a suspended tenant is left out. One statement.
+/// Roles and device permissions of users, held directly and through groups. Users that are deleted, disabled or of a suspended
+/// tenant are left out. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -82,11 +69,37 @@ pub(crate) async fn list_rights(
     database: &Database,
     tenant: &TenantId,
     names: &[&str],
-) -> Result<HashMap<String, (RoleSet, DevicePermissions)>> {
+) -> Result<HashMap<Arc<str>, (RoleSet, DevicePermissions)>> {
     let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_RIGHTS).await?;
+    let accounts = find_accounts(&client, tenant, names).await?.into_iter();
+    let in_action = accounts.filter(|(user, status)| user.enabled && *status == TenantStatus::Active);
+    Ok(in_action.map(|(user, _)| (user.name, (user.roles, user.permissions))).collect())
+}
+
+/// Those of some users that there are.
+async fn find_accounts(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    names: &[&str],
+) -> Result<Vec<(Account, TenantStatus)>> {
+    let statement = client.prepare_cached(FIND).await?;
     let rows = client.query(&statement, &[&tenant.as_str(), &names]).await?;
-    rows.iter().map(|row| Ok((row.get(0), (roles(row, 1), permissions(row, 2)?)))).collect()
+    rows.iter().map(|row| account(tenant, row)).collect()
+}
+
+fn account(tenant: &TenantId, row: &Row) -> Result<(Account, TenantStatus)> {
+    let user = Account {
+        tenant: tenant.clone(),
+        name: row.get::<_, &str>(0).into(),
+        password_hash: row.get(1),
+        enabled: row.get(2),
+        roles: roles(row, 4),
+        permissions: permissions(row, 5)?,
+        unused_until: row.get(6),
+        application: application_user(row.get(7), row.get(8)),
+    };
+    let suspended = row.get::<_, &str>(3) == TenantStatus::Suspended.as_str();
+    Ok((user, if suspended { TenantStatus::Suspended } else { TenantStatus::Active }))
 }
 
 fn roles(row: &Row, column: usize) -> RoleSet {

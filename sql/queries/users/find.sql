@@ -1,4 +1,4 @@
--- A user as authentication needs it: roles and permissions held directly, and those of groups behind them.
+-- Users as authentication needs them: roles and permissions held directly, and those of groups behind them.
 SELECT
     u.name, u.password_hash, u.enabled, t.status,
     u.roles || ARRAY(
@@ -24,4 +24,4 @@ SELECT
 FROM users u
 JOIN tenants t ON t.id = u.tenant
 WHERE u.tenant = $1
-    AND u.name = $2
+    AND u.name = ANY($2)

@@ -13,7 +13,7 @@ fn old(sample: Sample) -> Sample {
     sample.line(&format!("POST {REALTIME} HTTP/1.0"))
 }
 
-/// What a client of HTTP/1.0 reads.
+/// Reads a response as a client of HTTP/1.0 does.
 fn read(answer: &RawAnswer) -> Vec<Value> {
     assert_eq!((&*answer.line, answer.field("transfer-encoding")), ("HTTP/1.0 200 OK", None), "{answer:?}");
     serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"))

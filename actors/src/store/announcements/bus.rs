@@ -1,0 +1,169 @@
+//! The changes of this process and of others: which notifications are those of this process, and who carries changes out.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+
+use super::changes::Change;
+
+/// For so long after its commit a notification of this process is known as its own. The connection that listens counts as lost
+/// when it is silent for a few seconds, and what comes after that is no late notification but a gap.
+const KNOWN_AS_OWN: Duration = Duration::from_secs(120);
+
+/// The part of a change that takes time.
+pub(crate) struct CarriedOut(Option<JoinHandle<()>>);
+
+impl CarriedOut {
+    /// Waits for its end.
+    pub(in crate::store) async fn finished(self) {
+        if let Some(rest) = self.0 {
+            // It ends early only when the process does.
+            rest.await.ok();
+        }
+    }
+}
+
+/// Applies changes at this process: drops cached entries before it returns, and ends sessions in the future it gives.
+type CarryOut = Box<dyn Fn(Vec<Change>) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Knows which notifications are those of this process, and who carries changes out.
+pub(crate) struct Bus {
+    /// Drawn at random: no other process marks its notifications so.
+    origin: u64,
+    next: AtomicU64,
+    own: Mutex<Own>,
+    carry_out: OnceLock<CarryOut>,
+}
+
+/// The transactions of this process that announced something, by their numbers.
+#[derive(Default)]
+struct Own {
+    /// Not known to be committed, with what came back of them.
+    under_way: HashMap<u64, Vec<Change>>,
+    /// Carried out.
+    done: HashSet<u64>,
+    /// The same, the oldest first.
+    done_at: VecDeque<(Instant, u64)>,
+}
+
+impl Default for Bus {
+    fn default() -> Self {
+        let mut origin = [0; 8];
+        let random = ring::rand::SystemRandom::new();
+        ring::rand::SecureRandom::fill(&random, &mut origin).expect("the system's random source works");
+        Self {
+            origin: u64::from_le_bytes(origin),
+            next: AtomicU64::new(0),
+            own: Mutex::default(),
+            carry_out: OnceLock::new(),
+        }
+    }
+}
+
+impl Bus {
+    /// Says once what this process does about changes. Until then, as in a command, nothing is remembered, so nothing is done.
+    pub(crate) fn install(&self, carry_out: CarryOut) {
+        self.carry_out.set(carry_out).ok();
+    }
+
+    /// Carries changes out: when this returns everything is forgotten, and when the rest has finished sessions have ended.
+    pub(crate) fn carry_out(&self, changes: Vec<Change>) -> CarriedOut {
+        let Some(carry_out) = self.carry_out.get().filter(|_| !changes.is_empty()) else {
+            return CarriedOut(None);
+        };
+        let rest = carry_out(changes);
+        // Without a runtime the process is about to end.
+        CarriedOut(tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(rest)))
+    }
+
+    /// Reads a notification; `None` for one of this process's own, and for what nobody understands.
+    pub(in crate::store) fn read(&self, payload: &str) -> Option<Change> {
+        let (head, text) = payload.split_once('/')?;
+        let (mark, tenant) = head.split_once(':').map_or((None, head), |(mark, tenant)| (Some(mark), tenant));
+        let change = Change::parse(tenant, text)?;
+        let Some(number) = mark.and_then(|mark| self.number_of(mark)) else { return Some(change) };
+        let mut own = self.own.lock();
+        if let Some(came_back) = own.under_way.get_mut(&number) {
+            came_back.push(change);
+            return None;
+        }
+        (!own.done.contains(&number)).then_some(change)
+    }
+
+    /// What the notifications of a transaction begin with.
+    pub(super) fn mark(&self, number: u64) -> String {
+        format!("{:016x}.{number}", self.origin)
+    }
+
+    /// The number in a mark of this process.
+    fn number_of(&self, mark: &str) -> Option<u64> {
+        let (origin, number) = mark.split_once('.')?;
+        (u64::from_str_radix(origin, 16) == Ok(self.origin)).then(|| number.parse().ok())?
+    }
+
+    /// A number for a transaction that announces something.
+    pub(super) fn begin(&self) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.own.lock().under_way.insert(number, Vec::new());
+        number
+    }
+
+    /// The transaction is committed, and its changes are carried out.
+    pub(super) fn end(&self, number: u64) {
+        let (now, mut own) = (Instant::now(), self.own.lock());
+        own.under_way.remove(&number);
+        own.done.insert(number);
+        own.done_at.push_back((now, number));
+        while let Some((_, old)) = own.done_at.pop_front_if(|(at, _)| now.duration_since(*at) > KNOWN_AS_OWN)
+        {
+            own.done.remove(&old);
+        }
+    }
+
+    /// Nobody will learn how the transaction ended. Gives the notifications of it that came back; those that still come are news.
+    pub(super) fn abandon(&self, number: u64) -> Vec<Change> {
+        self.own.lock().under_way.remove(&number).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::changes::Names;
+    use super::*;
+    use crate::model::id::TenantId;
+
+    fn news() -> Change {
+        let tenant = TenantId::parse("t1").expect("an id");
+        Change::Users(tenant, Names::from(["joe".into()]))
+    }
+
+    #[test]
+    fn own_notification_is_ignored_once_its_change_was_carried_out() {
+        let (bus, other) = (Bus::default(), Bus::default());
+        let number = bus.begin();
+        let payload = format!("{}:t1/joe", bus.mark(number));
+
+        assert_eq!(bus.read(&payload), None, "the one who commits will see to it");
+        bus.end(number);
+        assert_eq!(bus.read(&payload), None);
+        assert_eq!(other.read(&payload), Some(news()));
+        assert_eq!(other.read("t1"), None);
+    }
+
+    #[test]
+    fn own_notification_of_an_abandoned_transaction_is_news() {
+        let bus = Bus::default();
+        let (early, late) = (bus.begin(), bus.begin());
+        let payload = |number| format!("{}:t1/joe", bus.mark(number));
+
+        assert_eq!(bus.read(&payload(early)), None);
+        assert_eq!(bus.abandon(early), std::slice::from_ref(&news()), "it came before the end of the wait");
+        assert!(bus.abandon(late).is_empty());
+        assert_eq!(bus.read(&payload(late)), Some(news()), "it came afterwards");
+    }
+}
