@@ -116,8 +116,8 @@ pub struct Database {
 
 /// How long a request waits for a connection before it is answered 503.
 const CONNECTION_WAIT: Duration = Duration::from_secs(5);
-/// How long making one connection may take.
-const CONNECT: Duration = Duration::from_secs(2);
+/// How long making one connection may take: PostgreSQL starts a process for it, which takes seconds on a machine that is overloaded.
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// A writer looks rows up by key, in batches of any size. Planned anew for each batch its statements would cost more to
 /// plan than to run; planned once, on a small table, they must not scan it when it has grown.

@@ -28,7 +28,7 @@ pub(crate) use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
 pub(crate) use websocket::{Socket, connect, handshake, subscribe};
 
 /// How long a test waits for what should come at once.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Gives the outcome of a future that must not take longer than [`PATIENCE`].
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
