@@ -127,6 +127,11 @@ impl Line {
         }
     }
 
+    /// See [`Stream::bound_send_buffer`].
+    pub(crate) fn bound_send_buffer(&self) {
+        self.0.stream.borrow().bound_send_buffer();
+    }
+
     /// Tells where the body of the request is.
     pub(crate) fn body_is(&self, body: BodyIs) {
         self.0.body.set(body);

@@ -14,6 +14,9 @@ use tokio_rustls::server::TlsStream;
 
 use crate::tls::{self, Tls};
 
+/// Bytes that the system keeps of what is written to a connection with a bound. Enough for 2.5 MB/s over a way of 100 ms.
+const SEND_BUFFER: usize = 256 << 10;
+
 /// What carries the bytes.
 #[derive(Debug)]
 pub(crate) enum Stream {
@@ -40,6 +43,17 @@ impl Stream {
             }
         });
         Ok(Self::Tls(connected.await?))
+    }
+
+    /// Bounds what the system keeps of what is written. Left to itself it keeps some megabytes, which a slow client reads for many
+    /// seconds after the last byte was written; but the end of writing must tell when the client has nearly read it all (B-10a).
+    pub(crate) fn bound_send_buffer(&self) {
+        let tcp = match self {
+            Self::Plain(tcp) => tcp,
+            Self::Tls(stream) => stream.get_ref().0,
+        };
+        // A connection that is gone needs none.
+        SockRef::from(tcp).set_send_buffer_size(SEND_BUFFER).ok();
     }
 
     /// See [`Line::peer_is_gone`](super::Line::peer_is_gone).

@@ -218,6 +218,11 @@ impl Connection {
         let State::Holding(hold) = &mut self.state else { return };
         let config = &self.lane.config;
         hold.head.closes |= stopping && !hold.in_parts;
+        if let (Some(text), Some(stream)) = (&text, &self.stream)
+            && text.is_large()
+        {
+            stream.bound_send_buffer();
+        }
         let outgoing = match (text, hold.in_parts) {
             (None, in_parts) => {
                 hold.in_parts = true;

@@ -109,6 +109,8 @@ impl Held {
     }
 }
 
+/// An answer of more bytes may take its connection a while to write.
+pub(super) const LARGE: usize = 16 << 10;
 /// Room for the reply to a connect, as most are.
 pub(super) const REPLY_BYTES: usize = 160;
 
@@ -124,6 +126,11 @@ impl Text {
     pub fn len(&self) -> usize {
         self.notifications.iter().map(|notification| notification.json().len() + 1).sum::<usize>()
             + self.after.len()
+    }
+
+    /// Whether it may take its connection a while to write.
+    pub fn is_large(&self) -> bool {
+        self.len() > LARGE
     }
 
     /// Whether there is nothing to write.

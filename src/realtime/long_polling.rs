@@ -214,9 +214,6 @@ async fn respond(
 /// The header that the old paths answer with.
 pub(crate) const DEPRECATION: &str = "deprecation";
 
-/// An answer of more bytes may take its connection a while to write.
-pub(super) const LARGE: usize = 16 << 10;
-
 /// The body of a held poll: nothing until the session answers, but a space now and then (B-21, S-57).
 struct HeldBody {
     /// `None` when what it was told was written.
@@ -276,7 +273,8 @@ impl MessageBody for HeldBody {
             body.line.close_behind_answer();
         }
         body.is_told = true;
-        if text.len() > LARGE {
+        if text.is_large() {
+            body.line.bound_send_buffer();
             // The body is asked for more when the connection took all but a little of this.
             held.writing_takes_a_while();
         }

@@ -16,9 +16,10 @@ use platform_actors::limits::SOCKET_HANDSHAKE;
 use platform_actors::session::{ClientId, SessionActor, SocketClosed, SocketMessage};
 use tokio::task::yield_now;
 
-use super::long_polling::LARGE;
+use super::held::LARGE;
 use super::{Exchange, Held, Outcome, Transport};
 use crate::auth::{Caller, Source};
+use crate::connection::Line;
 use crate::http::error::{ApiError, Result};
 use crate::http::{authority, client_address, cors, edge};
 use crate::server::Edge;
@@ -52,6 +53,9 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, stream: web::Payload)
         return Err(ApiError::MethodNotAllowed { allow: "POST" });
     }
     let edge = request.app_data::<web::Data<Edge>>().expect("every app has its edge").clone();
+    if let Some(line) = request.conn_data::<Line>() {
+        line.bound_send_buffer();
+    }
     let frame = edge.limits().bayeux_bytes;
     let now = Instant::now();
     let expires = caller.as_ref().and_then(|caller| caller.remaining()).map(|remaining| now + remaining);
@@ -136,11 +140,15 @@ impl StreamHandler<Result<Message, ProtocolError>> for WebSocket {
 }
 
 impl Handler<SocketMessage> for WebSocket {
-    type Result = ();
+    type Result = ActorResponse<Self, ()>;
 
-    fn handle(&mut self, message: SocketMessage, ctx: &mut Self::Context) {
+    fn handle(&mut self, message: SocketMessage, ctx: &mut Self::Context) -> Self::Result {
         match message {
-            SocketMessage::Frames(frames) => self.write(&frames.take(), ctx),
+            SocketMessage::Frames(frames) => {
+                if self.write(&frames.take(), ctx) > LARGE {
+                    return ActorResponse::r#async(taken().into_actor(self));
+                }
+            }
             SocketMessage::Ended(client) => {
                 if self.detach(client) {
                     self.vacant_since = Instant::now();
@@ -157,15 +165,25 @@ impl Handler<SocketMessage> for WebSocket {
                 self.leave_when_answered(ctx);
             }
         }
+        ActorResponse::reply(())
     }
 }
 
+/// Resolves when the connection has taken what was written: this actor is polled again only then.
+async fn taken() {
+    yield_now().await;
+}
+
 impl WebSocket {
-    /// Writes notifications as one frame, unless their session took them back.
-    fn write(&self, notifications: &[Arc<Notification>], ctx: &mut WebsocketContext<Self>) {
-        if !notifications.is_empty() {
-            ctx.text(array_of(notifications));
+    /// Writes notifications as one frame, unless their session took them back. Gives its bytes.
+    fn write(&self, notifications: &[Arc<Notification>], ctx: &mut WebsocketContext<Self>) -> usize {
+        if notifications.is_empty() {
+            return 0;
         }
+        let text = array_of(notifications);
+        let bytes = text.len();
+        ctx.text(text);
+        bytes
     }
 
     /// Holds a connect until its session answers it.
@@ -173,16 +191,15 @@ impl WebSocket {
         self.connects += 1;
         let answered = async move {
             let answer = held.answer().await;
-            let text = held.text(answer).into_bytes();
+            let text = held.text(answer);
             (held, text)
         };
         ctx.spawn(answered.into_actor(self).map(|(mut held, text), socket, ctx| {
-            if text.len() > LARGE {
+            if text.is_large() {
                 held.writing_takes_a_while();
-                // This actor is polled again only when its connection took what was written before.
-                ctx.spawn(yield_now().into_actor(socket).map(|(), _, _| drop(held)));
+                ctx.spawn(taken().into_actor(socket).map(|(), _, _| drop(held)));
             }
-            ctx.text(into_text(text));
+            ctx.text(into_text(text.into_bytes()));
             socket.connects -= 1;
             socket.leave_when_answered(ctx);
         }));

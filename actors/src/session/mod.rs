@@ -152,7 +152,7 @@ pub struct SessionActor {
     templates: Option<Arc<SessionTemplates>>,
     /// Whether it ever held a connection.
     appeared: bool,
-    /// Whether an answer is being written to a client that reads slowly; the session does not end meanwhile.
+    /// Whether an answer or frames are being written to a client that reads slowly; the session does not end meanwhile.
     is_being_written: bool,
     /// How long the session outlives a connect.
     interval: Duration,

@@ -132,7 +132,8 @@ impl Queue {
     }
 }
 
-fn size(notifications: &[Arc<Notification>]) -> usize {
+/// Bytes of some notifications.
+pub(super) fn size(notifications: &[Arc<Notification>]) -> usize {
     notifications.iter().map(|notification| notification.json().len()).sum()
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use parking_lot::Mutex;
 
+use super::queue::size;
 use super::{ClientId, Delivery, SessionActor, SessionContext};
 use crate::hub::Notification;
 
@@ -14,8 +15,8 @@ const FRAME_BYTES: usize = 64 << 10;
 /// What a session tells its socket.
 #[derive(Debug)]
 pub enum SocketMessage {
-    /// Write these as one frame. The next come when this was handed to the connection: a peer that does not read makes
-    /// the session's bounded queue grow, nothing else.
+    /// Write these as one frame. This is answered when the connection has taken it, and the next come then: a peer that does
+    /// not read makes the session's bounded queue grow, nothing else.
     Frames(Frames),
     /// This session is over, and its client learns of it by the reply to its connect or disconnect. The socket stays open,
     /// for other sessions and for a new handshake (B-24).
@@ -160,6 +161,7 @@ impl SessionActor {
     /// Detaches the socket; what it did not come to write goes back to the front of the queue.
     pub(super) fn take_socket(&mut self) -> Option<Box<Socket>> {
         let socket = self.socket.take()?;
+        self.is_being_written = false;
         if let Some(frames) = &socket.writing {
             self.queue.put_back(Delivery { notifications: frames.take(), batch: None });
         }
@@ -182,6 +184,8 @@ impl SessionActor {
         };
         let notifications = self.queue.take_frame(FRAME_BYTES);
         let count = notifications.len() as u64;
+        // A client that is so far behind reads for a while before the reply to its connect comes (B-10a).
+        self.is_being_written |= !self.queue.is_empty() || size(&notifications) > FRAME_BYTES;
         let frames = Frames::new(notifications);
         socket.writing = Some(frames.clone());
         let recipient = socket.recipient.clone();
@@ -193,6 +197,9 @@ impl SessionActor {
                     (Ok(()), Some(socket)) => {
                         socket.writing = None;
                         crate::metrics::DELIVERED.increment(count);
+                        if std::mem::take(&mut session.is_being_written) {
+                            session.touch(ctx);
+                        }
                     }
                     _ => {
                         session.take_socket();

@@ -6,17 +6,22 @@ use super::*;
 pub(super) struct SlowSocket {
     received: Vec<String>,
     told: Vec<&'static str>,
-    reading: bool,
+    /// How long it takes to write a frame; for ever when there is none.
+    pause: Option<Duration>,
 }
 
 impl SlowSocket {
     pub(super) fn that_reads() -> Addr<Self> {
-        Self { received: Vec::new(), told: Vec::new(), reading: true }.start()
+        Self::that_takes(Some(Duration::ZERO))
     }
 
     /// It takes the first frame, and is stuck with it.
     fn that_hangs() -> Addr<Self> {
-        Self { received: Vec::new(), told: Vec::new(), reading: false }.start()
+        Self::that_takes(None)
+    }
+
+    fn that_takes(pause: Option<Duration>) -> Addr<Self> {
+        Self { received: Vec::new(), told: Vec::new(), pause }.start()
     }
 }
 
@@ -38,9 +43,10 @@ impl Handler<SocketMessage> for SlowSocket {
             SocketMessage::Leave => self.told.push("leave"),
         }
         // Like a WebSocket whose connection takes nothing, it handles no further message.
-        AtomicResponse::new(match self.reading {
-            true => Box::pin(actix::fut::ready(())),
-            false => Box::pin(actix::fut::wrap_future(std::future::pending())),
+        AtomicResponse::new(match self.pause {
+            Some(Duration::ZERO) => Box::pin(actix::fut::ready(())),
+            Some(pause) => Box::pin(actix::fut::wrap_future(tokio::time::sleep(pause))),
+            None => Box::pin(actix::fut::wrap_future(std::future::pending())),
         })
     }
 }
@@ -199,6 +205,26 @@ async fn stopping_server_answers_the_connect_before_its_socket_closes() {
 
     assert!(heartbeat.await.expect("answered").advice.is_some());
     assert_eq!(told(&socket).await, ["leave"]);
+}
+
+#[actix::test]
+async fn session_lives_while_a_backlog_is_written_to_its_socket_and_its_interval_after_that() {
+    let bench = start(Limits::default());
+    // Each makes a frame of its own.
+    (0..4).for_each(|n| bench.notify(&n.to_string().repeat(70_000)));
+    let socket = SlowSocket::that_takes(Some(Duration::from_secs(8)));
+
+    bench.attach(&socket).await;
+    for _ in 0..4 {
+        pass(Duration::from_secs(9)).await;
+    }
+    let while_it_is_written = bench.lives();
+    pass(Duration::from_secs(10)).await;
+    let within_the_interval = bench.lives();
+    pass(Duration::from_secs(1)).await;
+
+    assert_eq!((while_it_is_written, within_the_interval, bench.lives()), (true, true, false));
+    assert_eq!(received(&socket).await.len(), 4);
 }
 
 #[actix::test]
