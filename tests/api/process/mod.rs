@@ -6,5 +6,6 @@ mod commands;
 mod crash;
 mod memory;
 mod modules;
+mod refused_start;
 mod start;
 mod stop;
