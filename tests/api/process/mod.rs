@@ -7,6 +7,7 @@ mod crash;
 mod log;
 mod memory;
 mod modules;
+mod readme;
 mod refused_start;
 mod start;
 mod stop;
