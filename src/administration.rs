@@ -19,13 +19,6 @@ use crate::auth::password::{self, SecretKey};
 use crate::cli::{TenantCreate, UserCreate, UserPasswd};
 use crate::config::{Password, Settings};
 
-/// What the first start created. Passwords are told once and stored hashed.
-#[derive(Debug)]
-pub struct FirstStart {
-    /// The new users.
-    pub users: Vec<NewUser>,
-}
-
 /// A user with the password to tell, when the server made it.
 #[derive(Debug)]
 pub struct NewUser {
@@ -48,17 +41,19 @@ impl fmt::Display for NewUser {
 /// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09), and the standard
 /// applications (W-16). What exists stays as it is; tenants from before there were groups get theirs (U-10).
 ///
+/// Each new user is told of at once: passwords are stored hashed, so one that is not told before the next thing goes wrong is lost.
+///
 /// # Errors
-/// `Unavailable` or `Database`.
+/// `Unavailable` or `Database`; `Invalid` when a user cannot be told of.
 pub async fn first_start(
     database: &Database,
     key: &SecretKey,
     settings: &Settings,
-) -> Result<Option<FirstStart>> {
+    tell: &mut dyn FnMut(NewUser) -> io::Result<()>,
+) -> Result<()> {
     store::groups::ensure_default_groups(database).await?;
     let (admin_password, bootstrap_password) =
         (settings.admin_password.as_ref(), settings.bootstrap_password.as_ref());
-    let mut users = Vec::new();
     for (tenant, user, rights, password) in [
         (MANAGEMENT, "admin", Rights::Administrator, admin_password),
         (MANAGEMENT, "devicebootstrap", Rights::Bootstrap, bootstrap_password),
@@ -69,12 +64,18 @@ pub async fn first_start(
         ignore_duplicate(store::tenants::insert_tenant(database, &new).await)?;
         if store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
-            ignore_duplicate(insert_user(database, key, (&id, user), rights, &secret).await)?;
-            users.push(NewUser { name: format!("{tenant}/{user}"), generated_password: secret.generated() });
+            match insert_user(database, key, (&id, user), rights, &secret).await {
+                // Another server was quicker and tells its password.
+                Err(Error::Duplicate { .. }) => continue,
+                inserted => inserted?,
+            }
+            let new = NewUser { name: format!("{tenant}/{user}"), generated_password: secret.generated() };
+            tell(new).map_err(|e| {
+                Error::Invalid(format!("the password of {tenant}/{user} cannot be told: {e}"))
+            })?;
         }
     }
-    make_standard_applications(database, key).await?;
-    Ok((!users.is_empty()).then_some(FirstStart { users }))
+    make_standard_applications(database, key).await
 }
 
 /// Makes the applications of tenant `management` that every deployment starts with, once: those that were deleted or renamed

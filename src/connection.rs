@@ -34,6 +34,7 @@ use crate::routes;
 use crate::server::Edge;
 use crate::service::ServiceConnections;
 use crate::stop::Stop;
+use crate::telemetry;
 use crate::tls::Tls;
 
 /// Idle connections are kept for devices that come back within a minute.
@@ -150,7 +151,8 @@ impl Service<TcpStream> for Entrance {
                 }
             }
             let connection = Connection::new(stream, unread.into(), stop);
-            http.call((connection, actix_http::Protocol::Http1, peer)).await
+            let served = http.call((connection, actix_http::Protocol::Http1, peer)).await;
+            served.inspect_err(telemetry::count_faulty_connection)
         })
     }
 }

@@ -5,12 +5,12 @@ use actix_web::{HttpResponse, web};
 use crate::http::error::Result;
 use crate::server::Edge;
 
-/// `GET /health/live`: 200 while the process serves requests at all.
+/// `GET` and `HEAD` of `/health/live`: 200 while the process serves requests at all.
 pub async fn live() -> HttpResponse {
     HttpResponse::Ok().json(serde_json::json!({ "status": "UP" }))
 }
 
-/// `GET /health/ready`: 200 while requests can be carried out.
+/// `GET` and `HEAD` of `/health/ready`: 200 while requests can be carried out.
 ///
 /// # Errors
 /// 503 while PostgreSQL is away.
@@ -21,7 +21,7 @@ pub async fn ready(edge: web::Data<Edge>) -> Result<HttpResponse> {
     }
 }
 
-/// `GET /metrics`: everything measured, in Prometheus' text format.
+/// `GET` and `HEAD` of `/metrics`: everything measured, in Prometheus' text format.
 pub async fn metrics() -> HttpResponse {
     HttpResponse::Ok().content_type("text/plain; version=0.0.4").body(crate::telemetry::render())
 }

@@ -1,16 +1,20 @@
 //! The `platform` program.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use actix_web::rt::System;
-use platform::administration::{self, FirstStart, NewUser};
+use platform::administration::{self, NewUser};
 use platform::cli::{self, Command};
 use platform::config::Settings;
-use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options, running_database_url};
-use platform::server::{Server, agree_on_secret_key, secret_key};
-use platform::telemetry;
+use platform::embedded_postgres::{
+    Durability, EmbeddedPostgres, Options, holds_database, running_database_url,
+};
+use platform::prerequisites::Prerequisites;
+use platform::server::Server;
+use platform::{secret_key, telemetry};
 use platform_actors::store::{Connections, Database};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -54,12 +58,16 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
     telemetry::start_logging(settings)?;
     platform_actors::naming::install(settings.naming())
         .map_err(|_| "the vendor words were read before they were set")?;
+    // Before a database is made: what is refused here has changed nothing.
+    let prerequisites = Prerequisites::check(settings)?;
+    let mut greeting = Greeting::begin(prerequisites.base())?;
     let mut postgres = private_postgres(settings)?;
     let url = database_url(settings, postgres.as_ref());
     let served = System::new().block_on(async {
         let told_to_stop = told_to_stop()?;
-        let server = Box::pin(Server::start(settings, &url)).await?;
-        announce(&server)?;
+        let mut tell = |user| greeting.introduce(user);
+        let server = Box::pin(Server::start(settings, prerequisites, &url, &mut tell)).await?;
+        greeting.end()?;
         // On this thread: the private PostgreSQL must be started again by the thread that lives longest.
         tokio::select! {
             () = server.run(told_to_stop) => {}
@@ -109,37 +117,55 @@ fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Says where the server is and, once, how to get in. The last line is for scripts that wait for it.
-fn announce(server: &Server) -> io::Result<()> {
-    let base = server.base();
-    let mut out = io::stdout().lock();
-    writeln!(out, "platform {} at {base}", env!("CARGO_PKG_VERSION"))?;
-    if let Some(FirstStart { users }) = server.first_start() {
-        writeln!(out, "\nFirst start. These passwords are shown once:")?;
-        for user in users {
-            writeln!(out, "  {:<30} {}", user.name, shown(user))?;
-        }
-        let admin = users.iter().rev().find(|user| user.name.ends_with("/admin"));
-        let password =
-            admin.and_then(|user| user.generated_password.as_deref()).unwrap_or("$PLATFORM_ADMIN_PASSWORD");
-        let (name, json) = (admin.map_or("admin", |user| &*user.name), "'Content-Type: application/json'");
-        writeln!(out, "\nTry it: a device, an alarm, and what is open.")?;
-        writeln!(
-            out,
-            "  ID=$(curl -s -u \"{name}:{password}\" -H {json} -H 'Accept: application/json' -d '{{\"name\":\"pump\",\"plat_IsDevice\":{{}}}}' {base}/inventory/managedObjects | sed 's/.*\"id\":\"\\([0-9]*\\)\".*/\\1/'); echo \"$ID\""
-        )?;
-        writeln!(
-            out,
-            "  curl -s -i -u \"{name}:{password}\" -H {json} -d '{{\"type\":\"leak\",\"text\":\"It drips\",\"severity\":\"MAJOR\",\"time\":\"'$(date -u +%FT%TZ)'\",\"source\":{{\"id\":\"'$ID'\"}}}}' {base}/alarm/alarms; echo"
-        )?;
-        writeln!(out, "  curl -s -u \"{name}:{password}\" '{base}/alarm/alarms?resolved=false'\n")?;
-    }
-    writeln!(out, "ready {base}")?;
-    out.flush()
+/// What a start prints: where the server is and, once, how to get in.
+struct Greeting {
+    base: String,
+    introduced: Vec<NewUser>,
 }
 
-fn shown(user: &NewUser) -> &str {
-    user.generated_password.as_deref().unwrap_or("(as configured)")
+impl Greeting {
+    /// Says where the server will be.
+    fn begin(base: String) -> io::Result<Self> {
+        writeln!(io::stdout(), "platform {} at {base}", env!("CARGO_PKG_VERSION"))?;
+        Ok(Self { base, introduced: Vec::new() })
+    }
+
+    /// Tells a user of the first start and its password.
+    fn introduce(&mut self, user: NewUser) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if self.introduced.is_empty() {
+            writeln!(out, "\nFirst start. These passwords are shown once:")?;
+        }
+        writeln!(
+            out,
+            "  {:<30} {}",
+            user.name,
+            user.generated_password.as_deref().unwrap_or("(as configured)")
+        )?;
+        self.introduced.push(user);
+        out.flush()
+    }
+
+    /// Says what to try after a first start, and that the server is ready: the last line is for scripts that wait for it.
+    fn end(&self) -> io::Result<()> {
+        let (base, mut out) = (&self.base, io::stdout().lock());
+        if let Some(admin) = self.introduced.iter().rev().find(|user| user.name.ends_with("/admin")) {
+            let password = admin.generated_password.as_deref().unwrap_or("$PLATFORM_ADMIN_PASSWORD");
+            let (name, json) = (&admin.name, "'Content-Type: application/json'");
+            writeln!(out, "\nTry it: a device, an alarm, and what is open.")?;
+            writeln!(
+                out,
+                "  ID=$(curl -s -u \"{name}:{password}\" -H {json} -H 'Accept: application/json' -d '{{\"name\":\"pump\",\"plat_IsDevice\":{{}}}}' {base}/inventory/managedObjects | sed 's/.*\"id\":\"\\([0-9]*\\)\".*/\\1/'); echo \"$ID\""
+            )?;
+            writeln!(
+                out,
+                "  curl -s -i -u \"{name}:{password}\" -H {json} -d '{{\"type\":\"leak\",\"text\":\"It drips\",\"severity\":\"MAJOR\",\"time\":\"'$(date -u +%FT%TZ)'\",\"source\":{{\"id\":\"'$ID'\"}}}}' {base}/alarm/alarms; echo"
+            )?;
+            writeln!(out, "  curl -s -u \"{name}:{password}\" '{base}/alarm/alarms?resolved=false'\n")?;
+        }
+        writeln!(out, "ready {base}")?;
+        out.flush()
+    }
 }
 
 /// Runs one of the administrator's commands, beside a running server or without one, and prints what it tells.
@@ -149,13 +175,15 @@ fn administer<T: std::fmt::Display>(
 ) -> Result<(), Failure> {
     let running = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
     let running = running.or_else(|| running_database_url(&settings.store.data_dir));
+    if running.is_none() && !holds_database(&settings.store.data_dir) {
+        return Err(no_database_in(&settings.store.data_dir).into());
+    }
     let mut postgres = if running.is_some() { None } else { private_postgres(settings)? };
     let url = running.unwrap_or_else(|| database_url(settings, postgres.as_ref()));
     let done = System::new().block_on(async {
         let database = Database::new(&url, Connections { reads: 1, devices: 1 }, &settings.limits())?;
         database.migrate().await?;
-        let key = secret_key(settings)?;
-        agree_on_secret_key(&database, &key).await?;
+        let key = secret_key::open(&settings.store, &database).await?;
         let told = command(&database, &key).await?.to_string();
         if !told.is_empty() {
             writeln!(io::stdout(), "{told}")?;
@@ -166,4 +194,13 @@ fn administer<T: std::fmt::Display>(
         postgres.stop();
     }
     done
+}
+
+/// A command serves what a server made. Where none was, its `--data-dir` is mistaken.
+fn no_database_in(data_dir: &Path) -> String {
+    let absolute = std::path::absolute(data_dir);
+    format!(
+        "there is no database in {}; give the --data-dir or the --database-url of the server, or start that once before",
+        absolute.as_deref().unwrap_or(data_dir).display()
+    )
 }

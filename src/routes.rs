@@ -189,9 +189,10 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).head(hosted_applications::get_root).reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).head(hosted_applications::get).reserved());
 
-    paths.push(at("/health/live", "GET").get(health::live));
-    paths.push(at("/health/ready", "GET").get(health::ready));
-    paths.push(at("/metrics", "GET").get(health::metrics));
+    // Balancers and uptime checkers ask by HEAD.
+    paths.push(at("/health/live", "GET,HEAD").get(health::live).head(health::live));
+    paths.push(at("/health/ready", "GET,HEAD").get(health::ready).head(health::ready));
+    paths.push(at("/metrics", "GET,HEAD").get(health::metrics).head(health::metrics));
     paths
 }
 

@@ -18,11 +18,10 @@ use platform_actors::model::id::TenantId;
 use platform_actors::model::links::Links;
 use platform_actors::store::applications::SeenApplication;
 use platform_actors::store::{self, Connections, Database};
-use socket2::TcpKeepalive;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use crate::administration::{self, FirstStart};
+use crate::administration::{self, NewUser};
 use crate::api::application_binaries;
 use crate::application_paths::ApplicationPaths;
 use crate::auth::access_token::GatewayCheck;
@@ -33,10 +32,11 @@ use crate::connection::Transport;
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
+use crate::prerequisites::{self, Prerequisites};
 use crate::service::{Services, probes};
 use crate::stop::{self, Stop};
 use crate::tls::{self, Tls};
-use crate::{connection, csv, outbound_requests, telemetry};
+use crate::{connection, csv, outbound_requests, secret_key, telemetry};
 
 /// What every handler can reach.
 pub struct Edge {
@@ -113,7 +113,7 @@ pub enum StartError {
     #[error("{0}")]
     Tls(String),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {cause}")]
+    #[error("cannot listen on {address}: {cause}{}", prerequisites::remedy(.cause))]
     Listen {
         /// The address of the settings.
         address: SocketAddr,
@@ -128,46 +128,44 @@ const RELEASE_SPREAD: Duration = Duration::from_secs(5);
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
 /// Connections of one worker; the real bound is the limit of open files.
 const CONNECTIONS_PER_WORKER: usize = 1_000_000;
-/// TCP keep-alive finds peers that vanished behind a NAT without a word.
-const TCP_KEEP_ALIVE: Duration = Duration::from_secs(120);
-/// Connections that may wait to be accepted when a fleet reconnects.
-const BACKLOG: u32 = 8192;
 /// A server that listens.
 pub struct Server {
     edge: web::Data<Edge>,
     http: actix_web::dev::Server,
     tls: Option<Arc<Tls>>,
     address: SocketAddr,
-    first_start: Option<FirstStart>,
     shutdown: Duration,
 }
 
 impl Server {
-    /// Brings the schema up to date, creates what a first start creates, and listens. Needs an actix system.
+    /// Brings the schema up to date, listens, and creates what a first start creates; each user of that is told of by `tell`
+    /// as soon as it is there. Needs an actix system.
     ///
     /// # Errors
-    /// [`StartError`] when certificate, database, secret key or address cannot be used.
-    pub async fn start(settings: &Settings, database_url: &str) -> Result<Self, StartError> {
+    /// [`StartError`] when database, secret key or address cannot be used.
+    pub async fn start(
+        settings: &Settings,
+        prerequisites: Prerequisites,
+        database_url: &str,
+        tell: &mut dyn FnMut(NewUser) -> io::Result<()>,
+    ) -> Result<Self, StartError> {
         telemetry::start_metrics();
-        let tls = Tls::load(&settings.tls).map_err(StartError::Tls)?;
-        let scheme = if tls.is_some() { "https" } else { "http" };
-        let (limits, secret_key) = (settings.limits(), Arc::new(secret_key(settings)?));
+        let (scheme, address) = (prerequisites.scheme(), prerequisites.address());
+        let (limits, tls) = (settings.limits(), prerequisites.tls.clone());
         let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
         let database = Database::new(database_url, connections, &limits)?;
         database.migrate().await?;
         store::measurement_partitions::make_partitions(&database).await?;
-        agree_on_secret_key(&database, &secret_key).await?;
-        let first_start = administration::first_start(&database, &secret_key, settings).await?;
+        let secret_key = Arc::new(secret_key::open(&settings.store, &database).await?);
+        // Before there are users: a start that ends here can be repeated as if it had not been.
+        let listener = prerequisites.listen()?;
+        administration::first_start(&database, &secret_key, settings, tell).await?;
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
         let by_host = (default_tenant, settings.regions.clone());
         let gateway = if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off };
         let authenticator =
             Authenticator::new(database.clone(), secret_key.clone(), by_host, &limits, gateway);
         let platform = Platform::start(database, limits, settings.actor_threads).await?;
-        let listener = listen(settings.listen)
-            .map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
-        let address =
-            listener.local_addr().map_err(|cause| StartError::Listen { address: settings.listen, cause })?;
         let edge = web::Data::new(Edge {
             platform,
             authenticator,
@@ -216,7 +214,7 @@ impl Server {
             .map_err(|cause| StartError::Listen { address: settings.listen, cause })?
             .run();
         warn_of_exposure(settings);
-        Ok(Self { edge, http, tls, address, first_start, shutdown: settings.shutdown })
+        Ok(Self { edge, http, tls, address, shutdown: settings.shutdown })
     }
 
     /// Where the server listens; with port 0 the port the system chose.
@@ -227,11 +225,6 @@ impl Server {
     /// Scheme, address and port of the server.
     pub fn base(&self) -> String {
         format!("{}://{}", self.edge.scheme, self.address)
-    }
-
-    /// What a first start created, to be told to the operator once.
-    pub fn first_start(&self) -> Option<&FirstStart> {
-        self.first_start.as_ref()
     }
 
     /// Serves until `stop` resolves. Then: accepts nothing new, finishes requests under way, answers held polls with
@@ -309,40 +302,5 @@ async fn stop_gracefully(edge: &Edge, handle: &ServerHandle, shutdown: Duration)
         },
         () = release => {}
         () = grace => {}
-    }
-}
-
-fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
-    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
-    socket.set_reuse_address(true)?;
-    // Connections inherit both. A small answer must not wait for an acknowledgement; without either everything works, only later.
-    socket.set_tcp_nodelay(true).ok();
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(TCP_KEEP_ALIVE)).ok();
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG as i32)?;
-    Ok(socket.into())
-}
-
-/// The key under which generated secrets are hashed.
-///
-/// # Errors
-/// `SecretKey` when its file cannot be used.
-pub fn secret_key(settings: &Settings) -> Result<SecretKey, StartError> {
-    let path = settings.store.secret_key_file();
-    SecretKey::load_or_create(&path).map_err(|e| StartError::SecretKey(format!("{}: {e}", path.display())))
-}
-
-/// Servers of one database must hash with one key, else devices that register at one cannot come in at another.
-///
-/// # Errors
-/// `SecretKey` when the database was made under another key.
-pub async fn agree_on_secret_key(database: &Database, key: &SecretKey) -> Result<(), StartError> {
-    let own = key.fingerprint();
-    match database.agree("secret key fingerprint", &own).await? {
-        known if known == own => Ok(()),
-        known => Err(StartError::SecretKey(format!(
-            "this database was set up under the key {known}…, this server has {own}…; give it the right --secret-key-file"
-        ))),
     }
 }

@@ -1,13 +1,21 @@
 //! Logs and metrics of a server process.
 
+mod quota;
+
 use std::io::IsTerminal;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
+use actix_http::error::DispatchError;
 use actix_web::http::StatusCode;
 use metrics::Histogram;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::FilterExt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+use quota::Quotas;
 
 use crate::config::{LogFormat, Settings};
 
@@ -20,8 +28,19 @@ const THROTTLED: &str = "platform_authentication_throttled_total";
 /// Handshakes of TLS, by how they ended (done, failed, slow, plain).
 const HANDSHAKES: &str = "platform_tls_handshakes_total";
 
+/// Connections that ended by a fault of the peer, by what it was (malformed, slow, undeliverable, other).
+const FAULTY_CONNECTIONS: &str = "platform_http_faulty_connections_total";
+
+/// What libraries log unless somebody asks for more of one by its name. Those that announce each of their steps are heard when it
+/// matters; what `actix_http` says at the level of errors is what any stranger sent, and is counted instead; the statements of
+/// `tokio_postgres` carry their parameters, hashes of passwords among them, and its notices say that all is well.
+const LIBRARIES: &str =
+    "actix_http=off,actix_server=warn,refinery_core=warn,rustls=error,tokio_postgres=warn";
+
 /// How often histograms are folded up; until then each request that was answered takes room.
 const UPKEEP: Duration = Duration::from_secs(1);
+
+static QUOTAS: LazyLock<Quotas> = LazyLock::new(Quotas::default);
 
 static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 
@@ -30,18 +49,17 @@ static RECORDER: OnceLock<PrometheusHandle> = OnceLock::new();
 /// # Errors
 /// When the filter cannot be read; the text says where.
 pub fn start_logging(settings: &Settings) -> Result<(), String> {
-    // Libraries that announce each of their steps are heard when somebody asks for them.
-    let filter =
-        EnvFilter::try_new(format!("actix_server=warn,refinery_core=warn,rustls=error,{}", settings.log))
-            .map_err(|e| format!("--log {}: {e}", settings.log))?;
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let filter = EnvFilter::try_new(format!("{LIBRARIES},{}", settings.log))
+        .map_err(|e| format!("--log {}: {e}", settings.log))?;
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
-    let started = match settings.log_format {
-        LogFormat::Text => lines.try_init(),
-        LogFormat::Json => lines.json().try_init(),
+    let lines = match settings.log_format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
     };
+    let quotas: &'static Quotas = &QUOTAS;
+    let started = tracing_subscriber::registry().with(lines.with_filter(filter.and(quotas))).try_init();
     started.map_err(|e| e.to_string())
 }
 
@@ -68,6 +86,14 @@ pub fn start_metrics() {
             HANDSHAKES,
             "handshakes of TLS that were done, failed, took too long, or were plain HTTP instead"
         );
+        metrics::describe_counter!(
+            FAULTY_CONNECTIONS,
+            "connections that ended by a fault of the peer: malformed requests, slow ones, answers that could not be delivered"
+        );
+        metrics::describe_counter!(
+            quota::LEFT_OUT,
+            "log lines that were left out because their place in the code had logged enough"
+        );
         if metrics::set_global_recorder(recorder).is_ok() {
             platform_actors::metrics::describe();
         }
@@ -75,10 +101,11 @@ pub fn start_metrics() {
     });
 }
 
-/// Folds up histograms for as long as it is polled.
+/// Folds up histograms and renews the quotas of log lines for as long as it is polled.
 pub async fn keep_up() {
     loop {
         tokio::time::sleep(UPKEEP).await;
+        QUOTAS.renew();
         if let Some(recorder) = RECORDER.get() {
             recorder.run_upkeep();
         }
@@ -132,20 +159,38 @@ pub fn count_handshake(ended: Handshake) {
     metrics::counter!(HANDSHAKES, "outcome" => outcome).increment(1);
 }
 
-/// Durations of the requests of one route, by class of status. Handles are looked up once per route, so that a request
-/// costs an addition and paths of devices make no metric of their own.
-pub struct RouteDurations([Histogram; 5]);
+/// Counts a connection that ended by a fault of the peer. A peer that is simply gone is none.
+pub(crate) fn count_faulty_connection(fault: &DispatchError) {
+    let cause = match fault {
+        DispatchError::Parse(_) => "malformed",
+        DispatchError::SlowRequestTimeout => "slow",
+        DispatchError::Body(_) | DispatchError::DisconnectTimeout => "undeliverable",
+        DispatchError::Io(_) => return,
+        _ => "other",
+    };
+    metrics::counter!(FAULTY_CONNECTIONS, "cause" => cause).increment(1);
+}
+
+/// Durations of the requests of one route, by class of status. Handles are looked up once per route and class, so that a
+/// request costs an addition and paths of devices make no metric of their own; what nobody asks for makes none either.
+pub struct RouteDurations {
+    route: String,
+    classes: [OnceLock<Histogram>; 5],
+}
 
 impl RouteDurations {
     /// `route` is the pattern, e.g. `/alarm/alarms/{id}`.
     pub fn new(route: &str) -> Self {
-        let of = |class: &'static str| metrics::histogram!(REQUEST_DURATION, "route" => route.to_owned(), "status" => class);
-        Self(["1xx", "2xx", "3xx", "4xx", "5xx"].map(of))
+        Self { route: route.to_owned(), classes: Default::default() }
     }
 
     /// Counts a request that was answered.
     pub fn record(&self, status: StatusCode, duration: Duration) {
-        let class = (status.as_u16() / 100).clamp(1, 5) - 1;
-        self.0[usize::from(class)].record(duration);
+        const NAMES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+        let class = usize::from((status.as_u16() / 100).clamp(1, 5) - 1);
+        let durations = self.classes[class].get_or_init(
+            || metrics::histogram!(REQUEST_DURATION, "route" => self.route.clone(), "status" => NAMES[class]),
+        );
+        durations.record(duration);
     }
 }

@@ -141,7 +141,7 @@ pub enum Error {
     #[error("temporarily unavailable: {0}")]
     Unavailable(Arc<str>),
     /// PostgreSQL refused something this crate believed to be right.
-    #[error("database error: {0}")]
+    #[error("database error: {}", with_cause(.0))]
     Database(Arc<tokio_postgres::Error>),
 }
 
@@ -198,6 +198,18 @@ impl Error {
     }
 }
 
+/// What happened to a statement or a connection, for operators: the driver's own words leave out what PostgreSQL or the system
+/// said.
+fn with_cause(error: &tokio_postgres::Error) -> String {
+    if let Some(refusal) = error.as_db_error() {
+        return format!("{} (SQLSTATE {})", refusal.message(), refusal.code().code());
+    }
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(state) = error.code() else {
@@ -205,7 +217,7 @@ impl From<tokio_postgres::Error> for Error {
             return match error.is_closed()
                 || std::error::Error::source(&error).is_some_and(|e| e.is::<std::io::Error>())
             {
-                true => Self::unavailable(error),
+                true => Self::unavailable(with_cause(&error)),
                 false => Self::Database(Arc::new(error)),
             };
         };
@@ -219,7 +231,7 @@ impl From<tokio_postgres::Error> for Error {
                 || code.starts_with("57P")
                 || code.starts_with("53") =>
             {
-                Self::unavailable(error)
+                Self::unavailable(with_cause(&error))
             }
             // Data exceptions: a value PostgreSQL cannot hold, whatever the edge thought of it.
             code if code.starts_with("22") || code == "54000" => Self::Invalid(
@@ -234,6 +246,7 @@ impl From<PoolError> for Error {
     fn from(error: PoolError) -> Self {
         match error {
             PoolError::Backend(error) if error.code().is_some() => error.into(),
+            PoolError::Backend(error) => Self::unavailable(with_cause(&error)),
             other => Self::unavailable(other),
         }
     }

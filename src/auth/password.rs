@@ -121,22 +121,28 @@ pub struct SecretKey {
 }
 
 impl SecretKey {
-    /// Reads the key, or makes one with mode 600 where there is none.
+    /// Reads the key; `None` where there is no file.
     ///
     /// # Errors
-    /// When the file cannot be read or made, or does not hold 64 hexadecimal digits.
-    pub fn load_or_create(path: &Path) -> io::Result<Self> {
+    /// When the file cannot be read, or does not hold 64 hexadecimal digits.
+    pub fn load(path: &Path) -> io::Result<Option<Self>> {
         match fs::read_to_string(path) {
-            Ok(text) => Self::parse(text.trim()).ok_or_else(|| {
-                let message = format!("{} does not hold 64 hexadecimal digits", path.display());
-                io::Error::new(io::ErrorKind::InvalidData, message)
+            Ok(text) => Self::parse(text.trim()).map(Some).ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidData, "it does not hold 64 hexadecimal digits")
             }),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Self::create(path),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    fn create(path: &Path) -> io::Result<Self> {
+    /// Makes a key, and its file with mode 600.
+    ///
+    /// # Errors
+    /// When the file cannot be made, or is there already.
+    ///
+    /// # Panics
+    /// When the system has no random source left.
+    pub fn create(path: &Path) -> io::Result<Self> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
         if let Some(parent) = path.parent() {
@@ -206,9 +212,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("new/secret.key");
 
-        let made = SecretKey::load_or_create(&path).expect("made");
-        let read = SecretKey::load_or_create(&path).expect("read");
+        assert!(SecretKey::load(&path).expect("no file").is_none());
+        let made = SecretKey::create(&path).expect("made");
+        let read = SecretKey::load(&path).expect("read").expect("a file");
 
+        assert!(SecretKey::create(&path).is_err(), "a key is never replaced");
         assert!(read.verifies("abc", &made.hash("abc")) && !read.verifies("abd", &made.hash("abc")));
         assert_eq!(made.fingerprint(), read.fingerprint());
         assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
@@ -220,7 +228,7 @@ mod tests {
         let path = dir.path().join("secret.key");
         for broken in ["", "abc", &"é".repeat(32), &"g".repeat(64)] {
             fs::write(&path, broken).expect("written");
-            assert!(SecretKey::load_or_create(&path).is_err(), "{broken}");
+            assert!(SecretKey::load(&path).is_err(), "{broken}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where PostgreSQL's programs are, and which of several installed versions to take.
 
 use std::{
+    collections::{BTreeSet, HashSet},
     fmt, fs,
     path::{Path, PathBuf},
 };
@@ -91,9 +92,15 @@ impl Binaries {
         newest(&found, data).cloned().ok_or_else(|| StartError::OtherVersion {
             directory: cluster.into(),
             data: data.unwrap_or_default(),
-            installed: found.iter().map(|one| one.version.to_string()).collect::<Vec<_>>().join(", "),
+            installed: versions(&found),
         })
     }
+}
+
+/// The versions of these, each once, the oldest first.
+fn versions(found: &[Binaries]) -> String {
+    let versions: BTreeSet<_> = found.iter().map(|one| one.version).collect();
+    versions.iter().map(Version::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Of equal versions the first, so that PATH goes before the usual places.
@@ -109,9 +116,12 @@ fn places() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
     let usual = USUAL_PLACES.iter().flat_map(|pattern| matching(pattern));
+    let mut seen = HashSet::new();
     on_path
         .chain(usual)
         .filter(|directory| PROGRAMS.iter().any(|name| directory.join(name).is_file()))
+        // PATH often names a usual place, and one directory may have several names.
+        .filter(|directory| seen.insert(fs::canonicalize(directory).unwrap_or_else(|_| directory.clone())))
         .collect()
 }
 
@@ -187,6 +197,7 @@ mod tests {
         assert_eq!(newest(&found, None).unwrap().directory, Path::new("/b"));
         assert_eq!(newest(&found, Some(15)).unwrap().directory, Path::new("/a"));
         assert!(newest(&found, Some(16)).is_none());
+        assert_eq!(versions(&found), "15.4, 17.1", "each once");
     }
 
     #[test]

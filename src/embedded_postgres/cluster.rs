@@ -11,7 +11,7 @@ use super::{
     Durability, StartError,
     account::{Account, command},
     binaries::Binaries,
-    data_dir::{DataDir, create_private, remove_tree, sync_directory},
+    data_dir::{DataDir, sync_directory},
 };
 
 /// Lines of a failed program's output that are shown.
@@ -44,9 +44,8 @@ pub(super) fn create(
     account: Option<&Account>,
     durability: Durability,
 ) -> Result<(), StartError> {
-    let (unfinished, cluster) = (data_dir.unfinished_cluster(), data_dir.cluster());
-    remove_tree(&unfinished)?;
-    create_private(&unfinished, account)?;
+    data_dir.remove_unfinished_clusters()?;
+    let (unfinished, cluster) = (data_dir.create_unfinished_cluster(account)?, data_dir.cluster());
     initialize(&unfinished, binaries, account, durability)?;
     create_database(&unfinished, binaries, account, durability)?;
     // Takes the place of an empty directory too.

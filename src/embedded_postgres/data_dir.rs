@@ -1,9 +1,9 @@
 //! The data directory: who holds it, what lies where in it, and where the socket fits.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
     io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, lchown},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -14,6 +14,12 @@ use super::{StartError, account::Account};
 pub(super) const SOCKET_NAME: &str = ".s.PGSQL.5432";
 /// Bytes of the longest path a socket may have.
 const LONGEST_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// Start of the names of directories in which first starts are prepared.
+const UNFINISHED: &str = "postgres.unfinished";
+
+/// How long programs of a first start that was killed may go on.
+const ORPHANS_LINGER: Duration = Duration::from_secs(30);
 
 /// How long a lock may outlive its holder.
 const LOCK_LINGERS: Duration = Duration::from_secs(1);
@@ -40,9 +46,41 @@ impl DataDir {
         cluster_of(&self.0)
     }
 
-    /// A first start is prepared here, so that `cluster` is whole or absent.
-    pub(super) fn unfinished_cluster(&self) -> PathBuf {
-        self.0.join("postgres.unfinished")
+    /// A new directory in which a first start is prepared, so that `cluster` is whole or absent. Each has its own: the programs
+    /// of one that was killed may still write.
+    pub(super) fn create_unfinished_cluster(&self, account: Option<&Account>) -> Result<PathBuf, StartError> {
+        let (prefix, private) = (format!("{UNFINISHED}."), Permissions::from_mode(0o700));
+        let directory = tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir_in(&self.0);
+        let directory = directory.map_err(StartError::io("create a directory in", &self.0))?.keep();
+        hand_over(&directory, account)?;
+        Ok(directory)
+    }
+
+    /// Removes what first starts left that were cut off. Programs of a server that was just killed may still write there; they
+    /// end when they find their files gone.
+    ///
+    /// # Errors
+    /// `Io` when something cannot be removed, also after a while.
+    pub(super) fn remove_unfinished_clusters(&self) -> Result<(), StartError> {
+        let begun = Instant::now();
+        for entry in fs::read_dir(&self.0).map_err(StartError::io("read", &self.0))?.flatten() {
+            if !entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                continue;
+            }
+            loop {
+                match remove_tree(&entry.path()) {
+                    Ok(()) => break,
+                    Err(StartError::Io { source, .. })
+                        if source.kind() == ErrorKind::DirectoryNotEmpty
+                            && begun.elapsed() < ORPHANS_LINGER =>
+                    {
+                        std::thread::sleep(ORPHANS_LINGER / 100);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn log(&self) -> PathBuf {
@@ -113,7 +151,7 @@ fn own_directory(directory: &Path, account: Option<&Account>) -> Result<(), Star
 }
 
 /// Creates a directory that only `account` can look into.
-pub(super) fn create_private(directory: &Path, account: Option<&Account>) -> Result<(), StartError> {
+fn create_private(directory: &Path, account: Option<&Account>) -> Result<(), StartError> {
     DirBuilder::new().mode(0o700).create(directory).map_err(StartError::io("create", directory))?;
     hand_over(directory, account)
 }
@@ -124,7 +162,7 @@ fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
 }
 
 /// Removes a directory with all that is in it; none is fine.
-pub(super) fn remove_tree(directory: &Path) -> Result<(), StartError> {
+fn remove_tree(directory: &Path) -> Result<(), StartError> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(StartError::io("remove", directory)(error)),
         _ => Ok(()),

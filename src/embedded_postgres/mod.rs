@@ -222,3 +222,8 @@ pub fn running_database_url(data_dir: &Path) -> Option<String> {
     let file = PidFile::live(&cluster).filter(|file| file.ready)?;
     Some(data_dir::database_url(&file.socket_dir))
 }
+
+/// Whether a server has made its private PostgreSQL in this data directory, running or not.
+pub fn holds_database(data_dir: &Path) -> bool {
+    matches!(cluster::version_of_data(&data_dir::cluster_of(data_dir)), Ok(Some(_)))
+}

@@ -89,6 +89,36 @@ fn half_first_start_is_done_again() {
 }
 
 #[test]
+fn first_start_waits_for_the_programs_of_one_that_was_killed() {
+    let directory = scratch();
+    let unfinished = directory.path().join("postgres.unfinished");
+    fs::create_dir_all(unfinished.join("base")).unwrap();
+    let orphan = thread::spawn(move || {
+        // As initdb: it goes on writing, and ends when its directory is gone.
+        let written = (0..).take_while(|n| fs::write(unfinished.join(format!("base/{n}")), "x").is_ok());
+        written.count()
+    });
+
+    let postgres = EmbeddedPostgres::start(options(directory.path()));
+
+    assert!(postgres.is_ok(), "{:?}", postgres.err());
+    assert!(orphan.join().unwrap() > 0);
+    let left = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains("unfinished")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn directory_holds_a_database_after_the_first_start() {
+    let directory = scratch();
+    assert!(!holds_database(directory.path()) && !holds_database(&directory.path().join("absent")));
+
+    drop(EmbeddedPostgres::start(options(directory.path())).unwrap());
+
+    assert!(holds_database(directory.path()));
+}
+
+#[test]
 fn second_server_on_the_same_data_directory_is_refused() {
     let directory = scratch();
     let first = EmbeddedPostgres::start(options(directory.path())).unwrap();

@@ -14,7 +14,7 @@ use crate::http::head::X_HTTP_METHOD;
 use crate::http::{cors, edge, hosted};
 use crate::telemetry::RouteDurations;
 
-/// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations,
+/// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations, a line for who debugs,
 /// what pages of hosted applications may do, what pages of other sites may read (C-16).
 ///
 /// # Errors
@@ -30,6 +30,14 @@ pub async fn around(
     if let Some(durations) = response.request().app_data::<RouteDurations>() {
         durations.record(response.status(), begun.elapsed());
     }
+    // Without the query: it may hold what is nobody's business.
+    tracing::debug!(
+        method = %response.request().method(),
+        path = response.request().path(),
+        status = response.status().as_u16(),
+        took = ?begun.elapsed(),
+        "request answered"
+    );
     let mut response = render_error(response);
     delimit_by_closing(&mut response);
     if hosted::is_below_apps(response.request().path()) {

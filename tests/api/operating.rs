@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::harness::{
-    PrivatePostgres, Socket, TestDatabase, TestServer, alarm_of, eventually, eventually_within,
-    notifications, within,
+    Caller, PrivatePostgres, Program, Socket, TestDatabase, TestServer, alarm_of, eventually,
+    eventually_within, notifications, scratch, within,
 };
 
 #[tokio::test]
@@ -16,6 +16,31 @@ async fn health_is_told_without_credentials() {
     for path in ["/health/live", "/health/ready"] {
         assert_eq!(server.stranger().get(path).await.status, 200, "{path}");
     }
+}
+
+#[tokio::test]
+async fn head_of_health_and_metrics_is_answered_as_get_without_a_body() {
+    let server = TestServer::start().await;
+
+    for path in ["/health/live", "/health/ready", "/metrics"] {
+        let answer = server.stranger().request("HEAD", path).send().await;
+        assert_eq!((answer.status, &*answer.text), (200, ""), "{path}");
+        let get = server.stranger().get(path).await;
+        assert_eq!(answer.header("Content-Type"), get.header("Content-Type"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn head_of_readiness_says_that_the_database_is_away() {
+    let (postgres, server, _) = on_private_postgres().await;
+
+    postgres.stop();
+
+    eventually("unreadiness", async || {
+        let answer = server.stranger().request("HEAD", "/health/ready").send().await;
+        (answer.status == 503).then(|| assert_eq!(answer.text, ""))
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -64,6 +89,26 @@ async fn routes_in_metrics_are_patterns() {
     let text = server.stranger().get("/metrics").await.text;
 
     assert!(text.contains("/alarm/alarms/{id}") && !text.contains("/alarm/alarms/4711"), "{text}");
+}
+
+#[tokio::test]
+async fn routes_and_statuses_that_nobody_caused_are_not_in_metrics() {
+    let database = TestDatabase::create().await;
+    let directory = scratch();
+    // The metrics of the test process are those of all its servers.
+    let mut command = Program::command(directory.path(), &[]);
+    command.env("PLATFORM_DATABASE_URL", database.url());
+    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    let program = Program::serve_with(command);
+    let stranger = Caller::new(program.base(), None);
+    stranger.get("/alarm/alarms").await;
+
+    let text = stranger.get("/metrics").await.text;
+
+    let listed: Vec<_> =
+        text.lines().filter(|line| line.starts_with("platform_http_request_seconds_count")).collect();
+    let [only] = listed.as_slice() else { panic!("{listed:#?}") };
+    assert!(only.contains("/alarm/alarms\"") && only.contains("4xx"), "{only}");
 }
 
 /// A server on a PostgreSQL that the test stops, and a device in it.

@@ -262,6 +262,15 @@ impl Database {
         Ok(row.get(0))
     }
 
+    /// What [`agree`](Self::agree) wrote.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn agreed(&self, name: &str) -> Result<Option<String>> {
+        let statement = "SELECT value FROM deployment WHERE name = $1";
+        Ok(self.reader().await?.query_opt(statement, &[&name]).await?.map(|row| row.get(0)))
+    }
+
     /// Writes a fact every process of this deployment must agree on, unless it stands, and gives what stands.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ const RECORDS: &str = "/audit/auditRecords";
 
 /// Adds an application of a tenant, and tells the servers.
 pub(crate) async fn insert_application(database: &TestDatabase, tenant: &str, name: &str, key: &str) {
-    let secret = SecretKey::load_or_create(&database.data_dir().join("secret.key")).unwrap();
+    let secret = SecretKey::load(&database.data_dir().join("secret.key")).unwrap().unwrap();
     let statement = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \
             required_roles, roles, created_at) \
         VALUES ($1, (SELECT coalesce(max(id), 0) + 1 FROM applications), $2, 'EXTERNAL', 'PRIVATE', $3, '', \

@@ -107,12 +107,12 @@ async fn servers_that_start_at_once_make_them_once() {
         database.execute(statement, &[]).await;
     }
     let (key, settings) =
-        (SecretKey::load_or_create(&database.data_dir().join("secret.key")).unwrap(), Settings::default());
+        (SecretKey::load(&database.data_dir().join("secret.key")).unwrap().unwrap(), Settings::default());
     let (connections, limits) = (Connections { reads: 2, devices: 2 }, settings.limits());
 
     let starts = (0..4).map(async |_| {
         let server = Database::new(database.url(), connections, &limits)?;
-        first_start(&server, &key, &settings).await
+        first_start(&server, &key, &settings, &mut |_| Ok(())).await
     });
     try_join_all(starts).await.unwrap();
 

@@ -31,7 +31,7 @@ async fn one_under_way_creates_no_more_and_what_it_created_stays() {
     let server = TestServer::start().await;
     let admin = server.admin();
     let group = fleet(server.database(), 50).await;
-    let link = plan(&admin, &bulk_of(&group, 0.1)).await;
+    let link = plan(&admin, &bulk_of(&group, 0.5)).await;
     under_way(server.database(), 2).await;
 
     assert_eq!(admin.delete(&link).await.status, 204);
@@ -39,7 +39,7 @@ async fn one_under_way_creates_no_more_and_what_it_created_stays() {
 
     // Another one takes longer than the next turn would have been away.
     let one = group_of(&admin, &["1050", "1049", "1048", "1047"]).await;
-    completed(&admin, &plan(&admin, &bulk_of(&one, 0.2)).await).await;
+    completed(&admin, &plan(&admin, &bulk_of(&one, 0.3)).await).await;
     assert_eq!(server.database().count("operations").await, created + 4);
     assert!((2..50).contains(&created));
     let deleted = admin.read(&link).await;

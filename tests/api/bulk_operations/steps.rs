@@ -66,14 +66,18 @@ async fn step_that_was_made_without_its_end_being_heard_of_is_not_made_twice() {
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(server.database(), 1).await;
 
-    // As a commit whose answer was lost: the place is further on than the process believes.
-    let steps = "WITH served AS ( \
-            SELECT b.tenant, b.id, t.device FROM bulk_operations b \
-            JOIN bulk_operation_targets t ON t.tenant = b.tenant AND t.bulk_operation = b.id AND t.position = b.place), \
+    // As a commit whose answer was lost: the place is further on than the process believes. The lock on the row keeps the run
+    // still meanwhile, and gives the place as it is after the step that may be under way.
+    let steps = "WITH held AS ( \
+            SELECT tenant, id, place FROM bulk_operations FOR UPDATE), \
+        served AS ( \
+            SELECT held.tenant, held.id, t.device FROM held \
+            JOIN bulk_operation_targets t \
+            ON t.tenant = held.tenant AND t.bulk_operation = held.id AND t.position = held.place), \
         stored AS ( \
             INSERT INTO operations (tenant, id, device, status, bulk_operation, created_at, fragments) \
             SELECT tenant, nextval('operation_ids'), device, 'PENDING', id, now(), '{}' FROM served) \
-        UPDATE bulk_operations SET place = place + 1";
+        UPDATE bulk_operations SET place = place + 1 WHERE EXISTS (SELECT FROM served)";
     server.database().execute(steps, &[]).await;
 
     let done = completed(&admin, &link).await;

@@ -70,7 +70,8 @@ async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again()
     let server = TestServer::start().await;
     let admin = server.admin();
     let group = fleet(server.database(), 30).await;
-    let old = admin.create(BULK, &bulk_of(&group, 0.2)).await;
+    // So slow that it is far from its end when it is changed.
+    let old = admin.create(BULK, &bulk_of(&group, 1.0)).await;
     under_way(server.database(), 2).await;
 
     let answer = admin.put(old["self"].as_str().unwrap(), &json!({"creationRamp": 0})).await;

@@ -37,7 +37,7 @@ async fn preflight_of_a_known_path_is_answered_without_credentials() {
         ("/inventory/managedObjects/4711", "GET,PUT,DELETE"),
         ("/tenant/options/a/b/editable", "PUT"),
         (REALTIME, "GET,POST"),
-        ("/health/live", "GET"),
+        ("/health/live", "GET,HEAD"),
         ("//alarm/alarms/", "GET,POST,PUT,DELETE"),
     ] {
         let answer = preflight(&server, path, PAGE).await;

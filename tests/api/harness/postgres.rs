@@ -71,7 +71,7 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     runtime.block_on(async { run(&url, &format!("CREATE DATABASE {TEMPLATE}")).await.unwrap() });
     server::first_start(&TestDatabase::at(&url_of(&url, TEMPLATE), directory));
     // A person's password costs a tenth of a second to verify, which no test but those of passwords must pay.
-    let key = SecretKey::load_or_create(&directory.join("secret.key")).unwrap();
+    let key = SecretKey::load(&directory.join("secret.key")).unwrap().unwrap();
     let quick = format!(
         "UPDATE users SET password_hash = '{}' WHERE tenant = 'main' AND name = 'admin'",
         key.hash(server::ADMIN_PASSWORD)

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use platform::config::Settings;
+use platform::prerequisites::Prerequisites;
 use platform::server::Server;
 use tokio::sync::oneshot;
 
@@ -157,7 +158,11 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let (stop, stopped) = oneshot::channel::<()>();
     let (end, ended) = oneshot::channel();
     let (report, started) = mpsc::channel();
-    let serve = async move || match Server::start(&settings, &url).await {
+    let start = async move || {
+        let prerequisites = Prerequisites::check(&settings)?;
+        Server::start(&settings, prerequisites, &url, &mut |_| Ok(())).await
+    };
+    let serve = async move || match start().await {
         Ok(server) => {
             report.send(Ok((server.base(), server.address()))).unwrap();
             server.run(async { drop(stopped.await) }).await;

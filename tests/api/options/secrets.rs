@@ -43,7 +43,7 @@ async fn secret_is_stored_sealed_for_its_place() {
     let stored = stored(&server).await;
 
     assert!(!stored.contains("hunter"), "{stored}");
-    let key = SecretKey::load_or_create(&server.database().data_dir().join("secret.key")).unwrap();
+    let key = SecretKey::load(&server.database().data_dir().join("secret.key")).unwrap().unwrap();
     let open = |place| key.sealing().open(place, &stored);
     assert_eq!(open(["main", "mail", "credentials.password"]).as_deref(), Some("hunter-2"));
     assert_eq!(open(["management", "mail", "credentials.password"]), None);

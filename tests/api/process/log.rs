@@ -1,0 +1,81 @@
+//! What is in the log, and what strangers can do to it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::harness::{Caller, Program, RawConnection, TestDatabase, eventually, scratch};
+
+struct Logging {
+    program: Program,
+    admin: Caller,
+    /// Dropped after the program.
+    _kept: (tempfile::TempDir, Arc<TestDatabase>),
+}
+
+/// A program on a database of its own that logs so much.
+async fn logging(filter: &str) -> Logging {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let mut command = Program::command(directory.path(), &[]);
+    command.env("PLATFORM_DATABASE_URL", database.url());
+    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    command.env("PLATFORM_LOG", filter);
+    let program = Program::serve_with(command);
+    let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
+    Logging { program, admin, _kept: (directory, database) }
+}
+
+/// The value of a metric, 0 while it is not listed.
+async fn metric(program: &Program, name: &str) -> u64 {
+    let text = Caller::new(program.base(), None).get("/metrics").await.text;
+    let value = text.lines().find_map(|line| line.strip_prefix(name));
+    value.map_or(0, |value| value.trim().parse().unwrap())
+}
+
+#[tokio::test]
+async fn malformed_requests_of_strangers_are_counted_and_not_logged() {
+    let Logging { program, admin, _kept } = logging("info").await;
+    let address: SocketAddr = program.base().strip_prefix("http://").unwrap().parse().unwrap();
+
+    for _ in 0..100 {
+        let mut stranger = RawConnection::open(address).await;
+        stranger.send("X\0\r\n\r\n").await;
+        assert!(stranger.read_to_end().await.starts_with("HTTP/1.1 400"));
+    }
+
+    let counted = "platform_http_faulty_connections_total{cause=\"malformed\"}";
+    // A connection is counted when it is over, a moment after its last byte.
+    eventually("the count", async || (metric(&program, counted).await == 100).then_some(())).await;
+    assert_eq!(admin.get("/alarm/alarms").await.status, 200);
+    let log = program.log();
+    assert!(!log.contains("actix_http") && log.lines().count() < 50, "{log}");
+}
+
+#[tokio::test]
+async fn debug_log_has_requests_and_neither_passwords_nor_their_hashes() {
+    let Logging { program, admin, _kept } = logging("debug").await;
+
+    let user = json!({"userName": "mia", "password": "mias-own-secret"});
+    assert_eq!(admin.post("/user/main/users", &user).await.status, 201);
+    admin.create("/inventory/managedObjects", &json!({"name": "a pump of mias"})).await;
+    assert_eq!(admin.get("/alarm/alarms").await.status, 200);
+
+    for (method, path) in [("POST", "/user/main/users"), ("GET", "/alarm/alarms")] {
+        let told = format!("method={method} path=\"{path}\"");
+        eventually(&told, async || program.log().contains(&told).then_some(())).await;
+    }
+    let log = program.log();
+    for secret in ["mias-own-secret", "$argon2", "a pump of mias", "parameters"] {
+        assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
+    }
+}
+
+#[tokio::test]
+async fn later_start_logs_no_notices_of_the_database() {
+    let Logging { program, admin, _kept } = logging("info").await;
+
+    assert_eq!(admin.get("/alarm/alarms").await.status, 200);
+
+    assert!(!program.log().contains("NOTICE"), "{}", program.log());
+}
