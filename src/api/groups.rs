@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
 use platform_actors::model::user::{UserReference, parse_member, parse_user_of_path};
-use platform_actors::store;
+use platform_actors::{Error, Noun, store};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -152,6 +152,28 @@ pub async fn list_users(
     let group = GroupPlace { tenant, id };
     let page = page.map(|user| UserReference { group: group.clone(), user });
     reply::page(&wire, media_type, "references", &page, (&request, &query))
+}
+
+/// `GET /user/<tenant>/groups/<id>/users/<name>`: one member.
+///
+/// # Errors
+/// As [`get`], and 404 for a user who is no member.
+pub async fn get_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, group, name) = &*path;
+    let (tenant, _) = caller.reads_users(&edge, tenant).await?;
+    let media_type = wire.accepted("userReference")?;
+    let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
+    let user = store::users::get_user(edge.platform.database(), &tenant, &name).await?;
+    if !user.groups.iter().any(|group| group.id == id) {
+        return Err(Error::not_found(Noun::User, name).into());
+    }
+    let reference = UserReference { group: GroupPlace { tenant, id }, user };
+    Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
 /// `POST /user/<tenant>/groups/<id>/users`: takes a user into the group; a member already is 201 without a change.

@@ -6,7 +6,7 @@ use actix_web::{HttpResponse, web};
 use platform_actors::model::group::GroupId;
 use platform_actors::model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
 use platform_actors::model::user::parse_user_of_path;
-use platform_actors::store;
+use platform_actors::{Error, Noun, store};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -77,10 +77,49 @@ pub async fn list_of_group(
     page_of(&wire, &RoleHolder::Group(tenant, id), &group.roles)
 }
 
+/// `GET /user/<tenant>/users/<name>/roles/<role>`: one role a user holds directly.
+///
+/// # Errors
+/// As [`list_of_user`], and 404 for a role it does not hold.
+pub async fn get_of_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, name, role) = &*path;
+    let user = caller.reads_user(&edge, (tenant, name)).await?;
+    one_of(&wire, &RoleHolder::User(user.tenant, user.name), &user.roles, role)
+}
+
+/// `GET /user/<tenant>/groups/<id>/roles/<role>`: one role of a group.
+///
+/// # Errors
+/// As [`list_of_group`], and 404 for a role it does not hold.
+pub async fn get_of_group(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, group, role) = &*path;
+    let (tenant, _) = caller.reads_users(&edge, tenant).await?;
+    let id = GroupId::parse(group)?;
+    let group = store::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    one_of(&wire, &RoleHolder::Group(tenant, id), &group.roles, role)
+}
+
+fn one_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet, role: &str) -> Result<HttpResponse> {
+    let media_type = wire.accepted("roleReference")?;
+    let held = role::references(holder, roles).into_iter().find(|held| &*held.role.name == role);
+    let unknown = || Error::not_found(Noun::Role, role.chars().take(64).collect::<String>());
+    Ok(reply::found(media_type, &held.ok_or_else(unknown)?, &wire.links()))
+}
+
 fn page_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet) -> Result<HttpResponse> {
     let media_type = wire.accepted("roleReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let page = request.cut(role::references(holder, roles), |reference| &reference.role.name);
     reply::page(wire, media_type, "references", &page, (&request, &query))
 }
