@@ -95,6 +95,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/devicecontrol/operations", "GET,POST,DELETE").get(operations::list).post(operations::create).delete(operations::remove_many));
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
 
+    paths.push(at("/alarm/alarms/count", "GET").get(alarms::count));
     paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
     paths.push(at("/event/events/{id}", "GET,PUT,DELETE").get(events::get).put(events::update).delete(events::remove));
     paths.push(at("/event/events/{id}/binaries", "GET,POST,PUT,DELETE").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));

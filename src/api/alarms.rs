@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
 use platform_actors::model::access::{Api, Ownership};
@@ -57,6 +58,25 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
         None => request.empty(),
     };
     reply::page(&wire, media_type, "alarms", &page, (&request, &query))
+}
+
+/// `GET /alarm/alarms/count`: the number of alarms that the filters of the collection find, as text (C-18); exact up to a
+/// million, estimated beyond (P-03). Without ROLE_ALARM_READ those that device permissions name are counted.
+///
+/// # Errors
+/// As [`list`].
+pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
+    let database = edge.platform.database();
+    let count = match filter(&Query::parse(wire.query_string()))? {
+        Some(filter) => {
+            store::alarm_collection::count_alarms(database, &caller.tenant, &filter, &authority).await?
+        }
+        None => 0,
+    };
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, "text/plain;charset=UTF-8"))
+        .body(count.to_string()))
 }
 
 /// `GET /alarm/alarms/<id>`.

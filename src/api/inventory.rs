@@ -72,7 +72,7 @@ fn filter(query: &Query) -> Result<ManagedObjectFilter> {
         // Every word starts with nothing.
         text: text("text").filter(|text| !text.is_empty()),
         owner: text("owner"),
-        query: query.get("query").map(InventoryQuery::parse).transpose()?,
+        query: inventory_query(query)?,
         ..ManagedObjectFilter::default()
     };
     if query.get("ids").is_some() {
@@ -94,6 +94,20 @@ fn filter(query: &Query) -> Result<ManagedObjectFilter> {
         }
     }
     Ok(filter)
+}
+
+/// The parameter `query`, or `q`, which is the same for devices alone (I-08, C-18).
+fn inventory_query(query: &Query) -> Result<Option<InventoryQuery>> {
+    match (query.get("query"), query.get("q")) {
+        (Some(_), Some(q)) => {
+            Err(Error::invalid_value("q", q, "one of the parameters 'q' and 'query'").into())
+        }
+        (Some(text), None) => Ok(Some(InventoryQuery::parse(text)?)),
+        (None, Some(text)) => {
+            Ok(Some(InventoryQuery::parse(text)?.with_fragment(naming().fragment("IsDevice"))))
+        }
+        (None, None) => Ok(None),
+    }
 }
 
 /// `GET /inventory/managedObjects/<id>`.

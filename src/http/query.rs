@@ -37,17 +37,37 @@ impl Query {
             .collect()
     }
 
-    /// `true` or `false`.
+    /// `true` or `false`, in upper or lower case (C-18).
     ///
     /// # Errors
     /// `Invalid` names the parameter, the value and what is allowed.
     pub fn flag(&self, name: &str) -> Result<Option<bool>> {
         match self.get(name) {
             None => Ok(None),
-            Some("true") => Ok(Some(true)),
-            Some("false") => Ok(Some(false)),
+            Some(word) if word.eq_ignore_ascii_case("true") => Ok(Some(true)),
+            Some(word) if word.eq_ignore_ascii_case("false") => Ok(Some(false)),
             Some(other) => Err(Error::invalid_value(name, other, "true, false").into()),
         }
+    }
+
+    /// Refuses parameters that are neither these filters nor those of every list: a misspelt filter would widen a deletion or
+    /// a change of many (C-19).
+    ///
+    /// # Errors
+    /// `Invalid` names the first unknown parameter, those it is near to, and all that are known.
+    pub fn only_filters(&self, filters: &[&str]) -> Result<()> {
+        let known = || filters.iter().chain(&OF_LISTS).copied();
+        let Some((unknown, _)) = self.pairs().find(|(name, _)| !known().any(|known| known == *name)) else {
+            return Ok(());
+        };
+        let near: Vec<String> =
+            known().filter(|known| is_near(unknown, known)).map(|known| format!("'{known}'")).collect();
+        let hint =
+            if near.is_empty() { ".".to_owned() } else { format!("; is {} meant?", near.join(" or ")) };
+        let known: Vec<&str> = known().collect();
+        let shown: String = unknown.escape_debug().take(64).collect();
+        let message = format!("Unknown parameter '{shown}'{hint} Known here: {}", known.join(", "));
+        Err(Error::Invalid(message).into())
     }
 
     /// A whole number from 1.
