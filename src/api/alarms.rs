@@ -138,7 +138,7 @@ const BULK_FILTERS: &str = "status, source, resolved, severity, dateFrom, dateTo
 /// does one that would be opened beside another open alarm of its source and type. TRANSIENT changes nothing.
 ///
 /// # Errors
-/// 403 without ROLE_ALARM_ADMIN, 422 without a filter or for a body that is not exactly a status.
+/// 403 without ROLE_ALARM_ADMIN, 422 without a filter, for an unknown one (C-19) and for a body that is not exactly a status.
 pub async fn update_many(
     caller: Caller,
     wire: Wire,
@@ -151,6 +151,7 @@ pub async fn update_many(
     wire.check_content_type(&["alarm"])?;
     let status = bulk_status(body.json(edge.limits().body_bytes).await?)?;
     let query = Query::parse(wire.query_string());
+    query.only_filters(&FILTERS)?;
     let filter = filter(&query)?;
     let listed = ["status", "severity"].iter().any(|name| !query.list(name).is_empty());
     let given = ["source", "resolved", "dateFrom", "dateTo"].iter().any(|name| query.get(name).is_some());
@@ -173,16 +174,33 @@ pub async fn update_many(
 /// are gone; a client that goes away earlier leaves the rest.
 ///
 /// # Errors
-/// 403 without ROLE_ALARM_ADMIN, 422 for a wrong parameter.
+/// 403 without ROLE_ALARM_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
     let mode = wire.mode()?;
-    let filter = filter(&Query::parse(wire.query_string()))?;
+    let query = Query::parse(wire.query_string());
+    query.only_filters(&FILTERS)?;
+    let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
         edge.platform.tenant(&caller.tenant).delete_alarms(&filter, &wire.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }
+
+/// The filters of A-01.
+const FILTERS: [&str; 11] = [
+    "status",
+    "source",
+    "withSourceAssets",
+    "withSourceDevices",
+    "withAssets",
+    "withDevices",
+    "resolved",
+    "severity",
+    "type",
+    "dateFrom",
+    "dateTo",
+];
 
 /// Reads the filters of A-01; `None` when no alarm can match them.
 fn filter(query: &Query) -> Result<Option<AlarmFilter>> {

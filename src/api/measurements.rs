@@ -154,11 +154,13 @@ pub async fn remove(
 /// are gone; a client that goes away earlier leaves the rest.
 ///
 /// # Errors
-/// 403 without ROLE_MEASUREMENT_ADMIN, 422 for a wrong parameter.
+/// 403 without ROLE_MEASUREMENT_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::MEASUREMENT_ADMIN)?;
     let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    if let Some(filter) = filter(&Query::parse(wire.query_string()))? {
+    let query = Query::parse(wire.query_string());
+    query.only_filters(&FILTERS)?;
+    if let Some(filter) = filter(&query)? {
         edge.platform.tenant(&caller.tenant).delete_measurements(filter, &origin).await?;
     }
     Ok(HttpResponse::NoContent().finish())
@@ -170,6 +172,10 @@ fn shown(measurement: Measurement, units: Option<SystemOfUnits>) -> Measurement 
         None => measurement,
     }
 }
+
+/// The filters of G-04.
+const FILTERS: [&str; 7] =
+    ["source", "type", "fragmentType", "valueFragmentType", "valueFragmentSeries", "dateFrom", "dateTo"];
 
 /// Reads the filters of G-04; `None` when no measurement can match them.
 fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {

@@ -1,4 +1,5 @@
-//! Query parameters, hostile or broken until parsed. Unknown ones are ignored (C-08).
+//! Query parameters, hostile or broken until parsed. Reads ignore unknown ones (C-08); what would reach further without them
+//! refuses them (C-19).
 
 use platform_actors::Error;
 use platform_actors::model::page::TimeOrder;
@@ -125,6 +126,15 @@ impl Query {
     }
 }
 
+/// What every list takes beside its filters; none of it says what is listed.
+const OF_LISTS: [&str; 5] = ["revert", "pageSize", "currentPage", "withTotalPages", "after"];
+
+/// Whether somebody who wrote `given` may have meant `known`.
+fn is_near(given: &str, known: &str) -> bool {
+    let given = given.to_ascii_lowercase();
+    given.len() < 64 && strsim::jaro_winkler(&given, &known.to_ascii_lowercase()) > 0.8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +151,19 @@ mod tests {
         let query = Query::parse("dateFrom=2024-03-10T02:30:00+01:00");
         let time = query.time("dateFrom").expect("a time").expect("given");
         assert_eq!(time.to_string(), "2024-03-10T02:30:00.000+01:00");
+    }
+
+    #[test]
+    fn unknown_filter_is_refused_and_the_near_ones_named() {
+        let refused = |query: &str| {
+            let error = Query::parse(query).only_filters(&["source", "type", "dateFrom", "dateTo"]);
+            error.expect_err(query).to_string()
+        };
+        assert!(refused("sorce=1").contains("'sorce'; is 'source' meant?"), "{}", refused("sorce=1"));
+        assert!(refused("type=a&Source=1").contains("'Source'; is 'source' meant?"));
+        assert!(refused("date=1").contains("'dateFrom' or 'dateTo'"), "{}", refused("date=1"));
+        assert!(refused("colour=red").starts_with("Unknown parameter 'colour'. Known here: source, type"));
+        assert!(Query::parse("type=a&revert=true&pageSize=5").only_filters(&["type"]).is_ok());
     }
 
     #[test]

@@ -66,7 +66,7 @@ async fn filters_of_the_list_say_what_is_deleted() {
 async fn wrong_filter_deletes_nothing() {
     let (_server, admin, ..) = populated().await;
 
-    for query in ["dateFrom=yesterday", "valueFragmentSeries=t", "revert=x"] {
+    for query in ["dateFrom=yesterday", "valueFragmentSerie=t", "device=1", "revert=x"] {
         assert_eq!(admin.delete(&format!("{MEASUREMENTS}?{query}")).await.status, 422, "{query}");
     }
     assert_eq!(left(&admin).await, "abcd");
