@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::Error;
 use platform_actors::device::{NewMeasurements, Turn};
 use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::body::Body;
@@ -182,10 +181,6 @@ fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let order = query.time_order(TimeOrder::OldestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
-    if query.get("valueFragmentSeries").is_some() && query.get("valueFragmentType").is_none() {
-        let message = "Parameter 'valueFragmentSeries' needs parameter 'valueFragmentType'";
-        return Err(Error::Invalid(message.into()).into());
-    }
     // A source that is no id is no error of the caller: it has no measurements.
     let Ok(source) = query.get("source").map(ManagedObjectId::parse).transpose() else { return Ok(None) };
     Ok(Some(MeasurementFilter {
