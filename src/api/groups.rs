@@ -28,7 +28,7 @@ pub async fn list(
     let (tenant, _) = caller.reads_users(&edge, &path).await?;
     let media_type = wire.accepted("groupCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let page = store::groups::list_groups(edge.platform.database(), &tenant, None, &request).await?;
     reply::page(&wire, media_type, "groups", &page, (&request, &query))
 }
@@ -143,7 +143,7 @@ pub async fn list_users(
     let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
     let media_type = wire.accepted("userReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let (id, database) = (GroupId::parse(&path.1)?, edge.platform.database());
     let page = store::users::list_members(database, &tenant, id, &request).await?;
     if page.members.is_empty() {
@@ -236,7 +236,7 @@ pub async fn list_of_user(
     let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
     let media_type = wire.accepted("groupReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let database = edge.platform.database();
     let page = store::groups::list_groups(database, &user.tenant, Some(&user.name), &request).await?;
     let page = page.map(|group| GroupReference { user: user.name.clone(), group });

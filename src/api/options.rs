@@ -22,7 +22,7 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /tenant/options`: a page of the tenant's options by category and key, always counted (P-02).
+/// `GET /tenant/options`: a page of the tenant's options by category and key.
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for a wrong parameter.

@@ -25,7 +25,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     caller.reads_users(&edge, caller.tenant.as_str()).await?;
     let media_type = wire.accepted("roleCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let roles = store::application_roles::list_roles(edge.platform.database(), &caller.tenant).await?;
     let page = request.cut(roles, |role| &role.name);
     reply::page(&wire, media_type, "roles", &page, (&request, &query))

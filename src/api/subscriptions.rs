@@ -24,8 +24,7 @@ use crate::server::Edge;
 /// Roles that change subscriptions of tenants the caller's tenant looks after.
 const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE];
 
-/// `GET /tenant/tenants/<tenant>/applications`: a page of the applications a tenant subscribes to, by id, always counted
-/// (P-02).
+/// `GET /tenant/tenants/<tenant>/applications`: a page of the applications a tenant subscribes to, by id.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, of the own tenant without ROLE_APPLICATION_MANAGEMENT_READ; 404 for an unknown
@@ -39,7 +38,7 @@ pub async fn list(
     offer(&caller, &path, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
     let media_type = wire.accepted("applicationReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let tenant = subscriber(&caller, &edge, &path).await?;
     let page = store::subscriptions::list_subscriptions(edge.platform.database(), &tenant, &request).await?;
     reply::page(&wire, media_type, "references", &page, (&request, &query))

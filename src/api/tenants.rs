@@ -20,7 +20,7 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /tenant/tenants`: a page of the tenants the caller's tenant looks after, by id, always counted (P-02).
+/// `GET /tenant/tenants`: a page of the tenants the caller's tenant looks after, by id.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for a wrong parameter.

@@ -32,7 +32,7 @@ pub async fn list(
     let (tenant, authority) = caller.reads_users(&edge, &path).await?;
     let media_type = wire.accepted("userCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let filter = filter(&query, &authority)?;
     let page = store::users::list_users(edge.platform.database(), &tenant, &filter, &request).await?;
     reply::page(&wire, media_type, "users", &page, (&request, &query))

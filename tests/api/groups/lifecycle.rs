@@ -30,7 +30,8 @@ async fn group_shows_its_roles_and_members_and_a_collection_does_not() {
     let link = format!("{}{GROUPS}/1", server.base());
 
     let group = server.admin().read(&link).await;
-    let page = server.admin().request("GET", &format!("{GROUPS}?pageSize=1")).send().await;
+    let page =
+        server.admin().request("GET", &format!("{GROUPS}?pageSize=1&withTotalPages=true")).send().await;
 
     assert_eq!(group["roles"]["references"].as_array().unwrap().len(), 47);
     assert_eq!(group["roles"]["references"][0]["self"], format!("{link}/roles/ROLE_ACCOUNT_ADMIN"));
