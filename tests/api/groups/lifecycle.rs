@@ -18,7 +18,7 @@ async fn group_is_created_with_a_number_for_an_id() {
     assert_eq!(answer.header("Location"), Some(&*link));
     let expected = json!({"id": 13, "self": "<group>", "name": "Night shift", "description": "d",
         "roles": {"self": "<group>/roles", "references": []}, "users": {"self": "<group>/users", "references": []},
-        "devicePermissions": {"1": ["ALARM:*:READ"]}});
+        "devicePermissions": {"1": ["ALARM:*:READ"]}, "applications": []});
     assert_eq!(redacted(&answer.json(), &[(&link, "<group>")]), expected);
     assert_eq!(server.admin().read(&link).await, answer.json());
     assert_eq!(server.admin().read("/user/main/groupByName/Night%20shift").await, answer.json());
