@@ -120,7 +120,7 @@ impl Wire {
     /// `NotAcceptable` when the client accepts neither, or another version than 0.9.
     pub fn accepted(&self, name: &str) -> Result<String> {
         let vendor = naming().media_type(name);
-        let versioned = format!("{vendor};charset=UTF-8;ver=0.9");
+        let versioned = format!("{vendor};ver=0.9;charset=UTF-8");
         let mut headers = self.request.headers().get_all(header::ACCEPT).peekable();
         if headers.peek().is_none() {
             return Ok(versioned);

@@ -58,7 +58,7 @@ async fn upload_is_answered_without_a_body_when_nothing_is_accepted() {
     let request =
         admin.request("POST", MODULES).header("Content-Type", "text/plain").header("Accept", &media_type);
     let answer = request.body(marking("other", "seen")).send().await;
-    assert_eq!(answer.header("Content-Type"), Some(&*format!("{media_type};charset=UTF-8;ver=0.9")));
+    assert_eq!(answer.header("Content-Type"), Some(&*format!("{media_type};ver=0.9;charset=UTF-8")));
     assert_eq!(answer.json()["name"], "other");
 }
 
