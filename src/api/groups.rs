@@ -45,7 +45,7 @@ pub async fn create(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
     let new = NewGroup::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -102,7 +102,7 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path.0).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
     let patch = GroupPatch::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -124,7 +124,7 @@ pub async fn remove(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path.0).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let id = GroupId::parse(&path.1)?;
     store::groups::delete_group(edge.platform.database(), &administration, id).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -189,7 +189,7 @@ pub async fn add_user(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&edge, &path.0).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("userReference")?;
     wire.check_content_type(&["userReference", "user"])?;
     let name = parse_member(&administration.tenant, body.json(edge.limits().body_bytes).await?)?;
@@ -217,7 +217,7 @@ pub async fn remove_user(
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
     let administration = caller.administers_users(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
     store::group_members::delete_member(edge.platform.database(), &administration, id, &name).await?;
     Ok(HttpResponse::NoContent().finish())

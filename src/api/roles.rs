@@ -165,7 +165,7 @@ pub async fn assign_to_group(
 }
 
 async fn assignment(wire: &Wire, body: Unread, edge: &Edge) -> Result<(String, Role)> {
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("roleReference")?;
     wire.check_content_type(&["roleReference", "role"])?;
     let role = Role::parse_assignment(body.json(edge.limits().body_bytes).await?)?;
@@ -190,7 +190,7 @@ pub async fn withdraw_from_user(
 ) -> Result<HttpResponse> {
     let (tenant, name, role) = &*path;
     let administration = caller.administers_users(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let name = parse_user_of_path(name)?;
     store::user_changes::withdraw_role(edge.platform.database(), &administration, &name, role).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -209,7 +209,7 @@ pub async fn withdraw_from_group(
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
     let administration = caller.administers_groups(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let id = GroupId::parse(group)?;
     store::groups::withdraw_role(edge.platform.database(), &administration, id, role).await?;
     Ok(HttpResponse::NoContent().finish())

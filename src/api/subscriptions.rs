@@ -78,7 +78,7 @@ pub async fn create(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("applicationReference")?;
     wire.check_content_type(&["applicationReference", "application"])?;
     let application = Subscription::parse_application(body.json(edge.limits().body_bytes).await?)?;

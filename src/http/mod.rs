@@ -87,6 +87,14 @@ impl Wire {
         Ok(self.given_mode()?.of_child_references()?)
     }
 
+    /// The header `X-Platform-Processing-Mode`, for resources without processing modes: whatever it says changes nothing (M-05).
+    ///
+    /// # Errors
+    /// `Invalid` names a value that is no mode (M-01).
+    pub fn check_mode(&self) -> Result<()> {
+        self.given_mode().map(drop)
+    }
+
     fn given_mode(&self) -> Result<ProcessingMode> {
         match self.request.headers().get(naming().header("Processing-Mode")) {
             Some(value) => Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?),
