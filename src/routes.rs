@@ -6,10 +6,10 @@ use platform_actors::bayeux::channel::Endpoint;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
-    bulk_registration, current_application, current_user, device_credentials, entry, event_binaries, events,
-    groups, hosted_applications, identity, inventory, inventory_binaries, inventory_children,
-    measurement_series, measurements, modules, new_device_requests, operation_diagnosis, operations, options,
-    roles, subscriptions, tenants, token_clients, users,
+    bulk_registration, current_application, current_user, device_credentials, entry, error_page,
+    event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
+    inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
+    operations, options, roles, subscriptions, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::csv;
@@ -191,6 +191,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).head(hosted_applications::get_root).reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).head(hosted_applications::get).reserved());
 
+    paths.push(at("/docs/errors", "GET,HEAD").get(error_page::get).head(error_page::get));
     paths.push(at("/health/live", "GET").get(health::live));
     paths.push(at("/health/ready", "GET").get(health::ready));
     paths.push(at("/metrics", "GET").get(health::metrics));
