@@ -121,6 +121,11 @@ impl ApiError {
         Self::Forbidden(reason)
     }
 
+    /// Refused for a user, or a visitor, of a tenant that is suspended.
+    pub fn suspended() -> Self {
+        Self::Forbidden("the tenant is suspended")
+    }
+
     /// The answer to a request that this is wrong with.
     pub fn answer(&self, head: &impl Head) -> HttpResponse {
         let detail = match head.edge().debug_errors {

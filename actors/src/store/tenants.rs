@@ -322,10 +322,11 @@ fn deletion((table, key): (&str, &str)) -> String {
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String)>> {
+pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String, TenantStatus)>> {
     let client = database.loader().await?;
     let rows = client.query(LIST_DOMAINS, &[]).await?;
-    rows.iter().map(|row| Ok((TenantId::parse(row.get(0))?, row.get(1)))).collect()
+    let read = |row: &Row| Ok((TenantId::parse(row.get(0))?, row.get(1), TenantStatus::parse(row.get(2))?));
+    rows.iter().map(read).collect()
 }
 
 fn from_row(row: &Row) -> Result<Tenant> {
