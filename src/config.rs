@@ -27,7 +27,7 @@ use values::{count, seconds};
 pub(crate) use values::{tenant_id, user_name};
 
 /// What pages of hosted applications may do: nothing in the name of who opens them, for without `allow-same-origin` they are
-/// of no origin.
+/// of no origin. Under a tenant's own domain `sandbox` is left out (W-17).
 const HOSTED_CONTENT_SECURITY_POLICY: &str = "sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads; \
     default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
     font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'";
@@ -139,8 +139,8 @@ pub struct Settings {
 
     /// Content-Security-Policy of every answer below /apps
     ///
-    /// The default keeps what a hosted application runs in an origin of its own. One without `sandbox`, or with
-    /// `allow-same-origin`, lets every hosted application act as whoever opens it.
+    /// The default keeps what a hosted application runs from acting as whoever opens it, on addresses that tenants share. One without
+    /// `sandbox`, or with `allow-same-origin`, lets every hosted application do so. Under the tenant's own domain `sandbox` is left out.
     #[arg(long, env = "PLATFORM_HOSTED_CONTENT_SECURITY_POLICY", value_name = "POLICY",
           default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
     pub hosted_content_security_policy: String,

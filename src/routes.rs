@@ -6,10 +6,10 @@ use platform_actors::bayeux::channel::Endpoint;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
-    bulk_registration, current_application, current_user, device_credentials, entry, event_binaries, events,
-    groups, hosted_applications, identity, inventory, inventory_binaries, inventory_children,
-    measurement_series, measurements, modules, new_device_requests, operation_diagnosis, operations, options,
-    roles, subscriptions, tenants, token_clients, users,
+    bulk_registration, current_application, current_user, device_credentials, entry, error_page,
+    event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
+    inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
+    operations, options, roles, subscriptions, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::csv;
@@ -95,6 +95,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/devicecontrol/operations", "GET,POST,DELETE").get(operations::list).post(operations::create).delete(operations::remove_many));
     paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
 
+    paths.push(at("/alarm/alarms/count", "GET").get(alarms::count));
     paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
     paths.push(at("/event/events/{id}", "GET,PUT,DELETE").get(events::get).put(events::update).delete(events::remove));
     paths.push(at("/event/events/{id}/binaries", "GET,POST,PUT,DELETE").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));
@@ -120,6 +121,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/devicecontrol/newDeviceRequests", "GET,POST").get(new_device_requests::list).post(new_device_requests::create));
     paths.push(at("/devicecontrol/newDeviceRequests/{id}", "GET,PUT,DELETE").get(new_device_requests::get).put(new_device_requests::update).delete(new_device_requests::remove));
     paths.push(at("/devicecontrol/deviceCredentials", "POST").post(device_credentials::create));
+    paths.push(at("/devicecontrol/deviceCredentials/{id}", "GET").get(device_credentials::get));
     paths.push(at("/devicecontrol/bulkoperations", "GET,POST").get(bulk_operations::list).post(bulk_operations::create));
     paths.push(at("/devicecontrol/bulkoperations/{id}", "GET,PUT,DELETE").get(bulk_operations::get).put(bulk_operations::update).delete(bulk_operations::remove));
     paths.push(at("/devicecontrol/bulkNewDeviceRequests", "POST").post(bulk_registration::create));
@@ -139,15 +141,15 @@ fn paths() -> Vec<Path> {
     paths.push(at("/user/{tenant}/users/{user}", "GET,PUT,DELETE").get(users::get).put(users::update).delete(users::remove));
     paths.push(at("/user/{tenant}/userByName/{user}", "GET").get(users::get));
     paths.push(at("/user/{tenant}/users/{user}/roles", "GET,POST").get(roles::list_of_user).post(roles::assign_to_user));
-    paths.push(at("/user/{tenant}/users/{user}/roles/{role}", "DELETE").delete(roles::withdraw_from_user));
+    paths.push(at("/user/{tenant}/users/{user}/roles/{role}", "GET,DELETE").get(roles::get_of_user).delete(roles::withdraw_from_user));
     paths.push(at("/user/{tenant}/users/{user}/groups", "GET").get(groups::list_of_user));
     paths.push(at("/user/{tenant}/groups", "GET,POST").get(groups::list).post(groups::create));
     paths.push(at("/user/{tenant}/groups/{group}", "GET,PUT,DELETE").get(groups::get).put(groups::update).delete(groups::remove));
     paths.push(at("/user/{tenant}/groupByName/{name}", "GET").get(groups::get_by_name));
     paths.push(at("/user/{tenant}/groups/{group}/roles", "GET,POST").get(roles::list_of_group).post(roles::assign_to_group));
-    paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "DELETE").delete(roles::withdraw_from_group));
+    paths.push(at("/user/{tenant}/groups/{group}/roles/{role}", "GET,DELETE").get(roles::get_of_group).delete(roles::withdraw_from_group));
     paths.push(at("/user/{tenant}/groups/{group}/users", "GET,POST").get(groups::list_users).post(groups::add_user));
-    paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "DELETE").delete(groups::remove_user));
+    paths.push(at("/user/{tenant}/groups/{group}/users/{user}", "GET,DELETE").get(groups::get_user).delete(groups::remove_user));
     paths.push(at("/application/applications", "GET,POST").get(applications::list).post(applications::create));
     paths.push(at("/application/applications/{id}", "GET,PUT,DELETE").get(applications::get).put(applications::update).delete(applications::remove));
     paths.push(at("/application/applications/{id}/clone", "POST").post(applications::clone));
@@ -163,7 +165,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/tenants", "GET,POST").get(tenants::list).post(tenants::create));
     paths.push(at("/tenant/tenants/{id}", "GET,PUT,DELETE").get(tenants::get).put(tenants::update).delete(tenants::remove));
     paths.push(at("/tenant/tenants/{tenant}/applications", "GET,POST").get(subscriptions::list).post(subscriptions::create));
-    paths.push(at("/tenant/tenants/{tenant}/applications/{application}", "DELETE").delete(subscriptions::remove));
+    paths.push(at("/tenant/tenants/{tenant}/applications/{application}", "GET,DELETE").get(subscriptions::get).delete(subscriptions::remove));
     paths.push(at("/tenant/currentTenant", "GET").get(tenants::get_current));
     paths.push(at("/tenant/loginOptions", "GET").get(tenants::list_login_options));
     paths.push(at("/tenant/options", "GET,POST").get(options::list).post(options::create));
@@ -189,6 +191,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).head(hosted_applications::get_root).reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).head(hosted_applications::get).reserved());
 
+    paths.push(at("/docs/errors", "GET,HEAD").get(error_page::get).head(error_page::get));
     // Balancers and uptime checkers ask by HEAD.
     paths.push(at("/health/live", "GET,HEAD").get(health::live).head(health::live));
     paths.push(at("/health/ready", "GET,HEAD").get(health::ready).head(health::ready));

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use actix_web::http::header::HeaderValue;
 use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::Platform;
@@ -32,6 +31,7 @@ use crate::connection::Transport;
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
+use crate::http::hosted::Policies;
 use crate::prerequisites::{self, Prerequisites};
 use crate::service::{Services, probes};
 use crate::stop::{self, Stop};
@@ -57,7 +57,7 @@ pub struct Edge {
     /// Files of hosted applications that are kept in memory.
     pub hosted_files: HostedFiles,
     /// What pages of hosted applications may do.
-    pub hosted_policy: HeaderValue,
+    pub hosted_policies: Policies,
     /// Template sets of the CSV protocol.
     pub csv_templates: TemplateSets,
     /// Devices that act by rows of it.
@@ -175,8 +175,7 @@ impl Server {
             stop: Arc::default(),
             archives: Semaphore::new(application_binaries::UNPACKED_AT_ONCE),
             hosted_files: HostedFiles::new(settings.hosted_cache_bytes),
-            hosted_policy: HeaderValue::from_str(&settings.hosted_content_security_policy)
-                .expect("the setting holds printable characters only"),
+            hosted_policies: Policies::new(&settings.hosted_content_security_policy),
             csv_templates: TemplateSets::default(),
             csv_overlaps: Semaphore::new(csv::OVERLAPPING),
             csv_devices: ActingDevices::default(),

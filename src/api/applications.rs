@@ -27,7 +27,7 @@ use crate::server::Edge;
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 409 when name, key or context path is taken, 422 for a wrong body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("application")?;
     wire.check_content_type(&["application"])?;
     let body = body.json(edge.limits().body_bytes).await?;
@@ -143,7 +143,7 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("application")?;
     wire.check_content_type(&["application"])?;
     let patch = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -167,7 +167,7 @@ pub async fn remove(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let id = own(&caller, &edge, &path).await?.id;
     store::application_changes::delete_application(edge.platform.database(), &caller.tenant, id).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -185,7 +185,7 @@ pub async fn clone(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("application")?;
     let original = own(&caller, &edge, &path).await?;
     let (database, secret_key) = (edge.platform.database(), &edge.secret_key);

@@ -86,11 +86,13 @@ pub async fn get(
 /// are gone; a client that goes away earlier leaves the rest.
 ///
 /// # Errors
-/// 403 without ROLE_AUDIT_ADMIN, 422 for a wrong parameter.
+/// 403 without ROLE_AUDIT_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::AUDIT_ADMIN)?;
     let mode = wire.mode()?;
-    let filter = filter(&Query::parse(wire.query_string()))?;
+    let query = Query::parse(wire.query_string());
+    query.only_filters(&FILTERS)?;
+    let filter = filter(&query)?;
     if mode.stores() {
         let database = edge.platform.database();
         store::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
@@ -123,6 +125,9 @@ async fn authorize(
         other => other.into(),
     })
 }
+
+/// The filters of Y-04.
+const FILTERS: [&str; 6] = ["type", "user", "application", "source", "dateFrom", "dateTo"];
 
 fn filter(query: &Query) -> Result<AuditRecordFilter> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);

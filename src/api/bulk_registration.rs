@@ -43,7 +43,7 @@ const HASHED_AT_ONCE: usize = 2;
 /// no row of the file can be carried out (N-16), 503 when the database goes away; then part of the rows may be stored.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("bulkNewDeviceRequest")?;
     let limit = edge.limits().bulk_registration_bytes;
     let mut form = Form::new(&wire, body, limit.saturating_add(FRAMING)).await?;

@@ -71,7 +71,7 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("application")?;
     wire.check_content_type(&["application"])?;
     let sent = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;

@@ -51,7 +51,7 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
 /// 403 without ROLE_USER_MANAGEMENT_OWN_ADMIN; 422 for a wrong body or another user name.
 pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let administration = caller.administers_oneself(&edge)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let shape = shape(&wire)?;
     wire.check_content_type(&["currentUser", "user"])?;
     let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?.of_oneself();

@@ -10,7 +10,7 @@ use platform_actors::model::links::encode;
 use platform_actors::model::new_device_request::{DeviceId, device_id};
 use platform_actors::model::role;
 use platform_actors::model::tenant::MANAGEMENT;
-use platform_actors::store::device_credentials::{self, Admitted, NewPassword};
+use platform_actors::store::device_credentials::{self, Admitted, Issued, NewPassword};
 use platform_actors::{Error, Noun};
 
 use crate::auth::{AnyCaller, Caller, Source, password};
@@ -51,28 +51,58 @@ pub async fn create(
         .body(encode(&credentials, &links)))
 }
 
-/// The credentials of a device: made for the first who asks after it was accepted, and the same for who asks again (N-08). A
-/// bootstrap user of the installation's tenant asks for devices of all tenants, one of another tenant for its own (N-06).
+/// `GET /devicecontrol/deviceCredentials/<id>`: the credentials that a POST gave, as long as it would give them again (N-08). Only
+/// reads: it notes no device as seen and makes no credentials.
+///
+/// # Errors
+/// As [`create`], and 404 for a device that was given none.
+pub async fn get(
+    AnyCaller(caller): AnyCaller,
+    request: HttpRequest,
+    wire: Wire,
+    path: web::Path<String>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    caller.require(role::DEVICE_BOOTSTRAP)?;
+    edge.credential_polls.admit(Source::of(client_address(&request)))?;
+    let media_type = wire.accepted("deviceCredentials")?;
+    let id = DeviceId::parse_of_path(&path)?;
+    let issued = device_credentials::find(edge.platform.database(), within(&caller), &id).await?;
+    let credentials = reveal(&edge, issued, id)?;
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, media_type))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .body(encode(&credentials, &wire.links())))
+}
+
+/// The only tenant of whose devices a caller may ask: a bootstrap user of the installation's tenant asks for devices of all
+/// tenants, one of another tenant for its own (N-06).
+fn within(caller: &Caller) -> Option<&TenantId> {
+    Some(&caller.tenant).filter(|tenant| tenant.as_str() != MANAGEMENT)
+}
+
+/// The credentials of a device: made for the first who asks after it was accepted, and the same for who asks again (N-08).
 ///
 /// # Errors
 /// As [`create`].
 async fn collect(edge: &Edge, caller: &Caller, id: DeviceId) -> Result<DeviceCredentials> {
-    let database = edge.platform.database();
-    let within = Some(&caller.tenant).filter(|tenant| tenant.as_str() != MANAGEMENT);
-    match device_credentials::poll(database, within, &id).await? {
-        Admitted::Issued { tenant, sealed, hash } => {
-            let password = open(edge, &tenant, &id, &sealed);
-            // Somebody may have deleted the user since, or given it another password: then these credentials are none.
-            let current = password
-                .filter(|password| hash.is_some_and(|hash| edge.secret_key.verifies(password, &hash)));
-            let password = current.ok_or_else(|| Error::not_found(Noun::NewDeviceRequest, &id))?;
-            Ok(DeviceCredentials { id, tenant, password })
-        }
+    match device_credentials::poll(edge.platform.database(), within(caller), &id).await? {
+        Admitted::Issued(issued) => reveal(edge, issued, id),
         Admitted::Accepted(tenant) => {
             let password = issue(edge, &tenant, &id).await?;
             Ok(DeviceCredentials { id, tenant, password })
         }
     }
+}
+
+/// What a device was given before. Somebody may have deleted its user since, or given it another password: then these credentials
+/// are none.
+fn reveal(edge: &Edge, Issued { tenant, sealed, hash }: Issued, id: DeviceId) -> Result<DeviceCredentials> {
+    let password = open(edge, &tenant, &id, &sealed);
+    let current =
+        password.filter(|password| hash.is_some_and(|hash| edge.secret_key.verifies(password, &hash)));
+    let password = current.ok_or_else(|| Error::not_found(Noun::NewDeviceRequest, &id))?;
+    Ok(DeviceCredentials { id, tenant, password })
 }
 
 /// Makes credentials, unless another poll of the same moment did.

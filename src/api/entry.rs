@@ -274,8 +274,7 @@ impl Entry {
     }
 }
 
-/// One template for every combination of filters, named by them in this order (document 2, Measurement). A series is
-/// one of a value fragment, so it is asked for with that only (G-04).
+/// One template for every combination of filters, named by them in this order (document 2, Measurement; G-04a).
 fn measurement_templates(base: &str) -> impl Iterator<Item = (String, Value)> {
     const FILTERS: [(&str, &str); 5] = [
         ("Source", "source={source}"),
@@ -284,10 +283,7 @@ fn measurement_templates(base: &str) -> impl Iterator<Item = (String, Value)> {
         ("ValueFragmentSeries", "valueFragmentSeries={valueFragmentSeries}"),
         ("Type", "type={type}"),
     ];
-    const FRAGMENT: u32 = 1 << 2;
-    const SERIES: u32 = 1 << 3;
-    let sensible = |set: &u32| set & SERIES == 0 || set & FRAGMENT != 0;
-    (1..1_u32 << FILTERS.len()).filter(sensible).map(move |set| {
+    (1..1_u32 << FILTERS.len()).map(move |set| {
         let used = || FILTERS.iter().enumerate().filter(move |(n, _)| set & (1 << n) != 0).map(|(_, f)| f);
         let names: Vec<&str> = used().map(|(name, _)| *name).collect();
         let parameters: Vec<&str> = used().map(|(_, parameter)| *parameter).collect();

@@ -133,16 +133,31 @@ pub async fn remove(
 /// that goes away earlier leaves the rest.
 ///
 /// # Errors
-/// 403 without ROLE_EVENT_ADMIN, 422 for a wrong parameter.
+/// 403 without ROLE_EVENT_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::EVENT_ADMIN)?;
     let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
-    let filter = filter(&Query::parse(wire.query_string()))?;
+    let query = Query::parse(wire.query_string());
+    query.only_filters(&FILTERS)?;
+    let filter = filter(&query)?;
     if let (Some(filter), true) = (filter, origin.mode.stores()) {
         edge.platform.tenant(&caller.tenant).delete_events(&filter, &origin).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }
+
+/// The filters of V-01.
+const FILTERS: [&str; 9] = [
+    "source",
+    "withSourceAssets",
+    "withSourceDevices",
+    "withAssets",
+    "withDevices",
+    "type",
+    "fragmentType",
+    "dateFrom",
+    "dateTo",
+];
 
 /// Reads the filters of V-01; `None` when no event can match them.
 fn filter(query: &Query) -> Result<Option<EventFilter>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::model::group::{GroupId, GroupPatch, GroupPlace, GroupReference, NewGroup};
 use platform_actors::model::user::{UserReference, parse_member, parse_user_of_path};
-use platform_actors::store;
+use platform_actors::{Error, Noun, store};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -28,7 +28,7 @@ pub async fn list(
     let (tenant, _) = caller.reads_users(&edge, &path).await?;
     let media_type = wire.accepted("groupCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let page = store::groups::list_groups(edge.platform.database(), &tenant, None, &request).await?;
     reply::page(&wire, media_type, "groups", &page, (&request, &query))
 }
@@ -45,7 +45,7 @@ pub async fn create(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
     let new = NewGroup::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -102,7 +102,7 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path.0).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
     let patch = GroupPatch::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -124,7 +124,7 @@ pub async fn remove(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path.0).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let id = GroupId::parse(&path.1)?;
     store::groups::delete_group(edge.platform.database(), &administration, id).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -143,7 +143,7 @@ pub async fn list_users(
     let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
     let media_type = wire.accepted("userReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let (id, database) = (GroupId::parse(&path.1)?, edge.platform.database());
     let page = store::users::list_members(database, &tenant, id, &request).await?;
     if page.members.is_empty() {
@@ -152,6 +152,28 @@ pub async fn list_users(
     let group = GroupPlace { tenant, id };
     let page = page.map(|user| UserReference { group: group.clone(), user });
     reply::page(&wire, media_type, "references", &page, (&request, &query))
+}
+
+/// `GET /user/<tenant>/groups/<id>/users/<name>`: one member.
+///
+/// # Errors
+/// As [`get`], and 404 for a user who is no member.
+pub async fn get_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, group, name) = &*path;
+    let (tenant, _) = caller.reads_users(&edge, tenant).await?;
+    let media_type = wire.accepted("userReference")?;
+    let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
+    let user = store::users::get_user(edge.platform.database(), &tenant, &name).await?;
+    if !user.groups.iter().any(|group| group.id == id) {
+        return Err(Error::not_found(Noun::User, name).into());
+    }
+    let reference = UserReference { group: GroupPlace { tenant, id }, user };
+    Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
 /// `POST /user/<tenant>/groups/<id>/users`: takes a user into the group; a member already is 201 without a change.
@@ -167,7 +189,7 @@ pub async fn add_user(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&edge, &path.0).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("userReference")?;
     wire.check_content_type(&["userReference", "user"])?;
     let name = parse_member(&administration.tenant, body.json(edge.limits().body_bytes).await?)?;
@@ -195,7 +217,7 @@ pub async fn remove_user(
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
     let administration = caller.administers_users(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let (id, name) = (GroupId::parse(group)?, parse_user_of_path(name)?);
     store::group_members::delete_member(edge.platform.database(), &administration, id, &name).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -214,7 +236,7 @@ pub async fn list_of_user(
     let user = caller.reads_user(&edge, (&path.0, &path.1)).await?;
     let media_type = wire.accepted("groupReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let database = edge.platform.database();
     let page = store::groups::list_groups(database, &user.tenant, Some(&user.name), &request).await?;
     let page = page.map(|group| GroupReference { user: user.name.clone(), group });

@@ -1,7 +1,7 @@
-//! `/apps/<contextPath>/…`: the files of web applications, for tenants that own or subscribe to them (issue text: hosted web
-//! applications).
+//! `/apps/<contextPath>/…`: the files of web applications that a tenant owns or subscribes to, for everybody: they hold no
+//! secrets (W-17).
 //!
-//! What confines their pages is in [`http::hosted`](crate::http::hosted), what is kept in memory in
+//! What their pages may do is in [`http::hosted`](crate::http::hosted), what is kept in memory in
 //! [`hosted_files`](crate::hosted_files).
 
 mod encoding;
@@ -12,16 +12,19 @@ use std::sync::Arc;
 use actix_web::body::{BoxBody, SizedStream};
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::http::{Method, StatusCode};
-use actix_web::{HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use futures_util::stream;
 use platform_actors::model::application::{Application, ApplicationType, Standing};
+use platform_actors::model::id::TenantId;
 use platform_actors::store::application_versions::ApplicationFile;
 use platform_actors::store::applications::find_application_at;
 use platform_actors::{Error, Noun};
 
 use crate::auth::Caller;
 use crate::hosted_files::{self, Place, Version};
+use crate::http::authority;
 use crate::http::error::{ApiError, Result};
+use crate::http::hosted::AtHome;
 use crate::http::middleware::AsReceived;
 use crate::server::Edge;
 use range::Wanted;
@@ -33,51 +36,80 @@ const CACHING_OF_PAGES: &str = "private, no-cache";
 /// What pages are made of may be a few minutes old.
 const CACHING: &str = "private, max-age=300, must-revalidate";
 
+/// Who asks for a file: somebody with credentials sees what their tenant uses, everybody else what the tenant of the host does
+/// (C-01).
+struct Visitor {
+    tenant: TenantId,
+    /// Whether the host is the tenant's own domain.
+    is_at_home: bool,
+}
+
+impl Visitor {
+    /// # Errors
+    /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant.
+    async fn of(request: &HttpRequest, edge: &Edge) -> Result<Self> {
+        let host = authority(request).unwrap_or_default();
+        let tenant = match request.headers().contains_key(header::AUTHORIZATION) {
+            true => Caller::extract(request).await?.tenant.clone(),
+            false => edge.authenticator.tenant_of_visitors(host).await?,
+        };
+        let is_at_home = edge.authenticator.is_domain_of(&tenant, host).await?;
+        Ok(Self { tenant, is_at_home })
+    }
+}
+
 /// `GET` and `HEAD /apps/<contextPath>`.
 ///
 /// # Errors
 /// As [`get`].
 pub async fn get_root(
-    caller: Caller,
     request: HttpRequest,
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    answer(&caller, &request, (&path, ""), edge).await
+    answer(&request, (&path, ""), edge).await
 }
 
 /// `GET` and `HEAD /apps/<contextPath>/<path>`: the file, packed as the client accepts it and the application brings it; 304
 /// when the client has it, 206 for a part of it, 301 for a directory without its slash.
 ///
 /// # Errors
-/// 403 for an application of the market that the tenant does not subscribe to, 404 for one it does not see and for a file there
+/// 401 for wrong credentials, 403 for an application of the market that the tenant does not subscribe to, 404 for one it does not see and for a file there
 /// is not, 416 for a part that there is not.
 pub async fn get(
-    caller: Caller,
     request: HttpRequest,
     path: web::Path<(String, String)>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let (context_path, path) = &*path;
-    answer(&caller, &request, (context_path, path), edge).await
+    answer(&request, (context_path, path), edge).await
 }
 
-async fn answer(
-    caller: &Caller,
+async fn answer(request: &HttpRequest, asked: (&str, &str), edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let visitor = Visitor::of(request, &edge).await?;
+    let mut answer = find(&visitor.tenant, request, asked, edge).await?;
+    if visitor.is_at_home {
+        answer.extensions_mut().insert(AtHome);
+    }
+    Ok(answer)
+}
+
+async fn find(
+    tenant: &TenantId,
     request: &HttpRequest,
     (context_path, path): (&str, &str),
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let kind = ApplicationType::Hosted;
     let database = edge.platform.database();
-    let mut application = edge.applications.used(database, &caller.tenant, context_path, kind).await?;
+    let mut application = edge.applications.used(database, tenant, context_path, kind).await?;
     loop {
         let refusal = match serve(request, &application, path, &edge).await {
             Err(refusal) if may_be_replaced(&refusal) => refusal,
             outcome => return outcome,
         };
         // An upload, perhaps at another server, may have replaced the version meanwhile, and the next one this version.
-        match find_application_at(database, &caller.tenant, context_path).await? {
+        match find_application_at(database, tenant, context_path).await? {
             Some((now, Standing::Uses))
                 if now.kind == kind && now.active_version != application.active_version =>
             {
@@ -178,8 +210,8 @@ fn describe(answer: &mut HttpResponseBuilder, place: &Place, tag: &str) {
     let is_page = place.file.content_type.starts_with("text/html");
     answer.insert_header((header::ETAG, tag));
     answer.insert_header((header::CACHE_CONTROL, if is_page { CACHING_OF_PAGES } else { CACHING }));
-    // The second, for a page's own modules and fonts are answered otherwise than other parts of it.
-    answer.insert_header((header::VARY, "Accept-Encoding, Origin"));
+    // The second, for credentials say whose application it is.
+    answer.insert_header((header::VARY, "Accept-Encoding, Authorization"));
 }
 
 /// A strong one: other bytes have another, also when they are the same file packed otherwise.

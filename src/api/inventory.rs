@@ -12,10 +12,10 @@ use platform_actors::model::inventory_query::InventoryQuery;
 use platform_actors::model::managed_object::{
     Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
 };
-use platform_actors::model::reference::WantedReferences;
+use platform_actors::model::reference::{WantedParents, WantedReferences};
 use platform_actors::model::role;
 use platform_actors::naming::naming;
-use platform_actors::store;
+use platform_actors::{Error, store};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -72,7 +72,7 @@ fn filter(query: &Query) -> Result<ManagedObjectFilter> {
         // Every word starts with nothing.
         text: text("text").filter(|text| !text.is_empty()),
         owner: text("owner"),
-        query: query.get("query").map(InventoryQuery::parse).transpose()?,
+        query: inventory_query(query)?,
         ..ManagedObjectFilter::default()
     };
     if query.get("ids").is_some() {
@@ -94,6 +94,20 @@ fn filter(query: &Query) -> Result<ManagedObjectFilter> {
         }
     }
     Ok(filter)
+}
+
+/// The parameter `query`, or `q`, which is the same for devices alone (I-08, C-18).
+fn inventory_query(query: &Query) -> Result<Option<InventoryQuery>> {
+    match (query.get("query"), query.get("q")) {
+        (Some(_), Some(q)) => {
+            Err(Error::invalid_value("q", q, "one of the parameters 'q' and 'query'").into())
+        }
+        (Some(text), None) => Ok(Some(InventoryQuery::parse(text)?)),
+        (None, Some(text)) => {
+            Ok(Some(InventoryQuery::parse(text)?.with_fragment(naming().fragment("IsDevice"))))
+        }
+        (None, None) => Ok(None),
+    }
 }
 
 /// `GET /inventory/managedObjects/<id>`.
@@ -218,13 +232,17 @@ fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> 
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(body.to_string()))
 }
 
-/// Which references are shown: children unless `withChildren=false`, parents with `withParents=true` (I-02).
+/// Which references are shown: children unless `withChildren=false`, parents always, with names by `withParents=true` (I-01a,
+/// I-02).
 ///
 /// # Errors
 /// `Invalid` for anything but true and false.
 fn wanted_references(query: &Query) -> Result<WantedReferences> {
     Ok(WantedReferences {
         children: query.flag("withChildren")?.unwrap_or(true),
-        parents: query.flag("withParents")?.unwrap_or(false),
+        parents: match query.flag("withParents")? {
+            Some(true) => WantedParents::Named,
+            _ => WantedParents::Unnamed,
+        },
     })
 }

@@ -33,8 +33,9 @@ use crate::server::Edge;
 /// Bytes of the part `filesize`.
 const MAX_SIZE_TEXT: usize = 64;
 
-/// `POST /inventory/binaries`: stores a file and creates the managed object it is the content of. The parts `object`
-/// and, if it is sent, `filesize` come before the part `file`, so that a wrong one costs no upload.
+/// `POST /inventory/binaries`: stores a file and creates the managed object it is the content of. Its parts come in any order
+/// (I-12a). A client that sends `object` and `filesize` before `file` is refused without an upload when they are wrong. Without
+/// `object` the name of the object is that of the file and its type the media type of the file.
 ///
 /// # Errors 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a broken form, 413 for a file that is
 /// too large, as soon as that is known, 415 for no form, 422 for missing, doubled or wrong parts.
@@ -172,14 +173,14 @@ async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Sent
     let (mut object, mut size, mut file) = (None, None, None);
     while let Some(part) = form.next().await? {
         match part.name() {
-            name @ ("object" | "filesize" | "file") if file.is_some() => return Err(misplaced(name)),
-            "object" if object.is_some() => return Err(misplaced("object")),
+            name @ "object" if object.is_some() => return Err(doubled(name)),
+            name @ "filesize" if size.is_some() => return Err(doubled(name)),
+            name @ "file" if file.is_some() => return Err(doubled(name)),
             "object" => {
                 let body = Body::parse(&part.read(limits.body_bytes).await?)?;
                 object = Some(NewManagedObject::parse(body)?);
             }
             "filesize" => size = Some(expected_size(part, limits).await?),
-            "file" if object.is_none() => return Err(misplaced("file")),
             "file" => {
                 let upload = Upload::begin(edge.platform.database(), tenant, edge.platform.next_id());
                 file = Some(receive_file(upload.await?, part, size, limits).await?);
@@ -188,9 +189,14 @@ async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Sent
             _ => {}
         }
     }
-    let absent = missing(&[("object", object.is_none()), ("file", file.is_none())]);
-    let (Some(mut object), Some((mut upload, name, content_type))) = (object, file) else {
-        return Err(absent.into());
+    let absent = missing(&[("file", file.is_none())]);
+    let (mut upload, name, content_type) = file.ok_or(absent)?;
+    if size.is_some_and(|size| size != upload.length()) {
+        return Err(other_size(size));
+    }
+    let mut object = match object {
+        Some(object) => object,
+        None => NewManagedObject::of_type(content_type.clone()),
     };
     let name = name.or_else(|| object.name.as_deref().and_then(binary::file_name));
     let name = name.unwrap_or_else(|| "file".into());
@@ -200,9 +206,13 @@ async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Sent
     Ok(Sent { object, upload, binary })
 }
 
-fn misplaced(name: &str) -> ApiError {
-    let allowed = "'object' once, then 'filesize' if wanted, then 'file' once";
-    Error::invalid_value("body", format!("part '{name}' at the wrong place"), allowed).into()
+fn doubled(name: &str) -> ApiError {
+    let allowed = "'file' once, 'object' and 'filesize' at most once";
+    Error::invalid_value("body", format!("part '{name}' a second time"), allowed).into()
+}
+
+fn other_size(size: Option<u64>) -> ApiError {
+    Error::invalid_value("filesize", size.unwrap_or_default(), "the number of bytes of 'file'").into()
 }
 
 async fn expected_size(part: Part, limits: &Limits) -> Result<u64> {
@@ -213,7 +223,8 @@ async fn expected_size(part: Part, limits: &Limits) -> Result<u64> {
     }
 }
 
-/// Stores the bytes of the part `file`; gives also the name and the media type it was sent with (V-04).
+/// Stores the bytes of the part `file`; gives also the name and the media type it was sent with (V-04). Where its size is known
+/// already, no more bytes than that are taken.
 async fn receive_file(
     mut upload: Upload,
     mut part: Part,
@@ -222,17 +233,12 @@ async fn receive_file(
 ) -> Result<(Upload, Option<String>, String)> {
     let name = part.file_name().and_then(binary::file_name);
     let content_type = binary::content_type(part.content_type());
-    let differs =
-        || Error::invalid_value("filesize", size.unwrap_or_default(), "the number of bytes of 'file'");
     while let Some(chunk) = part.chunk().await? {
         file::check_size(limits.binary_bytes, &upload, &chunk)?;
         if size.is_some_and(|size| upload.length() + chunk.len() as u64 > size) {
-            return Err(differs().into());
+            return Err(other_size(size));
         }
         upload.write(chunk).await?;
     }
-    match size.is_none_or(|size| size == upload.length()) {
-        true => Ok((upload, name, content_type)),
-        false => Err(differs().into()),
-    }
+    Ok((upload, name, content_type))
 }

@@ -63,7 +63,8 @@ pub async fn get(caller: Caller, wire: Wire, path: ChildPath, edge: web::Data<Ed
 }
 
 /// `POST /inventory/managedObjects/<id>/childDevices` and its siblings: links one existing object, or several, or creates
-/// one and links it. 201, also for what was linked before (I-04).
+/// one and links it. 201, also for what was linked before (I-04). A reference is answered by the reference, a whole object by
+/// the object (I-03a), unless the client accepts references alone.
 ///
 /// # Errors
 /// 403 unless the caller may write both ends, 404 for an unknown parent, 422 for an unknown child, for the parent itself
@@ -77,7 +78,6 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let mode = wire.child_reference_mode()?;
     let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
-    let media_type = wire.accepted("managedObjectReference")?;
     let names = ["managedObjectReference", "managedObject", "managedObjectReferenceCollection"];
     wire.check_content_type(&names)?;
     // Before the body is looked at: who may not write the parent learns nothing from it (E-04).
@@ -85,7 +85,7 @@ pub async fn create(
     let authority = caller.authority(role::INVENTORY_ADMIN, Api::ManagedObject, Permission::Admin);
     caller.reaches(&edge, of.parent, &authority).await?;
     let body = NewChildren::parse(body.json(edge.limits().body_bytes).await?)?;
-    let asked = Asked { caller: &caller, of, origin: Arc::new(origin), media_type };
+    let asked = Asked { caller: &caller, of, origin: Arc::new(origin) };
     match body {
         NewChildren::One(child) => asked.add_one(&wire, &edge, child).await,
         NewChildren::Several(children) => asked.add_several(&wire, &edge, children).await,
@@ -116,15 +116,15 @@ struct Asked<'a> {
     caller: &'a Caller,
     of: Children,
     origin: Arc<Origin>,
-    media_type: String,
 }
 
 impl Asked<'_> {
     async fn add_one(self, wire: &Wire, edge: &Edge, child: ManagedObjectId) -> Result<HttpResponse> {
+        let media_type = wire.accepted("managedObjectReference")?;
         let links = self.origin.links.clone();
         self.add(edge, vec![child]).await?;
         let reference = Arc::new(reference_unlinked(edge, self.caller, self.of, child).await?);
-        Ok(reply::created(wire, self.media_type, reference.link(&links), &reference, &links))
+        Ok(reply::created(wire, media_type, reference.link(&links), &reference, &links))
     }
 
     /// The answer is the collection of what was added; its Location is the block.
@@ -134,6 +134,7 @@ impl Asked<'_> {
         edge: &Edge,
         children: Vec<ManagedObjectId>,
     ) -> Result<HttpResponse> {
+        let media_type = wire.accepted("managedObjectReferenceCollection")?;
         let links = self.origin.links.clone();
         self.add(edge, children.clone()).await?;
         let block = format!("{}/{}", links.managed_object(Some(self.of.parent)), self.of.kind.children());
@@ -146,20 +147,36 @@ impl Asked<'_> {
         for child in children {
             references.push(reference_unlinked(edge, self.caller, self.of, child).await?);
         }
-        Ok(response
-            .insert_header((header::CONTENT_TYPE, wire.accepted("managedObjectReferenceCollection")?))
-            .body(reply::members(&block, "references", &references, &links)))
+        Ok(response.insert_header((header::CONTENT_TYPE, media_type)).body(reply::members(
+            &block,
+            "references",
+            &references,
+            &links,
+        )))
     }
 
     async fn create(self, wire: &Wire, edge: &Edge, object: NewManagedObject) -> Result<HttpResponse> {
         let (caller, Children { parent, kind }) = (self.caller, self.of);
         caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
+        let as_object = wire.accepted("managedObject");
+        let as_reference = wire.accepted("managedObjectReference");
+        if let (Err(refusal), Err(_)) = (&as_object, &as_reference) {
+            return Err(refusal.clone());
+        }
         let links = self.origin.links.clone();
         let message = CreateChild { kind, object: Arc::new(object), origin: self.origin };
         let child = edge.platform.tenant(&caller.tenant).ask_device(parent, message).await?;
-        let child = ManagedObject::clone(&child);
-        let reference = Arc::new(ManagedObjectReference { kind, parent, child });
-        Ok(reply::created(wire, self.media_type, reference.link(&links), &reference, &links))
+        match as_object {
+            Ok(media_type) => {
+                let location = links.managed_object(child.id);
+                Ok(reply::created(wire, media_type, location, &child, &links))
+            }
+            Err(_) => {
+                let child = ManagedObject::clone(&child);
+                let reference = Arc::new(ManagedObjectReference { kind, parent, child });
+                Ok(reply::created(wire, as_reference?, reference.link(&links), &reference, &links))
+            }
+        }
     }
 
     async fn add(&self, edge: &Edge, children: Vec<ManagedObjectId>) -> Result<()> {

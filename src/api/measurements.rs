@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use platform_actors::Error;
 use platform_actors::device::{NewMeasurements, Turn};
 use platform_actors::model::access::{Api, Ownership};
 use platform_actors::model::body::Body;
@@ -154,11 +153,13 @@ pub async fn remove(
 /// are gone; a client that goes away earlier leaves the rest.
 ///
 /// # Errors
-/// 403 without ROLE_MEASUREMENT_ADMIN, 422 for a wrong parameter.
+/// 403 without ROLE_MEASUREMENT_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::MEASUREMENT_ADMIN)?;
     let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    if let Some(filter) = filter(&Query::parse(wire.query_string()))? {
+    let query = Query::parse(wire.query_string());
+    query.only_filters(&FILTERS)?;
+    if let Some(filter) = filter(&query)? {
         edge.platform.tenant(&caller.tenant).delete_measurements(filter, &origin).await?;
     }
     Ok(HttpResponse::NoContent().finish())
@@ -171,15 +172,15 @@ fn shown(measurement: Measurement, units: Option<SystemOfUnits>) -> Measurement 
     }
 }
 
+/// The filters of G-04.
+const FILTERS: [&str; 7] =
+    ["source", "type", "fragmentType", "valueFragmentType", "valueFragmentSeries", "dateFrom", "dateTo"];
+
 /// Reads the filters of G-04; `None` when no measurement can match them.
 fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let order = query.time_order(TimeOrder::OldestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
-    if query.get("valueFragmentSeries").is_some() && query.get("valueFragmentType").is_none() {
-        let message = "Parameter 'valueFragmentSeries' needs parameter 'valueFragmentType'";
-        return Err(Error::Invalid(message.into()).into());
-    }
     // A source that is no id is no error of the caller: it has no measurements.
     let Ok(source) = query.get("source").map(ManagedObjectId::parse).transpose() else { return Ok(None) };
     Ok(Some(MeasurementFilter {

@@ -23,7 +23,7 @@ use crate::server::Edge;
 /// a wrong body or an unknown group.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("newDeviceRequest")?;
     wire.check_content_type(&["newDeviceRequest"])?;
     let new = DeviceToRegister::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -70,7 +70,7 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 /// for a step back (N-03).
 pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("newDeviceRequest")?;
     wire.check_content_type(&["newDeviceRequest"])?;
     let status = RequestStatus::parse_patch(body.json(edge.limits().body_bytes).await?)?;
@@ -85,7 +85,7 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown one.
 pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let (database, id) = (edge.platform.database(), named(&wire)?);
     new_device_requests::delete_new_device_request(database, &caller.tenant, &id).await?;
     Ok(match edge.client_compatibility {

@@ -123,16 +123,22 @@ pub async fn update(
 /// when all are gone; a client that goes away earlier leaves the rest. TRANSIENT deletes nothing.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for a wrong parameter.
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     let mode = wire.mode()?;
-    let filter = filter(&Query::parse(wire.query_string()))?;
+    let query = Query::parse(wire.query_string());
+    query.only_filters(&FILTERS)?;
+    let filter = filter(&query)?;
     if let Some(filter) = filter.filter(|_| mode.stores()) {
         edge.platform.tenant(&caller.tenant).delete_operations(&filter, &wire.links()).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }
+
+/// The filters of O-06.
+const FILTERS: [&str; 7] =
+    ["agentId", "deviceId", "bulkOperationId", "status", "fragmentType", "dateFrom", "dateTo"];
 
 /// Reads the filters of O-06; `None` when no operation can match them.
 fn filter(query: &Query) -> Result<Option<OperationFilter>> {

@@ -22,7 +22,7 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /tenant/options`: a page of the tenant's options by category and key, always counted (P-02).
+/// `GET /tenant/options`: a page of the tenant's options by category and key.
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for a wrong parameter.
@@ -41,7 +41,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or for an option that is not editable, 422 for a wrong body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let new = NewTenantOption::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -85,7 +85,7 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let body = body.json(edge.limits().body_bytes).await?;
@@ -105,7 +105,7 @@ pub async fn remove(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let name = known_name(&path)?;
     let changes = [(name.clone(), OptionChange::Remove)];
     let before = store::options::write_options(edge.platform.database(), &caller.tenant, &changes).await;
@@ -144,7 +144,7 @@ pub async fn update_category(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let body = body.json(edge.limits().body_bytes).await?;
@@ -181,7 +181,7 @@ pub async fn update_editable(
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because("only tenant management may say what is editable"));
     }
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;

@@ -6,7 +6,7 @@ use actix_web::{HttpResponse, web};
 use platform_actors::model::group::GroupId;
 use platform_actors::model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
 use platform_actors::model::user::parse_user_of_path;
-use platform_actors::store;
+use platform_actors::{Error, Noun, store};
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
@@ -25,7 +25,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     caller.reads_users(&edge, caller.tenant.as_str()).await?;
     let media_type = wire.accepted("roleCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let roles = store::application_roles::list_roles(edge.platform.database(), &caller.tenant).await?;
     let page = request.cut(roles, |role| &role.name);
     reply::page(&wire, media_type, "roles", &page, (&request, &query))
@@ -77,10 +77,49 @@ pub async fn list_of_group(
     page_of(&wire, &RoleHolder::Group(tenant, id), &group.roles)
 }
 
+/// `GET /user/<tenant>/users/<name>/roles/<role>`: one role a user holds directly.
+///
+/// # Errors
+/// As [`list_of_user`], and 404 for a role it does not hold.
+pub async fn get_of_user(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, name, role) = &*path;
+    let user = caller.reads_user(&edge, (tenant, name)).await?;
+    one_of(&wire, &RoleHolder::User(user.tenant, user.name), &user.roles, role)
+}
+
+/// `GET /user/<tenant>/groups/<id>/roles/<role>`: one role of a group.
+///
+/// # Errors
+/// As [`list_of_group`], and 404 for a role it does not hold.
+pub async fn get_of_group(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, group, role) = &*path;
+    let (tenant, _) = caller.reads_users(&edge, tenant).await?;
+    let id = GroupId::parse(group)?;
+    let group = store::groups::get_group(edge.platform.database(), &tenant, id).await?;
+    one_of(&wire, &RoleHolder::Group(tenant, id), &group.roles, role)
+}
+
+fn one_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet, role: &str) -> Result<HttpResponse> {
+    let media_type = wire.accepted("roleReference")?;
+    let held = role::references(holder, roles).into_iter().find(|held| &*held.role.name == role);
+    let unknown = || Error::not_found(Noun::Role, role.chars().take(64).collect::<String>());
+    Ok(reply::found(media_type, &held.ok_or_else(unknown)?, &wire.links()))
+}
+
 fn page_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet) -> Result<HttpResponse> {
     let media_type = wire.accepted("roleReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let page = request.cut(role::references(holder, roles), |reference| &reference.role.name);
     reply::page(wire, media_type, "references", &page, (&request, &query))
 }
@@ -126,7 +165,7 @@ pub async fn assign_to_group(
 }
 
 async fn assignment(wire: &Wire, body: Unread, edge: &Edge) -> Result<(String, Role)> {
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("roleReference")?;
     wire.check_content_type(&["roleReference", "role"])?;
     let role = Role::parse_assignment(body.json(edge.limits().body_bytes).await?)?;
@@ -151,7 +190,7 @@ pub async fn withdraw_from_user(
 ) -> Result<HttpResponse> {
     let (tenant, name, role) = &*path;
     let administration = caller.administers_users(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let name = parse_user_of_path(name)?;
     store::user_changes::withdraw_role(edge.platform.database(), &administration, &name, role).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -170,7 +209,7 @@ pub async fn withdraw_from_group(
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
     let administration = caller.administers_groups(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let id = GroupId::parse(group)?;
     store::groups::withdraw_role(edge.platform.database(), &administration, id, role).await?;
     Ok(HttpResponse::NoContent().finish())

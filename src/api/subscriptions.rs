@@ -24,8 +24,7 @@ use crate::server::Edge;
 /// Roles that change subscriptions of tenants the caller's tenant looks after.
 const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE];
 
-/// `GET /tenant/tenants/<tenant>/applications`: a page of the applications a tenant subscribes to, by id, always counted
-/// (P-02).
+/// `GET /tenant/tenants/<tenant>/applications`: a page of the applications a tenant subscribes to, by id.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, of the own tenant without ROLE_APPLICATION_MANAGEMENT_READ; 404 for an unknown
@@ -39,10 +38,30 @@ pub async fn list(
     offer(&caller, &path, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
     let media_type = wire.accepted("applicationReferenceCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let tenant = subscriber(&caller, &edge, &path).await?;
     let page = store::subscriptions::list_subscriptions(edge.platform.database(), &tenant, &request).await?;
     reply::page(&wire, media_type, "references", &page, (&request, &query))
+}
+
+/// `GET /tenant/tenants/<tenant>/applications/<id>`: one application a tenant subscribes to.
+///
+/// # Errors
+/// As [`list`], and 404 when the tenant does not subscribe.
+pub async fn get(
+    caller: Caller,
+    wire: Wire,
+    path: web::Path<(String, String)>,
+    edge: web::Data<Edge>,
+) -> Result<HttpResponse> {
+    let (tenant, application) = &*path;
+    offer(&caller, tenant, (&[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ))?;
+    let media_type = wire.accepted("applicationReference")?;
+    let tenant = subscriber(&caller, &edge, tenant).await?;
+    let application = subscribed(application)?;
+    let database = edge.platform.database();
+    let reference = store::subscriptions::get_subscription(database, &tenant, application).await?;
+    Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
 /// `POST /tenant/tenants/<tenant>/applications`: subscribes a tenant to an application; a microservice gets a service user
@@ -59,7 +78,7 @@ pub async fn create(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("applicationReference")?;
     wire.check_content_type(&["applicationReference", "application"])?;
     let application = Subscription::parse_application(body.json(edge.limits().body_bytes).await?)?;
@@ -89,12 +108,17 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
     let offer = offer(&caller, tenant, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
-    wire.mode()?;
+    wire.check_mode()?;
     let tenant = subscriber(&caller, &edge, tenant).await?;
-    let unknown = |_| Error::not_found(Noun::Subscription, application.chars().take(64).collect::<String>());
-    let application = ApplicationId::parse(application).map_err(unknown)?;
+    let application = subscribed(application)?;
     store::subscriptions::delete_subscription(edge.platform.database(), &tenant, application, &offer).await?;
     Ok(HttpResponse::NoContent().finish())
+}
+
+/// The application of a path; what can be no id is none that a tenant subscribes to.
+fn subscribed(application: &str) -> Result<ApplicationId> {
+    let unknown = |_| Error::not_found(Noun::Subscription, application.chars().take(64).collect::<String>());
+    Ok(ApplicationId::parse(application).map_err(unknown)?)
 }
 
 /// To what the caller may subscribe the tenant of a path: by one of the roles for tenants it looks after, or by the role for

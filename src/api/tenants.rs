@@ -20,7 +20,7 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /tenant/tenants`: a page of the tenants the caller's tenant looks after, by id, always counted (P-02).
+/// `GET /tenant/tenants`: a page of the tenants the caller's tenant looks after, by id.
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for a wrong parameter.
@@ -44,7 +44,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     if !store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
     }
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("tenant")?;
     wire.check_content_type(&["tenant"])?;
     let body = body.json(edge.limits().body_bytes).await?;
@@ -92,7 +92,7 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("tenant")?;
     wire.check_content_type(&["tenant"])?;
     let mut patch = TenantPatch::parse(&path, body.json(edge.limits().body_bytes).await?)?;
@@ -135,7 +135,7 @@ pub async fn remove(
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because("only tenant management may delete tenants"));
     }
-    wire.mode()?;
+    wire.check_mode()?;
     if *path == MANAGEMENT {
         return Err(ApiError::forbidden_because("tenant management cannot be deleted"));
     }

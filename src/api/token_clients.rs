@@ -39,7 +39,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// the caller's own; 422 for a wrong body, an unknown user and one that a microservice acts as.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("tokenClient")?;
     wire.check_content_type(&["tokenClient"])?;
     let new = NewTokenClient::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -96,7 +96,7 @@ pub async fn remove(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
-    wire.mode()?;
+    wire.check_mode()?;
     let id = parse_client_id(&path)?;
     token_clients::delete_client(edge.platform.database(), &caller.tenant, id).await?;
     Ok(HttpResponse::NoContent().finish())

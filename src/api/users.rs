@@ -32,7 +32,7 @@ pub async fn list(
     let (tenant, authority) = caller.reads_users(&edge, &path).await?;
     let media_type = wire.accepted("userCollection")?;
     let query = Query::parse(wire.query_string());
-    let request = page_request(&query)?.counted();
+    let request = page_request(&query)?;
     let filter = filter(&query, &authority)?;
     let page = store::users::list_users(edge.platform.database(), &tenant, &filter, &request).await?;
     reply::page(&wire, media_type, "users", &page, (&request, &query))
@@ -80,7 +80,7 @@ pub async fn create(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&edge, &path).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("user")?;
     wire.check_content_type(&["user"])?;
     let new = NewUser::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -133,7 +133,7 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
     let administration = caller.administers_users(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     let media_type = wire.accepted("user")?;
     wire.check_content_type(&["user"])?;
     let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?;
@@ -161,7 +161,7 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
     let administration = caller.administers_users(&edge, tenant).await?;
-    wire.mode()?;
+    wire.check_mode()?;
     if caller.is_user(tenant, name) {
         return Err(ApiError::forbidden_because("nobody deletes their own user"));
     }

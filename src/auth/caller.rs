@@ -232,12 +232,14 @@ impl Caller {
         Ok(self.origin_in(wire.data_mode()?, wire, role, api))
     }
 
-    /// What travels with a write of what is nobody's own, so that the role alone, which was asked for, lets write.
+    /// What travels with a write of what is nobody's own, so that the role alone, which was asked for, lets write, and what has no
+    /// processing modes (M-05).
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
     pub fn origin_by_role(&self, wire: &Wire) -> Result<Origin> {
-        Ok(self.origin_with(wire.mode()?, wire, Authority::Role))
+        wire.check_mode()?;
+        Ok(self.origin_with(ProcessingMode::Persistent, wire, Authority::Role))
     }
 
     fn origin_in(&self, mode: ProcessingMode, wire: &Wire, role: &str, api: Api) -> Origin {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 use platform_actors::model::id::TenantId;
+use platform_actors::model::tenant::TenantStatus;
 use platform_actors::store::{self, Database};
 
 use crate::http::error::{ApiError, Result};
@@ -25,6 +26,7 @@ pub(super) struct Domains {
 struct Known {
     by_domain: HashMap<String, TenantId>,
     ids: HashSet<String>,
+    suspended: HashSet<TenantId>,
 }
 
 impl Domains {
@@ -59,6 +61,20 @@ impl Domains {
         Ok(self.found(&known, &host.to_ascii_lowercase()).unwrap_or(&self.default_tenant).clone())
     }
 
+    /// The tenant that serves those who bring no credentials (W-17): as [`Domains::tenant_of`], unless it is suspended.
+    pub(super) async fn tenant_of_visitors(&self, host: &str) -> Result<TenantId> {
+        let tenant = self.tenant_of(host).await?;
+        match self.known().await?.suspended.contains(&tenant) {
+            true => Err(ApiError::suspended()),
+            false => Ok(tenant),
+        }
+    }
+
+    /// Whether a host is the domain of this tenant.
+    pub(super) async fn is_domain_of(&self, tenant: &TenantId, host: &str) -> Result<bool> {
+        Ok(self.found(&*self.known().await?, &host.to_ascii_lowercase()) == Some(tenant))
+    }
+
     /// The tenant whose domain a host is. A tenant whose own domain begins like a region goes before the one behind it.
     fn found<'k>(&self, known: &'k Known, host: &str) -> Option<&'k TenantId> {
         known.of_domain(host).or_else(|| known.of_domain(self.behind_region(host)?))
@@ -76,8 +92,11 @@ impl Domains {
         }
         let before = self.forgotten.load(Ordering::Acquire);
         let mut known = Known::default();
-        for (tenant, domain) in store::tenants::list_domains(&self.database).await? {
+        for (tenant, domain, status) in store::tenants::list_domains(&self.database).await? {
             known.ids.insert(tenant.to_string());
+            if status == TenantStatus::Suspended {
+                known.suspended.insert(tenant.clone());
+            }
             known.by_domain.insert(domain, tenant);
         }
         let known = Arc::new(known);

@@ -283,6 +283,22 @@ impl Authenticator {
         self.domains.tenant_served_at(host).await
     }
 
+    /// The tenant that serves those who bring no credentials (C-01, W-17).
+    ///
+    /// # Errors
+    /// `Forbidden` for a suspended tenant and on a host that is named by the id of a tenant; `Unavailable` or `Database`.
+    pub async fn tenant_of_visitors(&self, host: &str) -> Result<TenantId> {
+        self.domains.tenant_of_visitors(host).await
+    }
+
+    /// Whether a host is the domain of this tenant.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn is_domain_of(&self, tenant: &TenantId, host: &str) -> Result<bool> {
+        self.domains.is_domain_of(tenant, host).await
+    }
+
     async fn verify(&self, key: &flights::Key, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         let (caller, tenant_by) = match access_token::from_header(header) {
             Some(token) => (self.verify_access_token(token, source).await?, TenantBy::Credentials),
@@ -317,7 +333,7 @@ impl Authenticator {
 /// `Forbidden` for a suspended tenant.
 fn admit(user: Account, status: TenantStatus, proof: Proof, seen: u64) -> Result<Caller> {
     match status {
-        TenantStatus::Suspended => Err(ApiError::forbidden_because("the tenant is suspended")),
+        TenantStatus::Suspended => Err(ApiError::suspended()),
         TenantStatus::Active => Ok(Caller::from(Identity {
             tenant: user.tenant,
             user: user.name,

@@ -36,7 +36,8 @@ pub(crate) fn switch<'r>(record: &'r Record<'_>, header: Option<&str>) -> Option
     })
 }
 
-/// An answer whose lines belong to X-Ids: each group of lines stands behind `87,<count>,<x_id>` (S-40).
+/// An answer whose lines belong to X-Ids: each group of lines stands behind `87,<count>,<x_id>` (S-40). Lines are counted as
+/// document 3 says, not records: a device may read so many lines and leave quotes to whoever takes them apart.
 #[derive(Debug, Default)]
 pub(crate) struct GroupedLines {
     done: Lines,
@@ -92,5 +93,14 @@ mod tests {
             (0..lines).for_each(|line| answer.lines().push_text(&format!("{line}")));
         }
         assert_eq!(answer.finish(), "42,1,Malformed Request\n87,2,a\n0\n1\n87,1,\"c,d\"\n0\n");
+    }
+
+    #[test]
+    fn value_with_line_breaks_counts_as_the_lines_it_takes() {
+        let mut answer = GroupedLines::default();
+        answer.begin(Some("a"));
+        answer.lines().push(["900", "x\ny\nz"]);
+        answer.lines().push(["901", "x"]);
+        assert_eq!(answer.finish(), "87,4,a\n900,\"x\ny\nz\"\n901,x\n");
     }
 }

@@ -141,7 +141,6 @@ fn take_value(text: &str) -> Result<(Cow<'_, str>, Option<&str>), Malformed> {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Lines {
     text: String,
-    count: usize,
 }
 
 impl Lines {
@@ -154,14 +153,12 @@ impl Lines {
             self.push_value(value.as_ref());
         }
         self.text.push('\n');
-        self.count += 1;
     }
 
     /// Adds a record as it is.
     pub(crate) fn push_text(&mut self, record: &str) {
         self.text.push_str(record);
         self.text.push('\n');
-        self.count += 1;
     }
 
     fn push_value(&mut self, value: &str) {
@@ -179,12 +176,11 @@ impl Lines {
     /// Adds all records of another answer.
     pub(crate) fn append(&mut self, other: &Self) {
         self.text.push_str(&other.text);
-        self.count += other.count;
     }
 
-    /// How many records there are; one that holds line breaks is one.
+    /// How many lines there are; a record that holds line breaks has several.
     pub(crate) fn count(&self) -> usize {
-        self.count
+        self.text.bytes().filter(|byte| *byte == b'\n').count()
     }
 
     /// Bytes of the text.
@@ -194,7 +190,7 @@ impl Lines {
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.text.is_empty()
     }
 
     /// The text of the answer.

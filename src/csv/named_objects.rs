@@ -29,9 +29,7 @@ async fn create_and_name(
     name: NewExternalId,
 ) -> Result<Option<ManagedObjectId>, Refusal> {
     let created = rest.call(creation).await?.json().await?.unwrap_or_default();
-    // A child comes as a reference to it.
-    let id = created["managedObject"]["id"].as_str().or(created["id"].as_str());
-    let object = ManagedObjectId::parse(id.unwrap_or_default())?;
+    let object = ManagedObjectId::parse(created["id"].as_str().unwrap_or_default())?;
     let pair = json!({"type": name.type_, "externalId": name.value}).to_string();
     let naming = Call::post(format!("/identity/globalIds/{object}/externalIds"), pair);
     let Err(refusal) = rest.call(naming).await else { return Ok(Some(object)) };

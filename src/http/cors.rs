@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use actix_web::http::Method;
-use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 use parking_lot::RwLock;
 use platform_actors::Changed;
@@ -20,17 +20,13 @@ use platform_actors::store;
 
 use crate::http::error::Result;
 use crate::http::head::{Head, X_HTTP_METHOD, text};
-use crate::http::{application_key_header, authority, base, hosted};
+use crate::http::{application_key_header, authority, base};
 use crate::server::Edge;
 
 /// How long a browser remembers a preflight, in seconds: a change of the option is felt that late there.
 const MAX_AGE: &str = "600";
-/// What a page is made of, as browsers call it: things that it shows or runs and cannot read.
-const PARTS_OF_PAGES: [&str; 7] = ["script", "style", "font", "image", "audio", "video", "track"];
 /// The types of bodies that any page may send anywhere without asking first.
 const TYPES_OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
-/// What a browser wants a thing for.
-static SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// Headers of answers that pages may read.
 const EXPOSED: &str = "Location, Deprecation, Retry-After";
 
@@ -75,11 +71,6 @@ impl Cors {
 pub async fn allow(head: &impl Head, answer: &mut HeaderMap) {
     let Some(origin) = head.header(&header::ORIGIN) else { return };
     answer.append(header::VARY, HeaderValue::from_static("Origin"));
-    if is_part_of_hosted_page(head, origin) {
-        answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("null"));
-        answer.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-        return;
-    }
     let verdict = judge(head, origin).await;
     let allowed = match verdict {
         Verdict::Refused => return,
@@ -105,15 +96,6 @@ async fn judge(head: &impl Head, origin: &[u8]) -> Verdict {
     // While the database is away nobody can be asked, so nothing is allowed.
     let Ok(origins) = decided.await else { return Verdict::Refused };
     text(origin).map_or(Verdict::Refused, |origin| origins.judge(origin))
-}
-
-/// Whether the page of a hosted application loads a module or a font of its own: browsers want these allowed, for the page has
-/// no origin. What a script asks for is of the kind `empty`, and never allowed here.
-fn is_part_of_hosted_page(head: &impl Head, origin: &[u8]) -> bool {
-    let kind = head.header(&SEC_FETCH_DEST).unwrap_or_default();
-    origin == b"null"
-        && hosted::is_below_apps(head.path())
-        && PARTS_OF_PAGES.iter().any(|part| part.as_bytes() == kind)
 }
 
 /// Whether the credentials of this request may be those a browser adds by itself, for a page of another site that acts without

@@ -121,6 +121,11 @@ impl ApiError {
         Self::Forbidden(reason)
     }
 
+    /// Refused for a user, or a visitor, of a tenant that is suspended.
+    pub fn suspended() -> Self {
+        Self::Forbidden("the tenant is suspended")
+    }
+
     /// The answer to a request that this is wrong with.
     pub fn answer(&self, head: &impl Head) -> HttpResponse {
         let detail = match head.edge().debug_errors {
@@ -165,7 +170,7 @@ impl ApiError {
         let body = Body { error: self.name(), message: self.to_string(), info, details };
         let mut response = HttpResponse::build(self.status_code());
         self.add_headers(&mut response);
-        let media_type = format!("{};charset=UTF-8;ver=0.9", naming().media_type("error"));
+        let media_type = format!("{};ver=0.9;charset=UTF-8", naming().media_type("error"));
         let media_type = HeaderValue::from_str(&media_type).expect("media types are checked at start");
         let json =
             serde_json::to_vec(&body).expect("writing to memory does not fail and all keys are strings");

@@ -1,8 +1,10 @@
 //! What every answer below `/apps` carries, errors too: files there were written by strangers, and the browsers of those who
 //! open them hold credentials for this server.
 //!
-//! The policy puts their pages into a sandbox without an origin. So their scripts are another site's: a browser adds no stored
-//! credentials to what they ask for, and shows them no answer to what it added some to; see [`cors`](super::cors).
+//! On an address that tenants share, the policy puts their pages into a sandbox without an origin. So their scripts are another
+//! site's: a browser adds no stored credentials to what they ask for, and shows them no answer to what it added some to; see
+//! [`cors`](super::cors). Under its own domain a tenant answers for what it installs: there a page has the origin of the domain
+//! (W-17). Files are public, so every page may read them.
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
@@ -11,17 +13,74 @@ use crate::server::Edge;
 /// Where hosted applications are.
 const APPS: &str = "/apps";
 
+/// Stands beside an answer with a file of an application that its tenant uses, under the tenant's own domain.
+#[derive(Debug, Clone, Copy)]
+pub struct AtHome;
+
+/// What pages of hosted applications may do.
+#[derive(Debug)]
+pub struct Policies {
+    /// On an address that tenants share.
+    pub confined: HeaderValue,
+    /// Under the tenant's own domain: the same without `sandbox`.
+    pub at_home: HeaderValue,
+}
+
+impl Policies {
+    /// From the setting, which holds printable characters only.
+    pub fn new(policy: &str) -> Self {
+        let is_sandbox = |directive: &&str| {
+            let name = directive.split_ascii_whitespace().next().unwrap_or_default();
+            name.eq_ignore_ascii_case("sandbox")
+        };
+        let directives: Vec<&str> = policy.split(';').map(str::trim).filter(|one| !is_sandbox(one)).collect();
+        let value =
+            |text: &str| HeaderValue::from_str(text).expect("the setting holds printable characters only");
+        Self { confined: value(policy), at_home: value(&directives.join("; ")) }
+    }
+}
+
 /// Whether a path is where hosted applications are.
 pub fn is_below_apps(path: &str) -> bool {
     path.strip_prefix(APPS).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Adds what confines a page to itself.
-pub fn confine(edge: &Edge, headers: &mut HeaderMap) {
-    headers.insert(header::CONTENT_SECURITY_POLICY, edge.hosted_policy.clone());
+/// Adds what says what a page may do, and who may read it.
+pub fn guard(edge: &Edge, at_home: Option<AtHome>, headers: &mut HeaderMap) {
+    let (policy, referrer) = match at_home {
+        // Without it a browser would hide from this server that its own page sends something.
+        Some(AtHome) => (&edge.hosted_policies.at_home, "same-origin"),
+        None => (&edge.hosted_policies.confined, "no-referrer"),
+    };
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy.clone());
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static(referrer));
     // A page of no origin is a stranger to its own files.
     let policy = HeaderName::from_static("cross-origin-resource-policy");
     headers.insert(policy, HeaderValue::from_static("cross-origin"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policy_at_home_is_that_of_others_without_the_sandbox() {
+        for (policy, at_home) in [
+            ("sandbox allow-scripts; default-src 'self'; img-src data:", "default-src 'self'; img-src data:"),
+            ("default-src 'self'; Sandbox", "default-src 'self'"),
+            ("default-src 'self' sandbox", "default-src 'self' sandbox"),
+            ("sandbox", ""),
+        ] {
+            let policies = Policies::new(policy);
+            assert_eq!(
+                (&policies.confined, &policies.at_home),
+                (
+                    &HeaderValue::from_str(policy).expect("text"),
+                    &HeaderValue::from_str(at_home).expect("text")
+                )
+            );
+        }
+    }
 }

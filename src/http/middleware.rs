@@ -11,6 +11,7 @@ use actix_web::middleware::Next;
 
 use crate::http::error::ApiError;
 use crate::http::head::X_HTTP_METHOD;
+use crate::http::hosted::AtHome;
 use crate::http::{cors, edge, hosted};
 use crate::telemetry::RouteDurations;
 
@@ -42,9 +43,9 @@ pub async fn around(
     delimit_by_closing(&mut response);
     if hosted::is_below_apps(response.request().path()) {
         let request = response.request().clone();
-        hosted::confine(edge(&request), response.headers_mut());
-    }
-    if response.request().headers().contains_key(header::ORIGIN) {
+        let at_home = response.response().extensions().get::<AtHome>().copied();
+        hosted::guard(edge(&request), at_home, response.headers_mut());
+    } else if response.request().headers().contains_key(header::ORIGIN) {
         let request = response.request().clone();
         // On the heap, so that the path of every other request stays small.
         Box::pin(cors::allow(&request, response.headers_mut())).await;

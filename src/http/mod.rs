@@ -87,6 +87,14 @@ impl Wire {
         Ok(self.given_mode()?.of_child_references()?)
     }
 
+    /// The header `X-Platform-Processing-Mode`, for resources without processing modes: whatever it says changes nothing (M-05).
+    ///
+    /// # Errors
+    /// `Invalid` names a value that is no mode (M-01).
+    pub fn check_mode(&self) -> Result<()> {
+        self.given_mode().map(drop)
+    }
+
     fn given_mode(&self) -> Result<ProcessingMode> {
         match self.request.headers().get(naming().header("Processing-Mode")) {
             Some(value) => Ok(ProcessingMode::parse(&String::from_utf8_lossy(value.as_bytes()))?),
@@ -120,7 +128,7 @@ impl Wire {
     /// `NotAcceptable` when the client accepts neither, or another version than 0.9.
     pub fn accepted(&self, name: &str) -> Result<String> {
         let vendor = naming().media_type(name);
-        let versioned = format!("{vendor};charset=UTF-8;ver=0.9");
+        let versioned = format!("{vendor};ver=0.9;charset=UTF-8");
         let mut headers = self.request.headers().get_all(header::ACCEPT).peekable();
         if headers.peek().is_none() {
             return Ok(versioned);

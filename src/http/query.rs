@@ -1,4 +1,5 @@
-//! Query parameters, hostile or broken until parsed. Unknown ones are ignored (C-08).
+//! Query parameters, hostile or broken until parsed. Reads ignore unknown ones (C-08); what would reach further without them
+//! refuses them (C-19).
 
 use platform_actors::Error;
 use platform_actors::model::page::TimeOrder;
@@ -37,17 +38,37 @@ impl Query {
             .collect()
     }
 
-    /// `true` or `false`.
+    /// `true` or `false`, in upper or lower case (C-18).
     ///
     /// # Errors
     /// `Invalid` names the parameter, the value and what is allowed.
     pub fn flag(&self, name: &str) -> Result<Option<bool>> {
         match self.get(name) {
             None => Ok(None),
-            Some("true") => Ok(Some(true)),
-            Some("false") => Ok(Some(false)),
+            Some(word) if word.eq_ignore_ascii_case("true") => Ok(Some(true)),
+            Some(word) if word.eq_ignore_ascii_case("false") => Ok(Some(false)),
             Some(other) => Err(Error::invalid_value(name, other, "true, false").into()),
         }
+    }
+
+    /// Refuses parameters that are neither these filters nor those of every list: a misspelt filter would widen a deletion or
+    /// a change of many (C-19).
+    ///
+    /// # Errors
+    /// `Invalid` names the first unknown parameter, those it is near to, and all that are known.
+    pub fn only_filters(&self, filters: &[&str]) -> Result<()> {
+        let known = || filters.iter().chain(&OF_LISTS).copied();
+        let Some((unknown, _)) = self.pairs().find(|(name, _)| !known().any(|known| known == *name)) else {
+            return Ok(());
+        };
+        let near: Vec<String> =
+            known().filter(|known| is_near(unknown, known)).map(|known| format!("'{known}'")).collect();
+        let hint =
+            if near.is_empty() { ".".to_owned() } else { format!("; is {} meant?", near.join(" or ")) };
+        let known: Vec<&str> = known().collect();
+        let shown: String = unknown.escape_debug().take(64).collect();
+        let message = format!("Unknown parameter '{shown}'{hint} Known here: {}", known.join(", "));
+        Err(Error::Invalid(message).into())
     }
 
     /// A whole number from 1.
@@ -105,6 +126,15 @@ impl Query {
     }
 }
 
+/// What every list takes beside its filters; none of it says what is listed.
+const OF_LISTS: [&str; 5] = ["revert", "pageSize", "currentPage", "withTotalPages", "after"];
+
+/// Whether somebody who wrote `given` may have meant `known`.
+fn is_near(given: &str, known: &str) -> bool {
+    let given = given.to_ascii_lowercase();
+    given.len() < 64 && strsim::jaro_winkler(&given, &known.to_ascii_lowercase()) > 0.8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +151,19 @@ mod tests {
         let query = Query::parse("dateFrom=2024-03-10T02:30:00+01:00");
         let time = query.time("dateFrom").expect("a time").expect("given");
         assert_eq!(time.to_string(), "2024-03-10T02:30:00.000+01:00");
+    }
+
+    #[test]
+    fn unknown_filter_is_refused_and_the_near_ones_named() {
+        let refused = |query: &str| {
+            let error = Query::parse(query).only_filters(&["source", "type", "dateFrom", "dateTo"]);
+            error.expect_err(query).to_string()
+        };
+        assert!(refused("sorce=1").contains("'sorce'; is 'source' meant?"), "{}", refused("sorce=1"));
+        assert!(refused("type=a&Source=1").contains("'Source'; is 'source' meant?"));
+        assert!(refused("date=1").contains("'dateFrom' or 'dateTo'"), "{}", refused("date=1"));
+        assert!(refused("colour=red").starts_with("Unknown parameter 'colour'. Known here: source, type"));
+        assert!(Query::parse("type=a&revert=true&pageSize=5").only_filters(&["type"]).is_ok());
     }
 
     #[test]

@@ -181,7 +181,7 @@ impl Exchange<'_> {
             return Err(ServiceFault::Broken);
         }
         let mut answer = HttpResponseBuilder::new(status);
-        headers::to_client(response.headers(), &self.edge.hosted_policy, &mut answer);
+        headers::to_client(response.headers(), &self.edge.hosted_policies.confined, &mut answer);
         let to_head = request.method() == Method::HEAD;
         Ok(answer.body(Answer::new(response, to_head, self.patience, running, self.call)))
     }
@@ -198,7 +198,7 @@ impl Exchange<'_> {
         let response = self.head_of(sent, &moved).await?.map_err(|error| fault_of(&error))?;
         let status = StatusCode::from_u16(response.status().as_u16()).map_err(|_| ServiceFault::Broken)?;
         let mut answer = HttpResponseBuilder::new(status);
-        headers::to_client(response.headers(), &self.edge.hosted_policy, &mut answer);
+        headers::to_client(response.headers(), &self.edge.hosted_policies.confined, &mut answer);
         if status != StatusCode::SWITCHING_PROTOCOLS {
             // The connection was promised to a tunnel, so nothing else can follow on it.
             return Ok(answer.force_close().body(refusal(response, self.edge).await));

@@ -10,7 +10,7 @@ use crate::hub::Event;
 use crate::model::id::ManagedObjectId;
 use crate::model::managed_object::{ManagedObject, NewManagedObject};
 use crate::model::origin::Origin;
-use crate::model::reference::LinkKind;
+use crate::model::reference::{LinkKind, WantedReferences};
 use crate::store;
 use crate::store::access::Source;
 use crate::store::links::Children;
@@ -113,15 +113,17 @@ impl Device {
         self.authorize(&origin, Source::has_fragment).await?;
         let id = ManagedObjectId(self.context.ids.next());
         let stores = origin.mode.stores();
-        let child = Arc::new(object.created(stores.then_some(id), &origin.user));
+        let mut child = [object.created(stores.then_some(id), &origin.user)];
 
         if stores {
             let (context, to) = (&self.context, Children { parent: self.id, kind });
-            store::links::insert_child(&context.database, &context.tenant, to, &child, origin.fence())
-                .await?;
+            let (database, tenant) = (&context.database, &context.tenant);
+            store::links::insert_child(database, tenant, to, &child[0], origin.fence()).await?;
             context.links_changed();
+            store::links::add_references(database, tenant, &mut child, WantedReferences::default()).await?;
         }
 
+        let [child] = child.map(Arc::new);
         let event = Event::ManagedObjectCreated(child.clone());
         // Of the new object QUIESCENT tells as any creation does, of its reference it does not (M-03).
         self.context.publish(id, event, origin.cause().aloud());

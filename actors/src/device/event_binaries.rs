@@ -84,10 +84,9 @@ impl Device {
             let placed = placement.place(id, present.as_ref(), &upload)?;
             event.tell_of(Some(placed.content()));
             let content = placed.content().clone();
-            let source = event.source;
             if !origin.mode.stores() {
                 self.tell_of_event(&Arc::new(event), &origin);
-                return Ok(EventBinary { event: id, source, content, id: None });
+                return Ok(EventBinary { event: id, content, id: None });
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
 
@@ -96,7 +95,7 @@ impl Device {
             if is_done(written)? {
                 self.tell_of_event(&Arc::new(event), &origin);
                 let binary = Some(content.binary().id);
-                return Ok(EventBinary { event: id, source, content, id: binary });
+                return Ok(EventBinary { event: id, content, id: binary });
             }
         }
         Err(contended(id))

@@ -202,10 +202,11 @@ fn source_id(raw: &RawValue) -> Result<String> {
     if id.is_empty() { Err(wrong()) } else { Ok(id) }
 }
 
-/// Reads a severity, in lower case (Y-01).
+/// Reads a severity of whatever case; it is kept in lower case (Y-01, C-18).
 fn severity(word: &str) -> Result<String> {
-    match SEVERITIES.contains(&word) {
-        true => Ok(word.to_owned()),
+    let lower = word.to_ascii_lowercase();
+    match SEVERITIES.contains(&&*lower) {
+        true => Ok(lower),
         false => Err(Error::invalid_value("severity", word, &SEVERITIES.join(", "))),
     }
 }

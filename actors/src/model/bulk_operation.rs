@@ -121,8 +121,7 @@ impl Serialize for Linked<'_, BulkOperation> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("self", &links.bulk_operation(bulk.id))?;
         if let Some(id) = bulk.id {
-            // A number, unlike other ids (C-13).
-            map.serialize_entry("id", &id.0)?;
+            map.serialize_entry("id", &id)?;
         }
         map.serialize_entry("groupId", &bulk.group)?;
         if let Some(parent) = &bulk.failed_parent {
@@ -329,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_with_a_number_as_id_and_texts_as_other_ids() {
+    fn shown_with_its_ids_as_texts() {
         let new = NewBulkOperation::parse(body(FULL)).expect("valid");
         let bulk = BulkOperation {
             id: Some(BulkOperationId(3)),
@@ -344,7 +343,7 @@ mod tests {
         let shown = encode(&bulk, &Links::new("http://h"));
         assert_eq!(
             String::from_utf8(shown).expect("text"),
-            r#"{"self":"http://h/devicecontrol/bulkoperations/3","id":3,"groupId":"7","failedParentId":"2","startDate":"2024-03-10T02:30:00.000Z","creationRamp":1.5,"operationPrototype":{"plat_Restart":{}},"status":"ACTIVE","progress":{"pending":1,"failed":2,"executing":3,"successful":4,"all":10}}"#
+            r#"{"self":"http://h/devicecontrol/bulkoperations/3","id":"3","groupId":"7","failedParentId":"2","startDate":"2024-03-10T02:30:00.000Z","creationRamp":1.5,"operationPrototype":{"plat_Restart":{}},"status":"ACTIVE","progress":{"pending":1,"failed":2,"executing":3,"successful":4,"all":10}}"#
         );
     }
 

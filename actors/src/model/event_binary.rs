@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::error::{Error, Noun, Result};
 use crate::model::binary::Binary;
-use crate::model::id::{BinaryId, EventId, ManagedObjectId};
+use crate::model::id::{BinaryId, EventId};
 use crate::model::links::Linked;
 use crate::naming::naming;
 
@@ -213,13 +213,11 @@ impl Placement {
     }
 }
 
-/// The file of an event as it is shown (V-03).
+/// The file of an event as it is shown (V-03); its source is the event (V-03a).
 #[derive(Debug, Clone)]
 pub struct EventBinary {
     /// Whose file it is.
     pub event: EventId,
-    /// The device the event comes from.
-    pub source: ManagedObjectId,
     /// What there is of it.
     pub content: Content,
     /// `None` for one that was not stored (M-02).
@@ -236,7 +234,7 @@ impl Serialize for Linked<'_, EventBinary> {
         if binary.name != value.event.to_string() {
             map.serialize_entry("name", &binary.name)?;
         }
-        map.serialize_entry("source", &value.source)?;
+        map.serialize_entry("source", &value.event)?;
         match &value.content {
             Content::Complete(binary) => map.serialize_entry("length", &binary.length)?,
             Content::Incomplete(binary) => map.serialize_entry("range", &range(binary))?,

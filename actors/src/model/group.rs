@@ -123,6 +123,8 @@ impl Serialize for Linked<'_, Group> {
         serialize_references(&mut map, "roles", format!("{link}/roles"), (&roles, links))?;
         serialize_references(&mut map, "users", format!("{link}/users"), (&users, links))?;
         map.serialize_entry("devicePermissions", &group.permissions)?;
+        // Groups are given no applications here, but some clients fail without the list.
+        map.serialize_entry("applications", &[(); 0])?;
         map.serialize_entry("self", &link)?;
         map.end()
     }

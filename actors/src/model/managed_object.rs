@@ -109,6 +109,11 @@ impl NewManagedObject {
         Ok(Self { type_, name, fragments })
     }
 
+    /// The body that says nothing but the type.
+    pub fn of_type(type_: String) -> Self {
+        Self { type_: Some(type_), name: None, fragments: Fragments::default() }
+    }
+
     /// The object this body makes for a user.
     pub fn created(&self, id: Option<ManagedObjectId>, owner: &str) -> ManagedObject {
         let now = Timestamp::now();

@@ -26,21 +26,20 @@ impl PageRequest {
 
     /// The page of a collection that can have no members.
     pub fn empty<T>(&self) -> Page<T> {
-        let count = match self.total {
-            TotalPages::Counted => Count::Of(0),
-            TotalPages::Omitted => Count::Omitted,
-        };
-        Page { members: Vec::new(), next: None, count }
+        Page { members: Vec::new(), next: None, count: self.count_of(0) }
     }
 
-    /// The same page with its collection counted: `/user` and `/tenant` always tell `totalPages` (P-02).
-    pub fn counted(self) -> Self {
-        Self { total: TotalPages::Counted, ..self }
+    /// How many members a collection has, where that is asked for (P-02a).
+    pub(crate) fn count_of(&self, members: i64) -> Count {
+        match self.total {
+            TotalPages::Counted => Count::Of(members),
+            TotalPages::Omitted => Count::Omitted,
+        }
     }
 
     /// A page of a short collection that is at hand whole, sorted by `name`.
     pub fn cut<T>(&self, all: Vec<T>, name: impl Fn(&T) -> &str) -> Page<T> {
-        let count = Count::Of(all.len() as i64);
+        let count = self.count_of(all.len() as i64);
         let skipped = (self.current as usize - 1).saturating_mul(self.size as usize);
         let more = all.len() > skipped.saturating_add(self.size as usize);
         let members: Vec<T> = all.into_iter().skip(skipped).take(self.size as usize).collect();

@@ -60,7 +60,7 @@ impl LinkKind {
 pub struct Reference {
     /// Id of the other object.
     pub id: ManagedObjectId,
-    /// Its name.
+    /// Its name, where it has one and that is wanted.
     pub name: Option<String>,
 }
 
@@ -76,18 +76,29 @@ pub struct References {
 pub struct WantedReferences {
     /// Direct children: yes, unless `withChildren=false`.
     pub children: bool,
-    /// Parents and their ancestors: only with `withParents=true`.
-    pub parents: bool,
+    /// Parents and their ancestors.
+    pub parents: WantedParents,
+}
+
+/// How parents and their ancestors are shown (I-01a).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedParents {
+    /// Not at all: nobody will see the object.
+    None,
+    /// Without their names, as always.
+    Unnamed,
+    /// With their names: `withParents=true`.
+    Named,
 }
 
 impl WantedReferences {
     /// For reads that look at the object alone.
-    pub const NONE: Self = Self { children: false, parents: false };
+    pub const NONE: Self = Self { children: false, parents: WantedParents::None };
 }
 
 impl Default for WantedReferences {
     fn default() -> Self {
-        Self { children: true, parents: false }
+        Self { children: true, parents: WantedParents::Unnamed }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use deadpool_postgres::GenericClient;
 use time::OffsetDateTime;
 
 use super::announcements::change_over;
@@ -30,14 +31,18 @@ pub enum Admitted {
     /// It was accepted and has no credentials yet.
     Accepted(TenantId),
     /// It was given credentials before.
-    Issued {
-        /// Whose device it is.
-        tenant: TenantId,
-        /// The password as [`issue`] was given it.
-        sealed: String,
-        /// The hash of the password that the device's user has now; it may have another one, or be gone.
-        hash: Option<String>,
-    },
+    Issued(Issued),
+}
+
+/// What a device was given before.
+#[derive(Debug, Clone)]
+pub struct Issued {
+    /// Whose device it is.
+    pub tenant: TenantId,
+    /// The password as [`issue`] was given it.
+    pub sealed: String,
+    /// The hash of the password that the device's user has now; it may have another one, or be gone.
+    pub hash: Option<String>,
 }
 
 /// A new password of a device.
@@ -58,12 +63,9 @@ pub struct NewPassword<'p> {
 /// `NotFound` of the request; `NotFound` of the credentials as long as nobody accepted it; `Unavailable` or `Database`.
 pub async fn poll(database: &Database, within: Option<&TenantId>, id: &DeviceId) -> Result<Admitted> {
     let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&id.as_str(), &within.map(TenantId::as_str)]).await?;
-    let row = row.ok_or_else(|| not_found(id))?;
-    let tenant = TenantId::parse(row.get(0))?;
-    match (RequestStatus::parse(row.get(1))?, row.get(2)) {
-        (RequestStatus::Accepted, Some(sealed)) => Ok(Admitted::Issued { tenant, sealed, hash: row.get(3) }),
+    let (tenant, status, issued) = request(&client, within, id).await?;
+    match (status, issued) {
+        (RequestStatus::Accepted, Some(issued)) => Ok(Admitted::Issued(issued)),
         (RequestStatus::Accepted, None) => Ok(Admitted::Accepted(tenant)),
         (RequestStatus::WaitingForConnection, _) => {
             let statement = client.prepare_cached(AWAIT_ACCEPTANCE).await?;
@@ -72,6 +74,32 @@ pub async fn poll(database: &Database, within: Option<&TenantId>, id: &DeviceId)
         }
         (RequestStatus::PendingAcceptance, _) => Err(not_available(id)),
     }
+}
+
+/// What a device was given before; changes nothing. `within` as for [`poll`].
+///
+/// # Errors
+/// As [`poll`], and `NotFound` of the credentials when it was given none.
+pub async fn find(database: &Database, within: Option<&TenantId>, id: &DeviceId) -> Result<Issued> {
+    match request(&database.reader().await?, within, id).await? {
+        (_, RequestStatus::Accepted, Some(issued)) => Ok(issued),
+        _ => Err(not_available(id)),
+    }
+}
+
+/// The request of a device: whose it is, how it stands and what the device was given.
+async fn request(
+    client: &impl GenericClient,
+    within: Option<&TenantId>,
+    id: &DeviceId,
+) -> Result<(TenantId, RequestStatus, Option<Issued>)> {
+    let statement = client.prepare_cached(FIND).await?;
+    let row = client.query_opt(&statement, &[&id.as_str(), &within.map(TenantId::as_str)]).await?;
+    let row = row.ok_or_else(|| not_found(id))?;
+    let tenant = TenantId::parse(row.get(0))?;
+    let sealed: Option<String> = row.get(2);
+    let issued = sealed.map(|sealed| Issued { tenant: tenant.clone(), sealed, hash: row.get(3) });
+    Ok((tenant, RequestStatus::parse(row.get(1))?, issued))
 }
 
 /// Gives an accepted device its user, and the request the password to answer again. Gives what the device shall be answered,

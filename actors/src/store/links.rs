@@ -14,7 +14,7 @@ use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::managed_object::ManagedObject;
 use crate::model::page::{Page, PageRequest, Position};
-use crate::model::reference::{LinkKind, Reference, References, WantedReferences};
+use crate::model::reference::{LinkKind, Reference, References, WantedParents, WantedReferences};
 
 const LIST_CHILDREN: &str = include_str!("../../../sql/queries/links/list_children.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/links/list_ancestors.sql");
@@ -261,18 +261,22 @@ pub(super) async fn references(
     wanted: WantedReferences,
 ) -> Result<HashMap<i64, References>> {
     let tenant = tenant.as_str();
-    let list = async |wanted: bool, text: &str| {
-        if !wanted || ids.is_empty() {
+    let children = async {
+        if !wanted.children || ids.is_empty() {
             return Ok(Vec::new());
         }
-        let statement = client.prepare_cached(text).await?;
+        let statement = client.prepare_cached(LIST_CHILDREN).await?;
         Ok::<_, Error>(client.query(&statement, &[&tenant, &ids]).await?)
     };
-    let (children, parents) = futures_util::future::try_join(
-        list(wanted.children, LIST_CHILDREN),
-        list(wanted.parents, LIST_ANCESTORS),
-    )
-    .await?;
+    let parents = async {
+        if wanted.parents == WantedParents::None || ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let named = wanted.parents == WantedParents::Named;
+        let statement = client.prepare_cached(LIST_ANCESTORS).await?;
+        Ok(client.query(&statement, &[&tenant, &ids, &named]).await?)
+    };
+    let (children, parents) = futures_util::future::try_join(children, parents).await?;
     let mut of: HashMap<i64, References> = HashMap::new();
     for row in children {
         let Some(kind) = LinkKind::of_children(row.get(1)) else { continue };

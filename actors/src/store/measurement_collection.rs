@@ -4,6 +4,7 @@
 //! the few shapes there are, and a measurement is then found by the number of its shape.
 
 use deadpool_postgres::Client;
+use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::filter::Filtered;
@@ -161,10 +162,10 @@ async fn shapes(
     let statement = client.prepare_cached(LIST_SHAPES).await?;
     let source = filter.source.map(|source| source.0);
     let MeasurementFilter { type_, fragment_type, value_fragment_type, .. } = filter;
-    let series = filter.value_series();
-    let rows = client
-        .query(&statement, &[&tenant.as_str(), type_, fragment_type, value_fragment_type, &series, &source])
-        .await?;
+    let (series, lone_series) = (filter.value_series(), filter.lone_series());
+    let parameters: [&(dyn ToSql + Sync); 7] =
+        [&tenant.as_str(), type_, fragment_type, value_fragment_type, &series, &lone_series, &source];
+    let rows = client.query(&statement, &parameters).await?;
     Ok(Some(rows.iter().map(|row| row.get(0)).collect()))
 }
 

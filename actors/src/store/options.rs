@@ -10,7 +10,7 @@ use super::filter::page_of;
 use crate::error::{Error, Noun, Result};
 use crate::model::alarm_mapping::{AlarmMapping, AlarmMappings};
 use crate::model::id::TenantId;
-use crate::model::page::{After, Count, Page, PageRequest};
+use crate::model::page::{After, Page, PageRequest};
 use crate::model::tenant_option::{
     ALARM_TYPE_MAPPING, ENCRYPTED, Editable, OptionName, PREDEFINED, TenantOption, is_remembered,
 };
@@ -66,7 +66,7 @@ pub async fn get_option(database: &Database, tenant: &TenantId, name: OptionName
 /// Between category and key where they are one name; in neither of them there are control characters.
 const BETWEEN: char = '\n';
 
-/// A page of options by category and key, with the number of all (P-02).
+/// A page of options by category and key.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -79,7 +79,7 @@ pub async fn list_options(
     let (categories, keys, _) = predefined();
     let statement = client.prepare_cached(COUNT).await?;
     let row = client.query_one(&statement, &[&tenant.as_str(), &categories, &keys]).await?;
-    let count = Count::Of(row.get(0));
+    let count = page.count_of(row.get(0));
     drop(client);
     let part = Part {
         category: None,

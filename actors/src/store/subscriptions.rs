@@ -20,6 +20,8 @@ const KEEP_APPLICATION: &str = include_str!("../../../sql/queries/applications/k
 const INSERT: &str = include_str!("../../../sql/queries/subscriptions/insert.sql");
 const DELETE: &str = include_str!("../../../sql/queries/subscriptions/delete.sql");
 
+/// Subscriptions with their applications.
+const SUBSCRIBED: &str = "subscriptions s JOIN applications a ON a.id = s.application";
 /// The columns of an application that is referred to, in the order [`referred`] reads them.
 const COLUMNS: &str = "a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.external_url";
 
@@ -93,9 +95,23 @@ pub async fn list_subscriptions(
     tenant: &TenantId,
     page: &PageRequest,
 ) -> Result<Page<ApplicationReference>> {
-    let from = "subscriptions s JOIN applications a ON a.id = s.application";
-    let filtered = Filtered::new(from, "s.tenant", tenant.as_str());
+    let filtered = Filtered::new(SUBSCRIBED, "s.tenant", tenant.as_str());
     read(database, filtered, "s.application", (page, Some(tenant))).await
+}
+
+/// One application a tenant subscribes to.
+///
+/// # Errors
+/// `NotFound` when it does not; `Timeout`, `Unavailable` or `Database`.
+pub async fn get_subscription(
+    database: &Database,
+    tenant: &TenantId,
+    application: ApplicationId,
+) -> Result<ApplicationReference> {
+    let mut filtered = Filtered::new(SUBSCRIBED, "s.tenant", tenant.as_str());
+    filtered.and("s.application = $", application.0);
+    let mut page = read(database, filtered, "s.application", (&FIRST, Some(tenant))).await?;
+    page.members.pop().ok_or_else(|| Error::not_found(Noun::Subscription, application))
 }
 
 /// The first subscriptions of a tenant, as the tenant shows them (Z-01, Z-02).

@@ -10,7 +10,7 @@ use super::filter::page_of;
 use super::{Database, application_users, groups, user_changes};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
-use crate::model::page::{After, Count, Page, PageRequest};
+use crate::model::page::{After, Page, PageRequest};
 use crate::model::subscription::ApplicationReferences;
 use crate::model::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
 use crate::model::timestamp::Timestamp;
@@ -171,8 +171,9 @@ pub async fn list_tenants_below(
     let (after, limit) = (page.after_name(), i64::from(page.size) + 1);
     let rows = client.query(&statement, &[&caller.as_str(), &after, &limit, &page.offset()]).await?;
     let tenants = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
+    let count = page.count_of(count.get(0));
     let page = page_of(tenants, page, |tenant| After::Name(tenant.id.as_str().into()));
-    Ok(Page { count: Count::Of(count.get(0)), ..page })
+    Ok(Page { count, ..page })
 }
 
 /// Changes a tenant that `caller` looks after; `admin_password` is hashed. When status or domain really change, every
@@ -321,10 +322,11 @@ fn deletion((table, key): (&str, &str)) -> String {
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String)>> {
+pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String, TenantStatus)>> {
     let client = database.loader().await?;
     let rows = client.query(LIST_DOMAINS, &[]).await?;
-    rows.iter().map(|row| Ok((TenantId::parse(row.get(0))?, row.get(1)))).collect()
+    let read = |row: &Row| Ok((TenantId::parse(row.get(0))?, row.get(1), TenantStatus::parse(row.get(2))?));
+    rows.iter().map(read).collect()
 }
 
 fn from_row(row: &Row) -> Result<Tenant> {

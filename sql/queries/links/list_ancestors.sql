@@ -1,5 +1,5 @@
 -- Parents of some objects and the parents of those, by links of one kind; direct ones first (I-02). UNION drops what was
--- seen, so that a ring of additions ends. Object by object, as for children.
+-- seen, so that a ring of additions ends. Object by object, as for children. With their names where $3 says so (I-01a).
 WITH RECURSIVE above (object, kind, parent, position) AS (
     SELECT o.id, l.kind, l.parent, l.position
     FROM unnest($2::bigint[]) AS o (id)
@@ -24,7 +24,7 @@ WITH RECURSIVE above (object, kind, parent, position) AS (
 )
 SELECT
     above.object, above.kind, above.parent,
-    (SELECT p.name FROM managed_objects p WHERE p.tenant = $1 AND p.id = above.parent)
+    CASE WHEN $3 THEN (SELECT p.name FROM managed_objects p WHERE p.tenant = $1 AND p.id = above.parent) END
 FROM above
 WHERE above.parent <> above.object
 GROUP BY above.object, above.kind, above.parent

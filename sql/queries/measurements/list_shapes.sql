@@ -6,5 +6,7 @@ WHERE m.tenant = $1
     AND ($3::text IS NULL OR m.members @> ARRAY[$3])
     AND ($4::text IS NULL OR m.fragments @> ARRAY[$4])
     AND ($5::text IS NULL OR m.series @> ARRAY[$5])
-    AND ($6::bigint IS NULL
-        OR m.id IN (SELECT s.shape FROM source_shapes s WHERE s.tenant = $1 AND s.source = $6))
+    -- The names of fragments and series hold no point (G-03).
+    AND ($6::text IS NULL OR EXISTS (SELECT FROM unnest(m.series) AS s (name) WHERE split_part(s.name, '.', 2) = $6))
+    AND ($7::bigint IS NULL
+        OR m.id IN (SELECT s.shape FROM source_shapes s WHERE s.tenant = $1 AND s.source = $7))

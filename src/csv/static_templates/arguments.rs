@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use platform_actors::model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::csv::kind::Kind;
@@ -65,12 +66,18 @@ impl<'r> Arguments<'r> {
         self.of_kind(at, Kind::Number)?.map(JsonNumber::of).ok_or(Refusal::WrongNumber)
     }
 
-    /// A date or date-time as it came, when it is given.
+    /// A date-time with its zone as it came, when it is given. It becomes the time of what the row makes, and no such time is
+    /// without a zone (S-25a).
     ///
     /// # Errors
     /// `Kind` when it is none.
     pub(crate) fn date(self, at: usize) -> Result<Option<&'r str>, Refusal> {
-        self.of_kind(at, Kind::Date)
+        match self.text(at) {
+            Some(value) if Timestamp::parse("", value).is_err() => {
+                Err(Refusal::Kind(Kind::Date, value.to_owned()))
+            }
+            value => Ok(value),
+        }
     }
 
     /// A value of a kind, when it is given.
@@ -145,6 +152,18 @@ mod tests {
             assert!(Kind::Number.accepts(text), "{text}");
             assert_eq!(JsonNumber::of(text).to_raw().get(), json, "{text}");
         }
+    }
+
+    #[test]
+    fn dates_have_a_zone() {
+        let date = |text: &str| Arguments(&[text.into()]).date(0).map(|date| date.map(ToOwned::to_owned));
+        for text in ["2020-07-22T17:03:14Z", "2020-07-22T17:03:14.123+02:00", "2020-07-22T17:03:14+0200"] {
+            assert_eq!(date(text), Ok(Some(text.to_owned())));
+        }
+        for text in ["2020-07-22", "2020-07-22T17:03:14", "today"] {
+            assert_eq!(date(text), Err(Refusal::Kind(Kind::Date, text.to_owned())));
+        }
+        assert_eq!(date(""), Ok(None));
     }
 
     #[test]

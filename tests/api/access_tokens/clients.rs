@@ -18,7 +18,7 @@ async fn created_client_is_told_with_its_secret_and_read_without() {
 
     // Without `Accept` too, for the secret would be lost.
     assert_eq!(answer.status, 201, "{}", answer.text);
-    let media_type = format!("{MEDIA}tokenClient+json;charset=UTF-8;ver=0.9");
+    let media_type = format!("{MEDIA}tokenClient+json;ver=0.9;charset=UTF-8");
     assert_eq!(answer.header("Content-Type"), Some(&*media_type));
     assert_eq!(answer.header("Cache-Control"), Some("no-store"));
     let created = answer.json();
@@ -196,7 +196,7 @@ async fn media_types_are_those_of_the_interface() {
         .await;
     assert_eq!(
         list.header("Content-Type"),
-        Some(&*format!("{MEDIA}tokenClientCollection+json;charset=UTF-8;ver=0.9"))
+        Some(&*format!("{MEDIA}tokenClientCollection+json;ver=0.9;charset=UTF-8"))
     );
     assert_eq!(admin.get(OBJECTS).await.status, 200);
 }

@@ -95,7 +95,16 @@ async fn without_a_filter_it_is_refused_and_nothing_changes() {
     let device = admin.create_device("pump").await;
     let links = raise(&admin, &device, &["hot"]).await;
 
-    for filters in ["", "type=hot", "status=", "severity=,", "pageSize=5", "revert=true", "unknown=1"] {
+    for filters in [
+        "type=none&sorce=1&status=ACTIVE",
+        "",
+        "type=hot",
+        "status=",
+        "severity=,",
+        "pageSize=5",
+        "revert=true",
+        "unknown=1",
+    ] {
         assert_eq!(bulk(&admin, filters, CLEARED).await, 422, "{filters}");
     }
     for filters in

@@ -56,6 +56,28 @@ async fn wrong_filters_are_refused_and_nothing_is_deleted() {
 }
 
 #[tokio::test]
+async fn unknown_parameter_deletes_nothing_and_the_near_ones_are_named() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
+
+    for (parameter, near) in [
+        ("sorce", "is 'source' meant?"),
+        ("Status", "is 'status' meant?"),
+        ("dateform", "'dateFrom'"),
+        ("createdFrom", "Known here: status, source"),
+        ("", "Known here: status, source"),
+    ] {
+        let answer = admin.delete(&format!("/alarm/alarms?type=none&{parameter}=1")).await;
+        assert_eq!(answer.status, 422, "{parameter}");
+        assert!(answer.message().contains(&format!("Unknown parameter '{parameter}'")), "{}", answer.text);
+        assert!(answer.message().contains(near), "{parameter}: {}", answer.message());
+    }
+    assert_eq!(left(&admin).await, ["hot"]);
+    assert_eq!(admin.get("/alarm/alarms?sorce=1").await.status, 200, "what only reads ignores it");
+}
+
+#[tokio::test]
 async fn only_the_administrator_of_alarms_may() {
     let server = TestServer::start().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE", "ROLE_ALARM_READ"]).await;

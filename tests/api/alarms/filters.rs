@@ -158,7 +158,6 @@ async fn wrong_words_in_filters_are_422_and_named() {
         ("status", "ACTIVE,OPEN"),
         ("severity", "BAD"),
         ("resolved", "maybe"),
-        ("resolved", "TRUE"),
         ("revert", "yes"),
         ("dateFrom", "yesterday"),
     ] {
@@ -166,6 +165,55 @@ async fn wrong_words_in_filters_are_422_and_named() {
         assert_eq!(answer.status, 422, "{parameter}={value}: {}", answer.text);
         assert!(answer.message().contains(parameter), "{}", answer.message());
     }
+}
+
+#[tokio::test]
+async fn booleans_are_taken_in_upper_and_lower_case() {
+    let (_server, admin, ..) = populated().await;
+
+    for (query, expected) in [
+        ("resolved=TRUE", "ec"),
+        ("resolved=False", "dba"),
+        ("revert=True", "abcde"),
+        ("revert=FALSE", "edcba"),
+    ] {
+        assert_eq!(types(&admin, query).await, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn number_of_alarms_is_told_as_text() {
+    let (_server, admin, pump, motor) = populated().await;
+
+    for (query, expected) in [
+        (String::new(), "5"),
+        ("status=ACTIVE".into(), "2"),
+        ("resolved=True&severity=MAJOR".into(), "1"),
+        (format!("source={pump}"), "3"),
+        (format!("source={motor}&dateFrom=2024-03-10T05:00:00Z"), "1"),
+        ("source=nobody".into(), "0"),
+        ("unknown=1".into(), "5"),
+    ] {
+        let answer = admin.get(&format!("/alarm/alarms/count?{query}")).await;
+        assert_eq!((answer.status, &*answer.text), (200, expected), "{query}");
+        assert!(answer.header("Content-Type").unwrap().starts_with("text/plain"), "{query}");
+    }
+    assert_eq!(admin.get("/alarm/alarms/count?status=open").await.status, 422);
+}
+
+#[tokio::test]
+async fn only_alarms_that_the_caller_may_read_are_counted() {
+    let (server, _, pump, _) = populated().await;
+    let watcher = server.user_with("watcher", &[]).await;
+    let permissions = json!({"devicePermissions": {&*pump: ["ALARM:*:READ"]}});
+    assert_eq!(server.admin().put("/user/main/users/watcher", &permissions).await.status, 200);
+
+    let counted = async || watcher.get("/alarm/alarms/count").await;
+    crate::harness::eventually("the permission", async || (counted().await.status == 200).then_some(()))
+        .await;
+
+    assert_eq!(counted().await.text, "3");
+    assert_eq!(watcher.get("/alarm/alarms/count?status=ACTIVE").await.text, "1");
 }
 
 #[tokio::test]

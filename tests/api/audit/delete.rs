@@ -76,7 +76,7 @@ async fn wrong_filters_delete_nothing() {
     let admin = server.admin();
     admin.create(RECORDS, &record_of("Door", "1")).await;
 
-    for query in ["dateFrom=x", "dateTo=2024-13-01", "revert=1", "type=%00"] {
+    for query in ["dateFrom=x", "dateTo=2024-13-01", "revert=1", "type=%00", "sources=1"] {
         let answer = admin.delete(&format!("{RECORDS}?{query}")).await;
         assert_eq!(answer.status, 422, "{query}: {}", answer.text);
     }

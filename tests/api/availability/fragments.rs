@@ -46,13 +46,13 @@ async fn child_in_a_list_of_children_shows_its_alarms() {
     let parent = admin.create_device("gateway").await;
     let body = json!({"name": "pump", "plat_IsDevice": {}});
     let child = admin.create(&format!("{}/childDevices", object(&parent)), &body).await;
-    raise(&admin, child["managedObject"]["id"].as_str().unwrap(), "a", "MINOR").await;
+    raise(&admin, child["id"].as_str().unwrap(), "a", "MINOR").await;
 
     let list = admin.read(&format!("{}/childDevices", object(&parent))).await;
 
     let shown = &list["references"][0]["managedObject"];
     assert_eq!(shown["plat_ActiveAlarmsStatus"], counts(0, 0, 1, 0), "{list}");
-    let read = admin.read(&object(child["managedObject"]["id"].as_str().unwrap())).await;
+    let read = admin.read(&object(child["id"].as_str().unwrap())).await;
     assert_eq!(read["plat_ActiveAlarmsStatus"], counts(0, 0, 1, 0));
 }
 
@@ -171,8 +171,8 @@ async fn children_and_deleted_objects_are_watched_and_forgotten_too() {
     let body = json!({"plat_RequiredAvailability": {"responseInterval": 3}});
 
     let child = admin.create(&format!("{}/childDevices", object(&parent)), &body).await;
-    assert_eq!(status(&admin, child["managedObject"]["id"].as_str().unwrap()).await, "AVAILABLE");
-    admin.delete(&object(child["managedObject"]["id"].as_str().unwrap())).await;
+    assert_eq!(status(&admin, child["id"].as_str().unwrap()).await, "AVAILABLE");
+    admin.delete(&object(child["id"].as_str().unwrap())).await;
 
     assert_eq!(server.database().count("availability").await, 0);
 }

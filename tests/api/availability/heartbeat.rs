@@ -83,7 +83,7 @@ async fn alarm_for_a_child_counts_for_the_child() {
     let (user, gateway) = pump(&server).await;
     let body = json!({"name": "child", "plat_RequiredAvailability": {"responseInterval": 10}});
     let child = user.create(&format!("{}/childDevices", object(&gateway)), &body).await;
-    let child = child["managedObject"]["id"].as_str().unwrap();
+    let child = child["id"].as_str().unwrap();
     let before = fall_silent(&server, child).await;
     let of_gateway = fall_silent(&server, &gateway).await;
 

@@ -109,7 +109,7 @@ pub(crate) async fn under_way(database: &TestDatabase, count: i64) {
 /// An operation as the database has it.
 #[derive(Debug)]
 pub(crate) struct Created {
-    pub(crate) bulk_operation: i64,
+    pub(crate) bulk_operation: String,
     pub(crate) device: String,
     pub(crate) status: String,
     pub(crate) at: OffsetDateTime,
@@ -117,7 +117,8 @@ pub(crate) struct Created {
 
 /// All operations in the order of their creation.
 pub(crate) async fn operations(database: &TestDatabase) -> Vec<Created> {
-    let statement = "SELECT bulk_operation, device::text, status, created_at FROM operations ORDER BY id";
+    let statement =
+        "SELECT bulk_operation::text, device::text, status, created_at FROM operations ORDER BY id";
     let created = |row: &tokio_postgres::Row| Created {
         bulk_operation: row.get(0),
         device: row.get(1),

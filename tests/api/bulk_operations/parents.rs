@@ -14,10 +14,10 @@ async fn devices_whose_operation_of_the_parent_failed() {
     // Another one failed everywhere.
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let failed =
-        "UPDATE operations SET status = 'FAILED' WHERE device IN (1002, 1004) OR bulk_operation <> $1";
-    server.database().execute(failed, &[&parent["id"].as_i64().unwrap()]).await;
+        "UPDATE operations SET status = 'FAILED' WHERE device IN (1002, 1004) OR bulk_operation::text <> $1";
+    server.database().execute(failed, &[&parent["id"].as_str().unwrap()]).await;
     let mut body = without(&bulk_of(&group, 0.0), &["groupId"]);
-    body["failedParentId"] = json!(parent["id"].to_string());
+    body["failedParentId"] = parent["id"].clone();
 
     let child = admin.create(BULK, &body).await;
 
@@ -25,7 +25,7 @@ async fn devices_whose_operation_of_the_parent_failed() {
     assert_eq!(child["progress"]["all"], 2);
     completed(&admin, child["self"].as_str().unwrap()).await;
     let created = operations(server.database()).await;
-    let of_child = created.iter().filter(|created| Some(created.bulk_operation) == child["id"].as_i64());
+    let of_child = created.iter().filter(|created| Some(&*created.bulk_operation) == child["id"].as_str());
     assert_eq!(of_child.map(|created| &*created.device).collect::<Vec<_>>(), ["1002", "1004"]);
 }
 
@@ -36,8 +36,8 @@ async fn parent_without_failures_leaves_nothing_to_do() {
     let group = fleet(server.database(), 2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = without(&bulk_of(&group, 0.0), &["groupId"]);
-    // A number, as the parent shows it.
-    body["failedParentId"] = parent["id"].clone();
+    // A number is taken, too.
+    body["failedParentId"] = json!(parent["id"].as_str().unwrap().parse::<i64>().unwrap());
 
     let child = admin.create(BULK, &body).await;
 

@@ -87,9 +87,9 @@ async fn start_in_the_future_waits_for_its_time() {
         let link = plan(&admin, &body).await;
         let bulk = completed(&admin, &link).await;
 
-        let id = bulk["id"].as_i64();
+        let id = bulk["id"].as_str();
         let created = operations(server.database()).await;
-        let first = created.iter().find(|created| Some(created.bulk_operation) == id).unwrap();
+        let first = created.iter().find(|created| Some(&*created.bulk_operation) == id).unwrap();
         assert!(first.at >= start - time::Duration::milliseconds(2), "{} before {start}", first.at);
         assert_eq!(bulk["progress"]["pending"], 3);
     }
@@ -121,10 +121,12 @@ async fn operations_hold_the_prototype_the_device_and_the_bulk_operation() {
 
     let bulk = completed(&admin, &plan(&admin, &body).await).await;
 
-    let found = admin.read(&format!("/devicecontrol/operations?bulkOperationId={}", bulk["id"])).await;
+    let found = admin
+        .read(&format!("/devicecontrol/operations?bulkOperationId={}", bulk["id"].as_str().unwrap()))
+        .await;
     let [operation] = found["operations"].as_array().unwrap().as_slice() else { panic!("{found}") };
     assert_eq!((&operation["deviceId"], &operation["status"]), (&json!(device), &json!("PENDING")));
-    assert_eq!(operation["bulkOperationId"], json!(bulk["id"].to_string()));
+    assert_eq!(operation["bulkOperationId"], bulk["id"]);
     assert_eq!(
         (&operation["plat_Restart"], &operation["description"]),
         (&json!({"delay": 1.5}), &json!("again"))
@@ -146,12 +148,11 @@ async fn agents_and_those_who_listen_to_the_device_are_told_of_each() {
     let bulk = completed(&admin, &plan(&admin, &bulk_of(&group, 0.1)).await).await;
 
     let handed = session.receive(2).await;
-    let id = json!(bulk["id"].to_string());
     for (message, device) in handed.iter().zip([&agent, &child]) {
         assert_eq!(message["channel"], format!("/{agent}"));
         assert_eq!(
             (&message["data"]["deviceId"], &message["data"]["bulkOperationId"]),
-            (&json!(device), &id)
+            (&json!(device), &bulk["id"])
         );
         assert!(message["data"].get("deviceExternalIDs").is_some(), "{message}");
     }

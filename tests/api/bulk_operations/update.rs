@@ -1,6 +1,6 @@
 //! `PUT /devicecontrol/bulkoperations/<id>` (K-08).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     BULK, bulk_of, completed, devices, fleet, group_of, later_of, operations, plan, shown, under_way,
@@ -78,7 +78,8 @@ async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again()
 
     let new = answer.json();
     assert_eq!(answer.status, 200, "{}", answer.text);
-    assert!(new["id"].as_i64() > old["id"].as_i64());
+    let number = |bulk: &Value| bulk["id"].as_str().unwrap().parse::<i64>().unwrap();
+    assert!(number(&new) > number(&old));
     assert_eq!((&new["creationRamp"], &new["groupId"]), (&json!(0), &old["groupId"]));
     assert_eq!(
         (&new["startDate"], &new["operationPrototype"]),
@@ -88,7 +89,7 @@ async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again()
     let old_now = admin.read(old["self"].as_str().unwrap()).await;
     assert_eq!(old_now["status"], "DELETED");
     let of_old = operations(server.database()).await;
-    let of_old = of_old.iter().filter(|created| Some(created.bulk_operation) == old["id"].as_i64()).count();
+    let of_old = of_old.iter().filter(|created| Some(&*created.bulk_operation) == old["id"].as_str()).count();
     assert_eq!(old_now["progress"]["pending"], json!(of_old));
     assert!((2..30).contains(&of_old), "{of_old}");
     let listed = admin.read(BULK).await;

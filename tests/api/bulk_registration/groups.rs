@@ -81,7 +81,7 @@ async fn groups_people_made_are_matched_and_what_is_no_group_is_not() {
 
     register(&admin, placed("a", &["North/Hall"])).await;
 
-    let sub = admin.read(&format!("{OBJECTS}/{}", sub["managedObject"]["id"].as_str().unwrap())).await;
+    let sub = admin.read(&format!("{OBJECTS}/{}", sub["id"].as_str().unwrap())).await;
     let device = object_of(&admin, "plat_Serial", "a0").await;
     assert_eq!(sub["childAssets"]["references"][0]["managedObject"]["id"], device["id"]);
     assert!(objects_of_type(&admin, "plat_DeviceSubgroup").await.is_empty());

@@ -197,3 +197,21 @@ async fn details_are_given_in_debug_mode_only() {
         assert!(details[member].is_string(), "{member}: {}", full.text);
     }
 }
+
+#[tokio::test]
+async fn info_link_of_an_error_leads_to_a_page_for_everybody() {
+    let server = TestServer::start().await;
+    let error = server.admin().get("/alarm/alarms/4711").await.json();
+    let info = error["info"].as_str().unwrap();
+    let (link, place) = info.split_once('#').unwrap();
+
+    let page = server.stranger().get(link).await;
+
+    assert_eq!(page.status, 200, "{}", page.text);
+    assert!(page.header("Content-Type").unwrap().starts_with("text/html"));
+    assert!(page.text.contains(&format!("id=\"{place}\"")), "{}", page.text);
+    for status in [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 429, 500, 503] {
+        assert!(page.text.contains(&format!("<td>{status}</td>")), "{status}");
+    }
+    assert!(page.header("Content-Security-Policy").unwrap().starts_with("default-src 'none'"));
+}

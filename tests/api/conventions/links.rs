@@ -84,3 +84,32 @@ async fn location_is_the_self_link_of_the_created_object() {
     assert_eq!(object["self"], json!(expected));
     assert_eq!(admin.read(&expected).await, object);
 }
+
+#[tokio::test]
+async fn self_link_of_every_reference_answers_what_it_is_the_link_of() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    admin.create("/user/main/users", &json!({"userName": "joe", "password": "secret-1"})).await;
+    let group = admin.create("/user/main/groups", &json!({"name": "night shift"})).await["id"].to_string();
+    let application =
+        json!({"name": "web", "key": "web", "type": "EXTERNAL", "externalUrl": "https://e.com/"});
+    let application = admin.create("/application/applications", &application).await;
+    let device = admin.create_device("pump").await;
+    let child = admin.create_device("motor").await;
+
+    for (path, body) in [
+        (format!("/user/main/groups/{group}/users"), json!({"user": {"id": "joe"}})),
+        (format!("/user/main/groups/{group}/roles"), json!({"role": {"name": "ROLE_ALARM_READ"}})),
+        ("/user/main/users/joe/roles".into(), json!({"role": {"name": "ROLE_ALARM_READ"}})),
+        ("/tenant/tenants/main/applications".into(), json!({"application": {"id": application["id"]}})),
+        (format!("/inventory/managedObjects/{device}/childAssets"), json!({"managedObject": {"id": child}})),
+    ] {
+        let answer = admin.post(&path, &body).await;
+        assert_eq!(answer.status, 201, "{path}: {}", answer.text);
+        let location = answer.header("Location").unwrap();
+        let listed = admin.read(&format!("{path}?pageSize=100")).await;
+        let listed = listed["references"].as_array().unwrap().iter().find(|one| one["self"] == location);
+        assert_eq!(Some(&admin.read(location).await), listed, "{location}");
+        assert_eq!(admin.get(&format!("{location}x")).await.status, 404, "{location}x");
+    }
+}

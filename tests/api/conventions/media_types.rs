@@ -79,7 +79,7 @@ async fn accept_is_understood_in_any_spelling() {
         &format!("{MEDIA}alarmCollection+json"),
         &format!("{MEDIA}alarmCollection+json;"),
         &format!("{MEDIA}AlarmCollection+json; ver=0.9"),
-        &format!("{MEDIA}alarmCollection+json;charset=UTF-8;ver=0.9"),
+        &format!("{MEDIA}alarmCollection+json;ver=0.9;charset=UTF-8"),
         &format!("{MEDIA}alarmCollection+json ; ver = 0.9 ; charset=utf-8 ;"),
         "text/html, application/json;q=0.5",
     ] {

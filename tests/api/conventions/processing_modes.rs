@@ -149,3 +149,29 @@ async fn cep_mode_is_422_on_alarms_and_managed_objects() {
 
     assert_eq!((alarm.status, object.status), (422, 422));
 }
+
+#[tokio::test]
+async fn mode_changes_nothing_where_a_resource_has_none() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for (n, mode) in ["TRANSIENT", "cep", "QUIESCENT", "PERSISTENT"].into_iter().enumerate() {
+        for (path, body) in [
+            ("/user/main/users", json!({"userName": format!("u{n}"), "password": "secret-1"})),
+            ("/user/main/groups", json!({"name": format!("g{n}")})),
+            ("/devicecontrol/newDeviceRequests", json!({"id": format!("d{n}")})),
+            ("/tenant/options", json!({"category": "c", "key": format!("k{n}"), "value": "v"})),
+            ("/application/tokenClients", json!({"name": format!("c{n}")})),
+        ] {
+            let answer = send(&admin, "POST", path, mode, &body).await;
+            assert_eq!(answer.status, 201, "{mode} {path}: {}", answer.text);
+            let location = answer.header("Location").unwrap();
+            assert_eq!(admin.get(location).await.status, 200, "{mode} {path} is stored");
+            let gone = admin.request("DELETE", location).header(HEADER, mode).send().await;
+            assert!([200, 204].contains(&gone.status), "{mode} {path}: {}", gone.text);
+            assert_eq!(admin.get(location).await.status, 404, "{mode} {path}");
+        }
+    }
+    let wrong = send(&admin, "POST", "/user/main/groups", "SOMETIMES", &json!({"name": "g"})).await;
+    assert_eq!(wrong.status, 422, "{}", wrong.text);
+}

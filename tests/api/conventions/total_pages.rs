@@ -25,6 +25,32 @@ async fn total_pages_are_given_on_request_only() {
 }
 
 #[tokio::test]
+async fn total_pages_of_users_and_tenants_are_given_on_request_only() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for path in [
+        "/user/roles",
+        "/user/main/users",
+        "/user/main/users/admin/roles",
+        "/user/main/users/admin/groups",
+        "/user/main/groups",
+        "/user/main/groups/1/users",
+        "/user/main/groups/1/roles",
+        "/tenant/tenants",
+        "/tenant/tenants/main/applications",
+        "/tenant/options",
+        "/tenant/system/options",
+        "/tenant/loginOptions",
+    ] {
+        let (plain, counted) =
+            (admin.read(path).await, admin.read(&format!("{path}?withTotalPages=true")).await);
+        assert_eq!(plain["statistics"], json!({"pageSize": 5, "currentPage": 1}), "{path}");
+        assert!(counted["statistics"]["totalPages"].is_u64(), "{path}: {counted}");
+    }
+}
+
+#[tokio::test]
 async fn total_pages_of_nothing_are_0() {
     let server = TestServer::start().await;
 

@@ -128,6 +128,8 @@ async fn wrong_arguments_are_told_with_their_line() {
         ("302,,text", number),
         ("303,a,b,2024-03-10T00:00:00Z,c", number),
         ("304,a,b,soon", "Value is not a DATE: soon"),
+        ("304,a,b,2020-07-22", "Value is not a DATE: 2020-07-22"),
+        ("304,a,b,2020-07-22T17:03:14", "Value is not a DATE: 2020-07-22T17:03:14"),
         ("305", number),
         ("305,a", number),
         ("305,,MINOR", number),

@@ -105,7 +105,7 @@ async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
     let parent = find(&server, "gw").await.unwrap();
     let nameless = json!({"name": "nameless"});
     let path = format!("{OBJECTS}/{parent}/childDevices");
-    let nameless = gateway.create(&path, &nameless).await["managedObject"]["id"].clone();
+    let nameless = gateway.create(&path, &nameless).await["id"].clone();
     assert_eq!(send(&gateway, "101,0").await, "");
 
     let expected = format!("106,b,\"a,1\",{},0\n", nameless.as_str().unwrap());

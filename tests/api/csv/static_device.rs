@@ -164,6 +164,8 @@ async fn wrong_arguments_are_told_with_their_line() {
         ("120,,u", number),
         ("120,a,u,n,2024-03-10,x", number),
         ("120,a,u,n,today", "Value is not a DATE: today"),
+        ("120,a,u,n,2020-07-22", "Value is not a DATE: 2020-07-22"),
+        ("120,a,u,n,2020-07-22T17:03:14", "Value is not a DATE: 2020-07-22T17:03:14"),
         ("122,n,v,u", number),
         ("122,n,,u,m", number),
         ("122,n,v,u,m,x", number),

@@ -120,6 +120,8 @@ async fn wrong_arguments_are_told_with_their_line() {
         ("400,,b", number),
         ("400,a,b,2024-03-10T00:00:00Z,c", number),
         ("400,a,b,soon", "Value is not a DATE: soon"),
+        ("400,a,b,2020-07-22", "Value is not a DATE: 2020-07-22"),
+        ("400,a,b,2020-07-22T17:03:14", "Value is not a DATE: 2020-07-22T17:03:14"),
         ("401,x", "Value is not a NUMBER: x"),
         ("401,1,2,3,4,2024-03-10T00:00:00Z,x", number),
         ("401,1,2,3,4,x", "Value is not a DATE: x"),

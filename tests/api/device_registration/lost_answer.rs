@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{REQUESTS, accept, admit, device, gets_in, let_time_pass, password, poll, register, request_of};
+use super::{
+    CREDENTIALS, REQUESTS, accept, admit, bootstrap, device, gets_in, let_time_pass, password, poll,
+    register, request_of,
+};
 use crate::harness::{ADMIN_PASSWORD, TestServer, eventually};
 
 /// Everything that is stored of requests and users, as text.
@@ -44,6 +47,30 @@ async fn same_credentials_are_answered_until_the_device_comes_in() {
 
     assert!(is_gone(&server, "sn-1").await);
     assert!(gets_in(&device(&server, "sn-1", &first)).await);
+}
+
+#[tokio::test]
+async fn self_link_gives_the_same_credentials_and_changes_nothing() {
+    let server = TestServer::start().await;
+    register(&server, "s/1").await;
+    let bootstrap = bootstrap(&server);
+    let link = format!("{CREDENTIALS}/s%2F1");
+
+    assert_eq!(bootstrap.get(&link).await.status, 404);
+    let request = format!("{REQUESTS}/s%2F1");
+    assert_eq!(server.admin().read(&request).await["status"], "WAITING_FOR_CONNECTION", "no poll");
+    server.admin().put(&request, &json!({"status": "ACCEPTED"})).await;
+    assert_eq!(bootstrap.get(&link).await.status, 404, "none were made");
+    let given = poll(&server, "s/1").await;
+    assert_eq!(given.header("Location"), given.json()["self"].as_str());
+
+    let read = bootstrap.get(given.header("Location").unwrap()).await;
+
+    assert_eq!((read.status, read.json()), (200, given.json()));
+    assert_eq!(read.header("Cache-Control"), Some("no-store"));
+    assert_eq!(server.admin().get(&link).await.status, 403);
+    assert!(gets_in(&device(&server, "s/1", &password(&given))).await);
+    assert_eq!(bootstrap.get(&link).await.status, 404, "they are in use");
 }
 
 #[tokio::test]

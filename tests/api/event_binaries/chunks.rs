@@ -20,13 +20,13 @@ async fn chunks_become_a_file_with_the_last() {
     let last = chunk(&scene.admin, &scene.path, "bytes 400001-999999/1000000", &content[400_001..]).await;
 
     let answer =
-        |range: &str| json!({"self": link, "type": "text/plain", "range": range, "source": scene.device});
+        |range: &str| json!({"self": link, "type": "text/plain", "range": range, "source": scene.event_id()});
     assert_eq!((first.status, first.json()), (200, answer("0-399999/*")));
     assert_eq!(after_first, (Value::Null, json!({"range": "0-399999/*"})));
     assert_eq!((second.status, second.json()), (200, answer("0-400000/*")));
     assert_eq!(after_second, (Value::Null, json!({"range": "0-400000/*"})));
     assert_eq!((partial.status, partial.error()), (404, "event/Not Found".into()));
-    let whole = json!({"self": link, "type": "text/plain", "source": scene.device, "length": 1_000_000});
+    let whole = json!({"self": link, "type": "text/plain", "source": scene.event_id(), "length": 1_000_000});
     assert_eq!((last.status, last.json(), last.header("Location")), (201, whole, Some(&*link)));
     let marker = json!({"type": "text/plain", "name": scene.id(), "length": 1_000_000});
     assert_eq!(scene.markers().await, (marker.clone(), Value::Null));

@@ -31,7 +31,7 @@ async fn file_of_a_form_is_answered_with_its_name() {
     let answer = post(&scene, form(&[file])).await;
 
     let link = format!("{}{}", scene.server.base(), scene.path);
-    let expected = json!({"self": link, "type": "text/x-log", "name": "boot.log", "source": scene.device,
+    let expected = json!({"self": link, "type": "text/x-log", "name": "boot.log", "source": scene.event_id(),
         "length": 600_000});
     assert_eq!((answer.status, answer.json()), (201, expected));
     let response = scene.admin.request("GET", &scene.path).head().await;

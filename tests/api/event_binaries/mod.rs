@@ -29,6 +29,11 @@ struct Scene {
 }
 
 impl Scene {
+    /// Id of the event, which is the source of its file (V-03a).
+    fn event_id(&self) -> &str {
+        self.event.rsplit('/').next().unwrap()
+    }
+
     async fn set() -> Self {
         Self::on(TestServer::start().await).await
     }

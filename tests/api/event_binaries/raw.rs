@@ -17,7 +17,7 @@ async fn stored_file_is_answered_with_what_it_is() {
     assert_eq!((answer.status, answer.header("Location")), (201, Some(&*link)));
     assert!(answer.header("Content-Type").unwrap().starts_with(&media_type));
     let expected =
-        json!({"self": link, "type": "text/csv; charset=utf-8", "source": scene.device, "length": 5});
+        json!({"self": link, "type": "text/csv; charset=utf-8", "source": scene.event_id(), "length": 5});
     assert_eq!(answer.json(), expected);
 }
 

@@ -16,7 +16,7 @@ async fn put_replaces_bytes_and_type_and_keeps_the_name() {
     let answer = send(&scene.admin, "PUT", &scene.path, bytes(300_000)).await;
 
     let link = format!("{}{}", scene.server.base(), scene.path);
-    let expected = json!({"self": link, "type": "text/plain", "name": "a.log", "source": scene.device,
+    let expected = json!({"self": link, "type": "text/plain", "name": "a.log", "source": scene.event_id(),
         "length": 300_000});
     assert_eq!((answer.status, answer.json(), answer.header("Location")), (201, expected, Some(&*link)));
     assert_eq!(scene.markers().await.0, json!({"type": "text/plain", "name": "a.log", "length": 300_000}));

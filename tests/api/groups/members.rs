@@ -64,7 +64,7 @@ async fn members_are_paged_by_name_device_users_among_them() {
     // The foreign key of a membership is checked at the end of the statement, when the users are there.
     server.database().execute(members, &[]).await;
 
-    let (mut seen, mut link) = (Vec::new(), format!("{GROUPS}/2/users?pageSize=4"));
+    let (mut seen, mut link) = (Vec::new(), format!("{GROUPS}/2/users?pageSize=4&withTotalPages=true"));
     loop {
         let answer = server.admin().get(&link).await;
         assert!(
@@ -83,7 +83,7 @@ async fn members_are_paged_by_name_device_users_among_them() {
     }
 
     assert_eq!(seen, (10..=30).map(|n| format!("device_{n}")).collect::<Vec<_>>());
-    let empty = server.admin().read(&format!("{GROUPS}/3/users")).await;
+    let empty = server.admin().read(&format!("{GROUPS}/3/users?withTotalPages=true")).await;
     assert_eq!((&empty["references"], &empty["statistics"]["totalPages"]), (&json!([]), &json!(0)));
 }
 
@@ -95,7 +95,7 @@ async fn groups_of_a_user_are_listed() {
         server.admin().create(&format!("{GROUPS}/{id}/users"), &json!({"user": {"id": "joe"}})).await;
     }
 
-    let answer = server.admin().get("/user/main/users/joe/groups?pageSize=2").await;
+    let answer = server.admin().get("/user/main/users/joe/groups?pageSize=2&withTotalPages=true").await;
 
     assert!(
         answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}groupReferenceCollection+json"))

@@ -1,7 +1,7 @@
 //! What every answer below `/apps` carries: a policy that gives its pages no origin.
 
-use super::{get_with, host};
-use crate::harness::{Answer, TestServer};
+use super::{get_with, host, with_plant};
+use crate::harness::{ADMIN_PASSWORD, Answer, TestServer};
 
 fn policy(answer: &Answer) -> &str {
     answer.header("Content-Security-Policy").unwrap_or_default()
@@ -20,7 +20,8 @@ async fn every_answer_below_apps_confines_its_page_errors_too() {
         (200, admin.request("HEAD", "/apps/web/a.txt").send().await),
         (301, admin.get("/apps/web").await),
         (304, get_with(&admin, "/apps/web/a.txt", &[("If-None-Match", &tag)]).await),
-        (401, server.stranger().get("/apps/web/a.txt").await),
+        (200, server.stranger().get("/apps/web/a.txt").await),
+        (401, server.caller("admin", "wrong-password").get("/apps/web/a.txt").await),
         (404, admin.get("/apps/web/nothing").await),
         (404, admin.get("/apps/nothing/").await),
         (404, admin.get("/apps").await),
@@ -45,6 +46,37 @@ async fn every_answer_below_apps_confines_its_page_errors_too() {
         assert_eq!(answer.header("Referrer-Policy"), Some("no-referrer"), "{status}");
         assert_eq!(answer.header("Cross-Origin-Resource-Policy"), Some("cross-origin"), "{status}");
     }
+}
+
+#[tokio::test]
+async fn application_has_its_own_origin_under_the_domain_of_its_tenant_and_nowhere_else() {
+    let (server, plant) = with_plant().await;
+    host(&plant, "web", &[("a.js", "1")]).await;
+    host(&server.admin(), "main-web", &[("a.js", "1")]).await;
+    let (visitor, of_main) = (server.stranger(), server.caller("main/admin", ADMIN_PASSWORD));
+    let tag = plant.get("/apps/web/a.js").await.header("ETag").unwrap().to_owned();
+
+    for (caller, path, of_host, confined) in [
+        (&visitor, "/apps/web/", "plant7.example.com", false),
+        (&visitor, "/apps/web", "plant7.example.com", false),
+        (&visitor, "/apps/web/a.js", "PLANT7.example.com:8443", false),
+        (&plant, "/apps/web/a.js", "plant7.example.com", false),
+        (&plant, "/apps/web/a.js", "shared.example.com", true),
+        (&visitor, "/apps/main-web/a.js", "shared.example.com", true),
+        // Another tenant's application, which credentials in a link could bring here.
+        (&of_main, "/apps/main-web/a.js", "plant7.example.com", true),
+    ] {
+        for more in [&[][..], &[("If-None-Match", &*tag)]] {
+            let answer = get_with(caller, path, &[&[("Host", of_host)], more].concat()).await;
+            assert!([200, 301, 304].contains(&answer.status), "{of_host}{path}: {}", answer.text);
+            assert_eq!(policy(&answer).contains("sandbox"), confined, "{of_host}{path}: {}", policy(&answer));
+            assert!(policy(&answer).contains("default-src 'self'"), "{}", policy(&answer));
+            let referrer = if confined { "no-referrer" } else { "same-origin" };
+            assert_eq!(answer.header("Referrer-Policy"), Some(referrer), "{of_host}{path}");
+        }
+    }
+    let unknown = get_with(&visitor, "/apps/nothing/", &[("Host", "plant7.example.com")]).await;
+    assert!(policy(&unknown).contains("sandbox"), "{}", policy(&unknown));
 }
 
 #[tokio::test]

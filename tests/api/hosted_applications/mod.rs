@@ -11,7 +11,7 @@ mod versions;
 
 use serde_json::json;
 
-use crate::harness::{Answer, Caller, upload, web_archive};
+use crate::harness::{ADMIN_PASSWORD, Answer, Caller, TestDatabase, TestServer, upload, web_archive};
 
 /// A new web application of these files, and an `index.html` if they hold none; gives its id. It is served at its name.
 async fn host(caller: &Caller, name: &str, files: &[(&str, &str)]) -> String {
@@ -27,6 +27,15 @@ async fn create(caller: &Caller, name: &str, availability: &str) -> String {
         "resourcesUrl": "/", "availability": availability});
     let application = caller.create("/application/applications", &body).await;
     application["id"].as_str().unwrap().to_owned()
+}
+
+/// A server that knows a tenant `plant7` with the domain `plant7.example.com`, and its administrator.
+async fn with_plant() -> (TestServer, Caller) {
+    let database = TestDatabase::create().await;
+    database.insert_tenant("plant7", "plant7.example.com").await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let plant = server.caller("plant7/admin", ADMIN_PASSWORD);
+    (server, plant)
 }
 
 /// GET with these headers.

@@ -2,23 +2,62 @@
 
 use serde_json::json;
 
-use super::{create, host};
+use super::{create, get_with, host, with_plant};
 use crate::harness::{
     ADMIN_PASSWORD, TestDatabase, TestServer, eventually, service_archive, upload, web_archive,
 };
 
 #[tokio::test]
-async fn credentials_are_needed_for_every_file() {
+async fn files_are_served_without_credentials_by_the_tenant_of_the_host() {
+    let (server, plant) = with_plant().await;
+    host(&server.admin(), "web", &[("a.txt", "of main")]).await;
+    host(&plant, "plant-web", &[("a.txt", "of plant7")]).await;
+    let visitor = server.stranger();
+    let at = async |of_host: &'static str, path: &'static str| {
+        let answer = get_with(&visitor, path, &[("Host", of_host)]).await;
+        (answer.status, answer.text)
+    };
+
+    assert_eq!(at("plant7.example.com", "/apps/plant-web/a.txt").await, (200, "of plant7".into()));
+    assert_eq!(at("plant7.example.com", "/apps/web/a.txt").await.0, 404);
+    assert_eq!(
+        at("shared.example.com", "/apps/web/a.txt").await,
+        (200, "of main".into()),
+        "the default tenant"
+    );
+    assert_eq!(at("shared.example.com", "/apps/plant-web/a.txt").await.0, 404);
+    assert_eq!(at("plant7.other.com", "/apps/web/a.txt").await.0, 403, "an id is no host name");
+    let with_credentials = get_with(&plant, "/apps/plant-web/a.txt", &[("Host", "shared.example.com")]).await;
+    assert_eq!(with_credentials.text, "of plant7");
+}
+
+#[tokio::test]
+async fn wrong_credentials_are_refused_and_so_is_everything_else_without_any() {
     let server = TestServer::start().await;
     host(&server.admin(), "web", &[("a.txt", "a")]).await;
 
-    for path in ["/apps/web", "/apps/web/", "/apps/web/a.txt", "/apps/nothing/", "/apps"] {
-        let answer = server.stranger().get(path).await;
-        assert_eq!((answer.status, &*answer.error()), (401, "security/Unauthorized"), "{path}");
-        assert_eq!(answer.header("WWW-Authenticate"), Some("Basic realm=\"Platform\""), "{path}");
-    }
     let wrong = server.caller("admin", "wrong-password");
     assert_eq!(wrong.get("/apps/web/a.txt").await.status, 401);
+    for (method, path) in [("GET", "/apps"), ("POST", "/apps/web/a.txt"), ("DELETE", "/apps/web")] {
+        assert_eq!(server.stranger().request(method, path).send().await.status, 401, "{method} {path}");
+    }
+    assert_eq!(server.stranger().get("/apps/nothing/").await.status, 404);
+}
+
+#[tokio::test]
+async fn nothing_of_a_suspended_tenant_is_served() {
+    let (server, plant) = with_plant().await;
+    host(&plant, "web", &[("a.txt", "a")]).await;
+    let visitor = server.stranger();
+    let get = async || get_with(&visitor, "/apps/web/a.txt", &[("Host", "plant7.example.com")]).await.status;
+    assert_eq!(get().await, 200);
+    let management = server.caller("management/admin", ADMIN_PASSWORD);
+
+    for (status, expected) in [("SUSPENDED", 403), ("ACTIVE", 200)] {
+        let change = json!({"status": status});
+        assert_eq!(management.put("/tenant/tenants/plant7", &change).await.status, 200);
+        assert_eq!(get().await, expected, "{status}");
+    }
 }
 
 #[tokio::test]

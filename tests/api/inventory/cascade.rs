@@ -8,8 +8,7 @@ const OBJECTS: &str = "/inventory/managedObjects";
 
 /// A tree of objects below a parent; gives the new id.
 async fn below(caller: &Caller, parent: &str, block: &str, body: Value) -> String {
-    let reference = caller.create(&format!("{OBJECTS}/{parent}/{block}"), &body).await;
-    reference["managedObject"]["id"].as_str().unwrap().to_owned()
+    caller.create(&format!("{OBJECTS}/{parent}/{block}"), &body).await["id"].as_str().unwrap().to_owned()
 }
 
 async fn object(caller: &Caller, body: Value) -> String {

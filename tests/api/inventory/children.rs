@@ -67,7 +67,7 @@ async fn every_form_of_body_is_told_by_its_media_type_or_its_members() {
         let request = admin.request("POST", &path).header("Content-Type", &content_type);
         let answer = request.body(body.to_string()).send().await;
         assert_eq!(answer.status, 201, "{media_type} {body}: {}", answer.text);
-        assert!(answer.header("Location").unwrap().contains(&path));
+        assert!(answer.header("Location").unwrap().contains(OBJECTS));
     }
     let wrong = admin.request("POST", &path).header("Content-Type", &format!("{MEDIA}alarm+json"));
     assert_eq!(wrong.body(child(&ids[0]).to_string()).send().await.status, 415);
@@ -102,13 +102,15 @@ async fn new_object_is_created_below_its_parent() {
     let answer = creator.post(&path, &json!({"name": "sensor", "type": "plat_Sensor", "x": [1]})).await;
 
     assert_eq!(answer.status, 201, "{}", answer.text);
-    let child = answer.json()["managedObject"].clone();
+    let child = answer.json();
     assert_eq!(
         (&child["name"], &child["owner"], &child["x"]),
         (&json!("sensor"), &json!("creator"), &json!([1]))
     );
     let id = child["id"].as_str().unwrap();
-    assert_eq!(answer.header("Location"), Some(&*format!("{}{path}/{id}", server.base())));
+    assert_eq!(answer.header("Location"), child["self"].as_str());
+    assert_eq!(child["deviceParents"]["references"][0]["managedObject"]["id"], parent);
+    assert_eq!(creator.read(&format!("{OBJECTS}/{id}")).await, child);
     assert_eq!(names(&creator.read(&path).await), ["sensor"]);
     let missing = server.admin().post(&format!("{OBJECTS}/1/childDevices"), &json!({"name": "lost"})).await;
     assert_eq!(missing.status, 404, "{}", missing.text);

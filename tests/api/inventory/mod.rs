@@ -2,6 +2,7 @@
 
 mod cascade;
 mod children;
+mod created_children;
 mod lifecycle;
 mod list;
 mod notifications;

@@ -5,7 +5,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use super::query_model::{at, bodies, expressions, paths};
-use crate::harness::{Caller, TestServer, ids};
+use crate::harness::{Caller, TestServer, ids, member_texts};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 /// Conditions the differential test tries.
@@ -51,6 +51,25 @@ async fn plant() -> TestServer {
 async fn link(server: &TestServer, kind: &str, parent: i64, child: i64) {
     let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
     server.database().execute(statement, &[&kind, &parent, &child]).await;
+}
+
+#[tokio::test]
+async fn q_is_the_query_of_devices_alone() {
+    let server = plant().await;
+    let admin = server.admin();
+    let found = async |q: &str| {
+        let q: String = form_urlencoded::byte_serialize(q.as_bytes()).collect();
+        let page = admin.read(&format!("{OBJECTS}?q={q}")).await;
+        member_texts(&page, "managedObjects", "name")
+    };
+
+    assert_eq!(found("$filter=name eq '*'").await, ["pump 1", "pump 12", "motor"]);
+    assert_eq!(found("has(plat_IsDeviceGroup) or name eq 'motor'").await, ["motor"]);
+    assert_eq!(found("$orderby=name desc").await, ["pump 12", "pump 1", "motor"]);
+    assert_eq!(admin.get(&format!("{OBJECTS}?q=name")).await.status, 422);
+    let both = admin.get(&format!("{OBJECTS}?q=has(x)&query=has(y)")).await;
+    assert_eq!(both.status, 422);
+    assert!(both.message().contains("'q'"), "{}", both.text);
 }
 
 #[tokio::test]

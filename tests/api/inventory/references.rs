@@ -37,8 +37,28 @@ async fn reference_holds_id_name_and_self_of_the_child() {
             }],
         })
     );
-    let lower = admin.read(&format!("{OBJECTS}/{one}")).await;
-    assert_eq!(shown(&lower, "deviceParents"), Vec::<String>::new(), "parents are shown on request only");
+}
+
+#[tokio::test]
+async fn parents_are_always_listed_and_named_on_request() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (parent, one) = (admin.create_device("p").await, admin.create_device("a").await);
+    link(&admin, &parent, "childDevices", &one).await;
+    let base = format!("{}{OBJECTS}", server.base());
+    let reference = |object: Value| json!([{"self": format!("{base}/{one}/deviceParents/{parent}"), "managedObject": object}]);
+
+    let plain = admin.read(&format!("{OBJECTS}/{one}")).await;
+    let named = admin.read(&format!("{OBJECTS}/{one}?withParents=true")).await;
+    let changed = admin.put(&format!("{OBJECTS}/{one}"), &json!({"x": 1})).await.json();
+    let listed = admin.read(&format!("{OBJECTS}?ids={one}")).await["managedObjects"][0].clone();
+
+    let unnamed = json!({"id": parent, "self": format!("{base}/{parent}")});
+    for object in [&plain, &changed, &listed] {
+        assert_eq!(object["deviceParents"]["references"], reference(unnamed.clone()));
+    }
+    let whole = json!({"id": parent, "name": "p", "self": format!("{base}/{parent}")});
+    assert_eq!(named["deviceParents"]["references"], reference(whole));
 }
 
 #[tokio::test]
@@ -85,7 +105,7 @@ async fn collection_reads_include_the_children_of_each_member() {
     let with_parents = admin.read(&format!("{OBJECTS}?withParents=true&withChildren=false")).await;
 
     assert_eq!(shown(&page["managedObjects"][0], "childAssets"), ["a"]);
-    assert_eq!(shown(&page["managedObjects"][1], "assetParents"), Vec::<String>::new());
+    assert_eq!(page["managedObjects"][1]["assetParents"]["references"][0]["managedObject"]["id"], parent);
     assert_eq!(shown(&with_parents["managedObjects"][0], "childAssets"), Vec::<String>::new());
     assert_eq!(shown(&with_parents["managedObjects"][1], "assetParents"), ["p"]);
 }

@@ -103,6 +103,45 @@ async fn file_name_and_type_are_those_of_the_part_else_of_the_object_else_defaul
 }
 
 #[tokio::test]
+async fn parts_of_a_form_come_in_any_order() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (object, size, file) = (object_part(&named("boot log")), size_part("5"), file_part(b"hello"));
+
+    for parts in [
+        [&file, &object, &size],
+        [&file, &size, &object],
+        [&size, &file, &object],
+        [&size, &object, &file],
+        [&object, &file, &size],
+    ] {
+        let answer = post(&admin, form(&parts.map(Clone::clone))).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let stored = answer.json();
+        assert_eq!((&stored["name"], &stored["type"]), (&json!("boot log"), &json!("plat_Log")));
+        assert_eq!((&stored["length"], &stored["contentType"]), (&json!(5), &json!("text/plain")));
+        assert_eq!(download(&admin, &content_of(&stored)).await, b"hello");
+    }
+}
+
+#[tokio::test]
+async fn file_without_an_object_gives_its_name_and_type_to_one() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let nameless = part("Content-Disposition: form-data; name=\"file\"", b"x");
+
+    for (file, name, type_) in
+        [(file_part(b"hello"), "log.txt", "text/plain"), (nameless, "file", "application/octet-stream")]
+    {
+        let answer = post(&admin, form(&[file])).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        let stored = answer.json();
+        assert_eq!((&stored["name"], &stored["type"]), (&json!(name), &json!(type_)));
+        assert_eq!(stored["contentType"], type_);
+    }
+}
+
+#[tokio::test]
 async fn put_replaces_the_content_and_keeps_the_object() {
     let server = TestServer::start().await;
     let admin = server.admin();

@@ -122,8 +122,7 @@ impl Fixture {
             }
             "child" => {
                 let path = format!("/inventory/managedObjects/{}/childAssets", things["object"]);
-                let reference = owner.create(&path, &json!({"name": format!("{SECRET} child")})).await;
-                id(reference["managedObject"].clone())
+                id(owner.create(&path, &json!({"name": format!("{SECRET} child")})).await)
             }
             "agent" => {
                 let agent = json!({"name": format!("{SECRET} {number}"), "com_platform_model_Agent": {}});

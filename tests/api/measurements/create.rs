@@ -177,7 +177,7 @@ async fn content_types_of_one_and_of_many_are_taken_and_others_are_not() {
     let device = admin.create_device("pump").await;
     let one = measurement_of(&device, TIME, 1).to_string();
     let many = json!({"measurements": [measurement_of(&device, TIME, 1)]}).to_string();
-    let vendor = |name: &str| format!("{MEDIA}{name}+json;charset=UTF-8;ver=0.9");
+    let vendor = |name: &str| format!("{MEDIA}{name}+json;ver=0.9;charset=UTF-8");
 
     for (body, content_type, accept, expected) in [
         (&one, Some(vendor("measurement")), vendor("measurement"), 201),

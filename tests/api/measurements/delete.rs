@@ -48,6 +48,8 @@ async fn filters_of_the_list_say_what_is_deleted() {
         ("fragmentType=env", "bd"),
         ("valueFragmentType=env&valueFragmentSeries=t", "bd"),
         ("valueFragmentType=env&valueFragmentSeries=x", "abcd"),
+        ("valueFragmentSeries=t&type=a", "bcd"),
+        ("valueFragmentSeries=x", "abcd"),
         ("dateFrom=2024-03-10T02:00:00Z&dateTo=2024-03-10T03:00:00Z", "ad"),
         ("source=pump", "cd"),
         ("source=motor&dateTo=2024-03-10T03:00:00Z", "abd"),
@@ -66,7 +68,7 @@ async fn filters_of_the_list_say_what_is_deleted() {
 async fn wrong_filter_deletes_nothing() {
     let (_server, admin, ..) = populated().await;
 
-    for query in ["dateFrom=yesterday", "valueFragmentSeries=t", "revert=x"] {
+    for query in ["dateFrom=yesterday", "valueFragmentSerie=t", "device=1", "revert=x"] {
         assert_eq!(admin.delete(&format!("{MEASUREMENTS}?{query}")).await.status, 422, "{query}");
     }
     assert_eq!(left(&admin).await, "abcd");

@@ -21,7 +21,7 @@ async fn module_is_shown_as_json_or_as_the_text_that_was_sent() {
         (&json!("marks"), &json!("DEPLOYED"), &json!(format!("{}{path}", server.base())))
     );
     assert!(module["lastModified"].as_str().unwrap().ends_with('Z'), "{module}");
-    let versioned = format!("{MEDIA}cepModule+json;charset=UTF-8;ver=0.9");
+    let versioned = format!("{MEDIA}cepModule+json;ver=0.9;charset=UTF-8");
     for (accept, content_type) in [
         (None, &*versioned),
         (Some("*/*"), &*versioned),
@@ -61,7 +61,7 @@ async fn modules_are_listed_page_by_page() {
 
     let answer = admin.get(&format!("{MODULES}?pageSize=3&withTotalPages=true")).await;
 
-    let media_type = format!("{MEDIA}cepModuleCollection+json;charset=UTF-8;ver=0.9");
+    let media_type = format!("{MEDIA}cepModuleCollection+json;ver=0.9;charset=UTF-8");
     assert_eq!((answer.status, answer.header("Content-Type")), (200, Some(&*media_type)));
     let mut page = answer.json();
     let base = [(server.base(), "<base>")];

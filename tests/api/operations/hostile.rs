@@ -80,7 +80,7 @@ async fn answers_name_their_media_type() {
 
     for (path, name) in [(OPERATIONS.to_owned(), "operationCollection"), (path_of(&operation), "operation")] {
         let answer = admin.get(&path).await;
-        let expected = format!("{MEDIA}{name}+json;charset=UTF-8;ver=0.9");
+        let expected = format!("{MEDIA}{name}+json;ver=0.9;charset=UTF-8");
         assert_eq!(answer.header("Content-Type"), Some(&*expected));
     }
 }

@@ -20,7 +20,7 @@ async fn options_are_sorted_by_category_and_key_and_always_counted() {
         admin.create(OPTIONS, &option_of(category, key, "v")).await;
     }
 
-    let answer = admin.get("/tenant/options?pageSize=10").await;
+    let answer = admin.get("/tenant/options?pageSize=10&withTotalPages=true").await;
 
     let page = answer.json();
     let expected = ["B/z", "a b/c", "access.control/allow.origin", "b/B", "b/a", "b/b"];
@@ -40,7 +40,7 @@ async fn next_links_lead_through_all_options_once() {
     let all = names(&admin.read("/tenant/options?pageSize=100").await);
 
     let mut seen = Vec::new();
-    let mut link = Some(format!("{OPTIONS}?pageSize=3"));
+    let mut link = Some(format!("{OPTIONS}?pageSize=3&withTotalPages=true"));
     while let Some(path) = link {
         let page = admin.read(&path).await;
         assert_eq!(page["statistics"]["totalPages"], 4);

@@ -174,7 +174,7 @@ async fn change_is_whole_or_absent_when_the_server_is_killed_meanwhile() {
     for _ in 0..3 {
         let admin = Caller::new(program.base(), ADMIN);
         let listed = admin.read(BULK).await;
-        let link = format!("{BULK}/{}", listed["bulkOperations"][0]["id"]);
+        let link = format!("{BULK}/{}", listed["bulkOperations"][0]["id"].as_str().unwrap());
         let before = database.count("operations").await;
         under_way(&database, before + 20).await;
         let put = tokio::spawn(async move {
@@ -193,7 +193,7 @@ async fn change_is_whole_or_absent_when_the_server_is_killed_meanwhile() {
     let admin = Caller::new(program.base(), ADMIN);
     let listed = admin.read(BULK).await;
     let [last] = listed["bulkOperations"].as_array().unwrap().as_slice() else { panic!("{listed}") };
-    let done = completed(&admin, &format!("{BULK}/{}", last["id"])).await;
+    let done = completed(&admin, &format!("{BULK}/{}", last["id"].as_str().unwrap())).await;
     assert_eq!((&done["status"], &done["progress"]["pending"]), (&json!("COMPLETED"), &json!(5000)));
     let twice =
         "SELECT count(*) FROM (SELECT FROM operations GROUP BY bulk_operation, device HAVING count(*) > 1) x";

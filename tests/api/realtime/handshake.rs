@@ -90,6 +90,16 @@ async fn handshake_without_a_common_connection_type_fails() {
 }
 
 #[tokio::test]
+async fn handshake_without_version_and_connection_types_is_accepted() {
+    let server = TestServer::start().await;
+
+    let replies = server.admin().exchange(REALTIME, &json!([{"id": 1, "channel": "/meta/handshake"}])).await;
+
+    assert_eq!((&replies[0]["successful"], &replies[0]["version"]), (&json!(true), &json!("1.0")));
+    assert_eq!(replies[0]["supportedConnectionTypes"].as_array().map(Vec::len), Some(2), "{}", replies[0]);
+}
+
+#[tokio::test]
 async fn other_messages_beside_a_handshake_are_ignored() {
     let server = TestServer::start().await;
     let admin = server.admin();

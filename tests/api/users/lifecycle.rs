@@ -265,9 +265,9 @@ async fn nobody_deletes_their_own_user() {
 }
 
 #[tokio::test]
-async fn cep_mode_is_422() {
+async fn unknown_processing_mode_is_422() {
     let server = TestServer::start().await;
-    let request = server.admin().request("POST", USERS).header("X-Platform-Processing-Mode", "CEP");
+    let request = server.admin().request("POST", USERS).header("X-Platform-Processing-Mode", "SOMETIMES");
 
     let answer = request.json(&json!({"userName": "joe", "password": "secret-1"})).send().await;
 

@@ -70,13 +70,12 @@ async fn owner_selects_sub_users_and_their_number_is_told_on_request() {
 }
 
 #[tokio::test]
-async fn total_pages_are_always_told() {
+async fn users_are_counted_on_request() {
     let server = with_users(&["a", "b", "c", "d", "e"]).await;
 
-    for query in ["", "?withTotalPages=false", "?withTotalPages=true"] {
-        let page = server.admin().read(&format!("{USERS}{query}")).await;
-        assert_eq!(page["statistics"], json!({"totalPages": 2, "pageSize": 5, "currentPage": 1}), "{query}");
-    }
+    let page = server.admin().read(&format!("{USERS}?withTotalPages=true")).await;
+
+    assert_eq!(page["statistics"], json!({"totalPages": 2, "pageSize": 5, "currentPage": 1}));
 }
 
 #[tokio::test]

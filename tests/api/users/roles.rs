@@ -9,7 +9,7 @@ use crate::harness::{MEDIA, TestServer, eventually, ids, redacted};
 async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
     let server = TestServer::start().await;
 
-    let page = server.admin().read("/user/roles?pageSize=100").await;
+    let page = server.admin().read("/user/roles?pageSize=100&withTotalPages=true").await;
 
     let names = ids(&page, "roles");
     assert_eq!(names.len(), 49);
@@ -27,7 +27,7 @@ async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
 async fn roles_are_paged() {
     let server = TestServer::start().await;
 
-    let (mut seen, mut link) = (Vec::new(), "/user/roles?pageSize=20".to_owned());
+    let (mut seen, mut link) = (Vec::new(), "/user/roles?pageSize=20&withTotalPages=true".to_owned());
     loop {
         let page = server.admin().read(&link).await;
         seen.extend(ids(&page, "roles"));
@@ -73,7 +73,7 @@ async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
     for body in [json!({"role": {"id": "ROLE_EVENT_READ"}}), json!({"role": {"name": "ROLE_AUDIT_READ"}})] {
         assert_eq!(server.admin().post(&path, &body).await.status, 201, "{body}");
     }
-    let page = server.admin().request("GET", &format!("{path}?pageSize=2")).send().await;
+    let page = server.admin().request("GET", &format!("{path}?pageSize=2&withTotalPages=true")).send().await;
     assert!(
         page.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}roleReferenceCollection+json"))
     );

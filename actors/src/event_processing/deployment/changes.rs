@@ -135,7 +135,7 @@ fn apart(stored: &[StoredModule], id: ModuleId) -> Result<(StoredModule, Vec<Sto
 
 fn check_free(others: &[StoredModule], name: &str) -> Result<()> {
     match others.iter().any(|other| other.module.name == name) {
-        true => Err(Error::Duplicate { noun: Noun::Module, key: format!("name '{name}'") }),
+        true => Err(Error::Duplicate { noun: Noun::Module, key: name.to_owned() }),
         false => Ok(()),
     }
 }

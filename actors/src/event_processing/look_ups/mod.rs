@@ -20,7 +20,7 @@ use super::writes::cells::id_of;
 use crate::error::{Error, Result};
 use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
 use crate::model::managed_object::ManagedObject;
-use crate::model::reference::WantedReferences;
+use crate::model::reference::{WantedParents, WantedReferences};
 use crate::store::{Database, alarms, availability, events, managed_objects, measurement_rows, operations};
 
 /// Look-ups of all modules of a process at a time, each by a connection.
@@ -28,7 +28,7 @@ const AT_ONCE: usize = 8;
 /// How long a look-up may take, with waiting for its turn.
 const LONGEST: Duration = Duration::from_secs(5);
 /// Modules see the parents of an object too.
-const WANTED: WantedReferences = WantedReferences { children: true, parents: true };
+const WANTED: WantedReferences = WantedReferences { children: true, parents: WantedParents::Named };
 
 /// The way to the store that the modules of a process share. Cheap to clone.
 #[derive(Debug, Clone)]

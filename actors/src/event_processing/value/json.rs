@@ -9,7 +9,7 @@ use crate::model::measurement::Number;
 impl Value {
     /// The value as JSON. Doubles without a fraction are written without one, those that are no number are `null`.
     pub(crate) fn to_json(&self) -> String {
-        json(self)
+        compact(json(self))
     }
 }
 
@@ -18,6 +18,22 @@ impl Row {
     pub(crate) fn to_json(&self) -> String {
         json(self)
     }
+}
+
+/// JSON without blanks between its parts, which those have that were stored as they came.
+fn compact(mut json: String) -> String {
+    let (mut in_text, mut escaped) = (false, false);
+    json.retain(|c| {
+        let kept = in_text || !c.is_ascii_whitespace();
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_text => escaped = true,
+            '"' => in_text = !in_text,
+            _ => {}
+        }
+        kept
+    });
+    json
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -100,9 +116,9 @@ impl<'a> Seen<'a> {
     /// The value as JSON; see [`Value::to_json`].
     pub(crate) fn to_json(&self) -> String {
         match self {
-            Self::Json(text) => (*text).to_owned(),
-            Self::Object(object) | Self::Payload(object) => object.shown(),
-            Self::Event(event) => json(event),
+            Self::Json(text) => compact((*text).to_owned()),
+            Self::Object(object) | Self::Payload(object) => compact(object.shown()),
+            Self::Event(event) => compact(json(event)),
             Self::Kept(value) => value.to_json(),
             seen => seen.value().unwrap_or(Value::Null).to_json(),
         }

@@ -44,6 +44,17 @@ impl InventoryQuery {
     pub fn parse(text: &str) -> Result<Self> {
         parser::parse(text)
     }
+
+    /// The same query, of objects that have this fragment.
+    #[must_use]
+    pub fn with_fragment(self, name: String) -> Self {
+        let wanted = Condition::Has(FragmentPath(vec![name]));
+        let condition = Some(match self.condition {
+            Some(condition) => Condition::All(vec![wanted, condition]),
+            None => wanted,
+        });
+        Self { condition, ..self }
+    }
 }
 
 /// What an object must fulfil.

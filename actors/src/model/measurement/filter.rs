@@ -19,7 +19,7 @@ pub struct MeasurementFilter {
     pub fragment_type: Option<String>,
     /// With a member of this name that holds at least one series.
     pub value_fragment_type: Option<String>,
-    /// With this series in that member.
+    /// With a series of this name: in that member, where one is named, else in any (G-04a).
     pub value_fragment_series: Option<String>,
     /// Oldest first unless reverted (G-05).
     pub order: TimeOrder,
@@ -28,12 +28,19 @@ pub struct MeasurementFilter {
 impl MeasurementFilter {
     /// Whether it asks for more than source and time: for what a shape tells.
     pub(crate) fn asks_for_shape(&self) -> bool {
-        self.type_.is_some() || self.fragment_type.is_some() || self.value_fragment_type.is_some()
+        [&self.type_, &self.fragment_type, &self.value_fragment_type, &self.value_fragment_series]
+            .iter()
+            .any(|filter| filter.is_some())
     }
 
-    /// `<fragment>.<series>`, as shapes know it.
+    /// `<fragment>.<series>`, as shapes know it, where both are asked for.
     pub(crate) fn value_series(&self) -> Option<String> {
         let (fragment, series) = (self.value_fragment_type.as_ref()?, self.value_fragment_series.as_ref()?);
         Some(format!("{fragment}.{series}"))
+    }
+
+    /// The name of a series that may be in any fragment.
+    pub(crate) fn lone_series(&self) -> Option<&str> {
+        self.value_fragment_series.as_deref().filter(|_| self.value_fragment_type.is_none())
     }
 }

@@ -196,6 +196,13 @@ fn to_json_of_an_event_is_an_object_of_its_properties() {
     assert_eq!(json["_type"], "ALARM_CREATE");
 }
 
+#[test]
+fn to_json_of_a_fragment_holds_no_blanks_but_those_of_its_texts() {
+    let blanks = r#"{"list": [1, 2, {"c": "z \" , y\\"}], "n": 1.50}"#;
+    let value = crate::event_processing::value::Seen::Json(blanks);
+    assert_eq!(value.to_json(), r#"{"list":[1,2,{"c":"z \" , y\\"}],"n":1.50}"#);
+}
+
 fn is_like(text: &str, pattern: &str, escape: Option<char>) -> bool {
     let like = Expression::Like {
         value: Box::new(literal(self::text(text))),
