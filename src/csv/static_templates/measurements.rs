@@ -183,7 +183,7 @@ mod tests {
     fn series_of_one_fragment_stand_in_it_with_their_digits_and_texts_are_escaped() {
         let json = written(&[
             "t\"",
-            "2024-03-10",
+            "2024-03-10T02:30:00Z",
             "a",
             "x",
             "1.50",
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(
             json.as_deref(),
             Ok(concat!(
-                r#"{"source":{"id":"7"},"time":"2024-03-10","type":"t\"","#,
+                r#"{"source":{"id":"7"},"time":"2024-03-10T02:30:00Z","type":"t\"","#,
                 r#""a":{"x":{"value":1.50,"unit":"°C"},"z":{"value":-0.5e1,"unit":"\\"}},"b\n":{"y":{"value":2}}}"#
             ))
         );
