@@ -79,7 +79,7 @@ impl Platform {
     /// `Unavailable` when PostgreSQL is away.
     pub async fn start(database: Database, limits: Limits, actor_threads: usize) -> Result<Arc<Self>> {
         let process = database.draw_process_number().await?;
-        let ids = Arc::new(IdGenerator::new(process));
+        let ids = Arc::new(IdGenerator::new(process).beyond(database.find_greatest_id().await?));
         let writers = (0..actor_threads.max(1))
             .map(|_| {
                 let arbiter = Arbiter::new().handle();

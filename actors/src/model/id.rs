@@ -171,6 +171,12 @@ impl IdGenerator {
         Self { last: AtomicI64::new(0), process: process & 0xff }
     }
 
+    /// The same, whose ids are larger than one that was given before: the clock may have been set back since (C-13).
+    pub fn beyond(self, given: i64) -> Self {
+        // From the next millisecond on, for that id may be of a process with a larger number.
+        Self { last: AtomicI64::new(((given >> 20) + 1) << 12), ..self }
+    }
+
     /// The next id: unique in the deployment and larger than any this generator made before.
     pub fn next(&self) -> i64 {
         let now = (OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64 - EPOCH_MILLIS;
@@ -196,6 +202,13 @@ mod tests {
         let generator = IdGenerator::new(7);
         let ids: Vec<i64> = (0..20_000).map(|_| generator.next()).collect();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn ids_rise_beyond_those_of_a_clock_that_was_ahead() {
+        let ahead = IdGenerator::new(255).next() + (86_400_000 << 20);
+        let generator = IdGenerator::new(0).beyond(ahead);
+        assert!(generator.next() > ahead && generator.next() > ahead);
     }
 
     #[test]

@@ -89,6 +89,8 @@ use access::RecentSources;
 use measurement_rollups::Rollups;
 use measurement_shapes::Shapes;
 
+const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
+
 /// How many connections a server may use beside one per writer.
 #[derive(Debug, Clone, Copy)]
 pub struct Connections {
@@ -269,6 +271,14 @@ impl Database {
     pub async fn agreed(&self, name: &str) -> Result<Option<String>> {
         let statement = "SELECT value FROM deployment WHERE name = $1";
         Ok(self.reader().await?.query_opt(statement, &[&name]).await?.map(|row| row.get(0)))
+    }
+
+    /// The greatest id of what was given one by a clock, so that ids rise although the clock was set back meanwhile (C-13).
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn find_greatest_id(&self) -> Result<i64> {
+        Ok(self.reader().await?.query_one(FIND_GREATEST_ID, &[]).await?.get(0))
     }
 
     /// Writes a fact every process of this deployment must agree on, unless it stands, and gives what stands.

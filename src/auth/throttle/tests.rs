@@ -123,7 +123,78 @@ async fn familiar_pair_waits_for_nobody_elses_guesses() {
     }
 
     assert!(throttle.enter(joe, source(1)).now_or_never().is_some());
-    assert!(throttle.enter(joe, source(3)).now_or_never().is_none());
+    assert!(throttle.enter(joe, source(2)).now_or_never().is_none());
+}
+
+/// Sources of somebody who guesses.
+const GUESSERS: u8 = 40;
+
+#[tokio::test]
+async fn owner_at_a_new_address_waits_for_none_of_forty_that_guess() {
+    let throttle = Throttle::new(&Limits { waiting_per_account: 16, ..limits() });
+    let joe = account(&throttle, "joe");
+    for _ in 0..SLIPS {
+        for guesser in 0..GUESSERS {
+            guess_wrong(&throttle, "joe", source(guesser)).await;
+        }
+    }
+    let mut guesses: Vec<_> = (0..GUESSERS).map(|n| Box::pin(throttle.enter(joe, source(n)))).collect();
+    let outcomes: Vec<_> = guesses.iter_mut().map(|guess| guess.as_mut().now_or_never()).collect();
+    assert!(outcomes.iter().all(|outcome| !matches!(outcome, Some(Ok(_)))), "all wait or are refused");
+
+    let owner = throttle.enter(joe, source(GUESSERS)).now_or_never();
+
+    assert!(matches!(owner, Some(Ok(_))), "the first turn is the owner's");
+    assert_eq!(throttle.delay(&Subject::Newcomers(joe)), Duration::ZERO);
+}
+
+#[tokio::test]
+async fn owner_waits_for_one_turn_of_each_of_forty_that_came_before_when_nobody_is_known() {
+    let throttle = Throttle::new(&Limits { waiting_per_account: 16, ..limits() });
+    let joe = account(&throttle, "joe");
+    let turns = Mutex::new(Vec::new());
+    let attempt = async |n| match throttle.enter(joe, source(n)).await {
+        Ok(mut attempt) => {
+            turns.lock().push(n);
+            // While its password is hashed.
+            tokio::task::yield_now().await;
+            if n != GUESSERS {
+                attempt.tried();
+            }
+        }
+        Err(_) => assert_ne!(n, GUESSERS, "the owner is refused"),
+    };
+
+    // Each guesser has several guesses in flight, all of them before the owner's only try.
+    let guesses = (0..4).flat_map(|_| 0..GUESSERS).map(|n| attempt(n));
+    tokio::join!(join_all(guesses), attempt(GUESSERS));
+
+    let waited = turns.lock().iter().position(|n| *n == GUESSERS).expect("the owner's turn");
+    assert!(waited <= usize::from(GUESSERS), "{waited}");
+}
+
+#[tokio::test]
+async fn very_many_newcomers_are_delayed_like_everybody() {
+    let throttle = Throttle::new(&limits());
+    let joe = account(&throttle, "joe");
+    for n in 0..=FREE_NEWCOMERS {
+        let source = Source::of(std::net::Ipv4Addr::from(n).into());
+        guess_wrong(&throttle, "joe", source).await;
+    }
+
+    assert!(throttle.delay(&Subject::Newcomers(joe)) > Duration::ZERO);
+}
+
+#[tokio::test]
+async fn source_that_was_wrong_stays_no_newcomer_for_longer_than_a_wrong_password_counts() {
+    let throttle = Throttle::new(&limits());
+    let joe = account(&throttle, "joe");
+    let now = Instant::now();
+    (0..SLIPS).for_each(|_| throttle.pairs.count((joe, source(1)), now));
+
+    let forgiven = now + limits().guess_forgiven * 2 * (SLIPS + 1);
+
+    assert!(throttle.pairs.delay_at(&(joe, source(1)), forgiven) > Duration::ZERO);
 }
 
 #[tokio::test]

@@ -283,3 +283,87 @@ async fn flood_of_guesses_from_one_source_does_not_delay_a_login_from_another() 
     assert!(unfinished > 20, "a login waited for {} of 60 guesses", 60 - unfinished);
     flood.iter().for_each(JoinHandle::abort);
 }
+
+/// Addresses that guess at an account.
+fn guessers() -> impl Iterator<Item = String> {
+    (1..=40).map(|n| format!("203.0.113.{n}"))
+}
+
+/// Guesses from each address until its further ones wait, as they do for ever here, or are refused.
+async fn besiege(server: &TestServer, user: &str) -> Vec<JoinHandle<Answer>> {
+    for from in guessers() {
+        guess_wrong(server, user, &from, 2).await;
+    }
+    guessers().map(|from| aside(guess(server, user, &from, "yet-another-wrong-one"))).collect()
+}
+
+#[tokio::test]
+async fn owner_comes_in_from_a_new_address_while_forty_addresses_guess() {
+    let server = TestServer::start_with(delaying(FOREVER)).await;
+    server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
+    let siege = besiege(&server, "joe").await;
+
+    let mistyped = guess(&server, "joe", ELSEWHERE, "mistyped").get(OBJECTS).await;
+    let answer = guess(&server, "joe", ELSEWHERE, ADMIN_PASSWORD).get(OBJECTS).await;
+
+    assert_eq!((mistyped.status, answer.status), (401, 200), "{}", answer.text);
+    siege.iter().for_each(JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn owner_comes_in_after_a_restart_while_forty_addresses_guess() {
+    let server = TestServer::start_with(delaying(FOREVER)).await;
+    server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
+    let siege = besiege(&server, "joe").await;
+    siege.iter().for_each(JoinHandle::abort);
+    let database = server.shared_database();
+    server.stop().await;
+    let server = TestServer::start_on(&database, delaying(FOREVER)).await;
+
+    let siege: Vec<_> = guessers().map(|from| aside(guess(&server, "joe", &from, "wrong"))).collect();
+    let answer = guess(&server, "joe", HERE, ADMIN_PASSWORD).get(OBJECTS).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    siege.iter().for_each(JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn right_secret_that_the_server_made_waits_for_nobodys_guesses() {
+    let server = TestServer::start_with(|settings| {
+        delaying(FOREVER)(settings);
+        settings.limits.free_guesses_per_source = 3;
+    })
+    .await;
+    let secret = "SecretOfAMachine1234";
+    let key = platform::auth::password::SecretKey::load(&server.database().data_dir().join("secret.key"));
+    let user = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
+        VALUES ('main', 'device_n1', $1, true, '{ROLE_INVENTORY_READ}', now())";
+    server.database().execute(user, &[&key.unwrap().unwrap().hash(secret)]).await;
+    let siege = besiege(&server, "device_n1").await;
+    // Where the device is, somebody guesses too.
+    guess_wrong(&server, "device_n1", HERE, 2).await;
+    guess_wrong(&server, "admin", HERE, 1).await;
+    let beside = aside(guess(&server, "device_n1", HERE, "wrong"));
+    refused(&server, "device_n1", ELSEWHERE).await;
+
+    for from in [HERE, ELSEWHERE, "192.0.2.77"] {
+        // What is remembered is remembered by host.
+        let host = format!("h{}.example.com", from.len());
+        let device = guess(&server, "device_n1", from, secret);
+        assert_eq!(device.request("GET", OBJECTS).header("Host", &host).send().await.status, 200, "{from}");
+    }
+    assert!(!beside.is_finished());
+    siege.iter().chain([&beside]).for_each(JoinHandle::abort);
+}
+
+#[tokio::test]
+async fn secret_of_a_disabled_user_lets_nobody_in() {
+    let server = TestServer::start().await;
+    let secret = "SecretOfAMachine1234";
+    let key = platform::auth::password::SecretKey::load(&server.database().data_dir().join("secret.key"));
+    let user = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
+        VALUES ('main', 'device_n1', $1, false, '{ROLE_INVENTORY_READ}', now())";
+    server.database().execute(user, &[&key.unwrap().unwrap().hash(secret)]).await;
+
+    assert_eq!(server.caller("device_n1", secret).get(OBJECTS).await.status, 401);
+}

@@ -171,3 +171,19 @@ async fn deleted_object_is_gone_with_its_alarms() {
     let raised = admin.post("/alarm/alarms", &crate::harness::alarm_of(&gone, "hot")).await;
     assert_eq!(raised.status, 422, "{}", raised.text);
 }
+
+#[tokio::test]
+async fn ids_rise_after_a_restart_with_a_clock_that_was_set_back() {
+    let server = TestServer::start().await;
+    server.admin().create_device("made while the clock was ahead").await;
+    // By a day: ids begin with milliseconds, above twenty bits.
+    server.database().execute("UPDATE managed_objects SET id = id + (86400000::bigint << 20)", &[]).await;
+    let ahead = server.database().query("SELECT max(id) FROM managed_objects", &[]).await[0].get::<_, i64>(0);
+    let database = server.shared_database();
+    server.stop().await;
+
+    let server = TestServer::start_on(&database, |_| {}).await;
+
+    let id: i64 = server.admin().create_device("made later").await.parse().unwrap();
+    assert!(id > ahead, "{id} {ahead}");
+}
