@@ -38,15 +38,16 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.alarm(alarm.id), &alarm, &links))
 }
 
-/// `GET /alarm/alarms`: a page of alarms, newest first. Without ROLE_ALARM_READ those that device permissions name
-/// (P-07).
+/// `GET /alarm/alarms`: a page of alarms, newest first. Without ROLE_ALARM_READ those of an own `source` (U-10a),
+/// or those that device permissions name (P-07).
 ///
 /// # Errors
-/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
-    let media_type = wire.accepted("alarmCollection")?;
     let query = Query::parse(wire.query_string());
+    let by = (role::ALARM_READ, Api::Alarm);
+    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
+    let media_type = wire.accepted("alarmCollection")?;
     let request = page_request(&query)?;
     let page = match filter(&query)? {
         Some(filter) => {
@@ -62,18 +63,18 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// `GET /alarm/alarms/<id>`.
 ///
 /// # Errors
-/// 403 without ROLE_ALARM_READ, 404 for an unknown id.
+/// 403 without ROLE_ALARM_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
+    let authority = caller.reads(role::ALARM_READ, Api::Alarm);
     let media_type = wire.accepted("alarm")?;
     let database = edge.platform.database();
     let alarm = store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
-    let by = (&authority, Ownership::Ignored);
+    let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &alarm, &wire.links()))
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
 use platform_actors::model::new_device_request::{DeviceId, DeviceToRegister, RequestStatus};
+use platform_actors::model::origin::is_device_user;
 use platform_actors::model::role;
 use platform_actors::store::new_device_requests;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
-use crate::http::error::Result;
+use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
@@ -19,8 +20,8 @@ use crate::server::Edge;
 /// `POST /devicecontrol/newDeviceRequests`: a device may ask for its credentials from now on.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for an id of which there is a request, here or in another tenant (N-07); 422 for
-/// a wrong body or an unknown group.
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for an id of which there is a request, here or in another tenant (N-07), and for one
+/// whose user is there and holds more than a device does (N-08a); 422 for a wrong body or an unknown group.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.mode()?;

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use super::Database;
 use super::alarms::from_row;
 use super::filter::Filtered;
-use super::time_walk::{Span, Table, TimeWalk};
+use super::time_walk::{Below, Span, Table, TimeWalk};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus};
@@ -90,7 +90,7 @@ fn table(filter: &AlarmFilter) -> &'static Table {
 fn span(filter: &AlarmFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        with_descendants: &filter.with_descendants,
+        below: Below::Links(&filter.with_descendants),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,
