@@ -92,14 +92,15 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
+    let id = AlarmId::parse(&path)?;
+    let alarm = Arc::new(store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
+    let by = (&origin.authority, Ownership::Counts);
+    caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     let media_type = wire.accepted("alarm")?;
     wire.check_content_type(&["alarm"])?;
     let patch = Arc::new(AlarmPatch::parse(body.json(edge.limits().body_bytes).await?)?);
-    let id = AlarmId::parse(&path)?;
-    let links = origin.links.clone();
+    let (source, links) = (alarm.source, origin.links.clone());
 
-    let alarm = Arc::new(store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
-    let source = alarm.source;
     let message = UpdateAlarm { alarm, patch, origin: Arc::new(origin) };
     let alarm = edge
         .platform

@@ -88,14 +88,15 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let id = EventId::parse(&path)?;
+    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let by = (&origin.authority, Ownership::Counts);
+    caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
     let media_type = wire.accepted("event")?;
     wire.check_content_type(&["event"])?;
     let patch = Arc::new(EventPatch::parse(body.json(edge.limits().body_bytes).await?)?);
-    let id = EventId::parse(&path)?;
-    let links = origin.links.clone();
+    let (source, links) = (event.source, origin.links.clone());
 
-    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
-    let source = event.source;
     let message = UpdateEvent { event, patch, origin: Arc::new(origin) };
     let event = edge
         .platform

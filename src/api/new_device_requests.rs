@@ -67,15 +67,19 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 /// `PUT /devicecontrol/newDeviceRequests/<id>`: accepts a device.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown one, 422 without a status and
-/// for a step back (N-03).
+/// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, and for devices whatever they hold (X-12a); 404 for
+/// an unknown one, 422 without a status and for a step back (N-03).
 pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
+    if is_device_user(&caller.user) {
+        return Err(ApiError::forbidden_because("devices accept no devices"));
+    }
     wire.mode()?;
+    let (database, id) = (edge.platform.database(), named(&wire)?);
+    new_device_requests::get_new_device_request(database, &caller.tenant, &id).await?;
     let media_type = wire.accepted("newDeviceRequest")?;
     wire.check_content_type(&["newDeviceRequest"])?;
     let status = RequestStatus::parse_patch(body.json(edge.limits().body_bytes).await?)?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
     let request = new_device_requests::update_status(database, &caller.tenant, &id, status).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
 }

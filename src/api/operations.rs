@@ -99,16 +99,17 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let operation = Arc::new(store::operations::get_operation(database, &caller.tenant, id).await?);
+    let by = (&origin.authority, Ownership::Counts);
+    let has_fragment = |name: &str| operation.fragments.get(name).is_some();
+    caller.reaches_data_of(&edge, operation.device, by, has_fragment).await?;
     let media_type = wire.accepted("operation")?;
     wire.check_content_type(&["operation"])?;
     let patch = Arc::new(OperationPatch::parse(body.json(edge.limits().body_bytes).await?)?);
-    let id = OperationId::parse(&path)?;
     let only_from = request.extensions().get::<OnlyFrom>().map(|OnlyFrom(status)| *status);
-    let links = origin.links.clone();
+    let (device, links) = (operation.device, origin.links.clone());
 
-    let database = edge.platform.database();
-    let operation = Arc::new(store::operations::get_operation(database, &caller.tenant, id).await?);
-    let device = operation.device;
     let message = UpdateOperation { operation, patch, only_from, origin: Arc::new(origin) };
     let operation = edge
         .platform

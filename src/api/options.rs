@@ -178,21 +178,21 @@ pub async fn update_editable(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    caller.administers_options(&edge, &path.0)?;
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because("only tenant management may say what is editable"));
     }
     wire.mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
     let query = Query::parse(wire.query_string());
     let tenant = match query.get("tenantId") {
         Some(id) => TenantId::known(id)?,
         None => caller.tenant.clone(),
     };
-    let name = known_name(&path)?;
-    let database = edge.platform.database();
+    let (database, name) = (edge.platform.database(), known_name(&path)?);
+    store::options::get_option(database, &tenant, name.clone()).await?;
+    let media_type = wire.accepted("option")?;
+    wire.check_content_type(&["option"])?;
+    let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
     let option = store::options::set_editable(database, &tenant, name, editable).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
 }

@@ -27,6 +27,19 @@ impl Caller {
         Ok(store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
     }
 
+    /// As [`Caller::reaches`], for an object that a path names: that it is unknown is told before a body is judged (C-07a).
+    ///
+    /// # Errors
+    /// `Forbidden`; `NotFound` for an unknown object.
+    pub async fn finds(&self, edge: &Edge, id: ManagedObjectId, authority: &Authority) -> Result<()> {
+        if let Authority::Limited(_) = authority {
+            return self.reaches(edge, id, authority).await;
+        }
+        let (database, wanted) = (edge.platform.database(), WantedReferences::NONE);
+        store::managed_objects::get_managed_object(database, &self.tenant, id, wanted).await?;
+        Ok(())
+    }
+
     /// Lets a caller through who may read or write something of a managed object, such as one of its alarms: by role, by
     /// ownership where that counts, or by a device permission for a fragment of that thing.
     ///
