@@ -29,8 +29,12 @@ pub fn table(app: &mut web::ServiceConfig) {
 pub fn table_of_rows(app: &mut web::ServiceConfig) {
     let (reserved, free): (Vec<_>, Vec<_>) = paths().into_iter().partition(|path| path.reserved);
     let refuse = |path: Path| web::resource(path.pattern).default_service(web::to(refuse_rows));
+    // Whether there is such a path or not (S-28a).
+    let notifications = web::resource(["/notification", "/notification/{path:.*}"]);
+    let notifications = notifications.default_service(web::to(refuse_rows));
     // Those that are called come first.
-    enter(app, free.into_iter().map(|path| path.resource).chain(reserved.into_iter().map(refuse)));
+    let free = free.into_iter().map(|path| path.resource);
+    enter(app, free.chain(reserved.into_iter().map(refuse)).chain([notifications]));
 }
 
 fn enter(app: &mut web::ServiceConfig, resources: impl Iterator<Item = Resource>) {

@@ -199,7 +199,7 @@ impl Platform {
     }
 
     /// Forgets what is remembered of a tenant's options, because one of them changed.
-    pub fn forget_options(&self, tenant: &TenantId) {
+    fn forget_options(&self, tenant: &TenantId) {
         if let Some(tenant) = self.tenants.read().get(tenant) {
             tenant.forget_options();
         }

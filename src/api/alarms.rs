@@ -39,15 +39,16 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.alarm(alarm.id), &alarm, &links))
 }
 
-/// `GET /alarm/alarms`: a page of alarms, newest first. Without ROLE_ALARM_READ those that device permissions name
-/// (P-07).
+/// `GET /alarm/alarms`: a page of alarms, newest first. Without ROLE_ALARM_READ those of an own `source` (U-10a),
+/// or those that device permissions name (P-07).
 ///
 /// # Errors
-/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
-    let media_type = wire.accepted("alarmCollection")?;
     let query = Query::parse(wire.query_string());
+    let by = (role::ALARM_READ, Api::Alarm);
+    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
+    let media_type = wire.accepted("alarmCollection")?;
     let request = page_request(&query)?;
     let page = match filter(&query)? {
         Some(filter) => {
@@ -61,14 +62,16 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 }
 
 /// `GET /alarm/alarms/count`: the number of alarms that the filters of the collection find, as text (C-18); exact up to a
-/// million, estimated beyond (P-03). Without ROLE_ALARM_READ those that device permissions name are counted.
+/// million, estimated beyond (P-03). Without ROLE_ALARM_READ it counts what [`list`] lists.
 ///
 /// # Errors
 /// As [`list`].
 pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
+    let query = Query::parse(wire.query_string());
+    let by = (role::ALARM_READ, Api::Alarm);
+    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
     let database = edge.platform.database();
-    let count = match filter(&Query::parse(wire.query_string()))? {
+    let count = match filter(&query)? {
         Some(filter) => {
             store::alarm_collection::count_alarms(database, &caller.tenant, &filter, &authority).await?
         }
@@ -82,18 +85,18 @@ pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<
 /// `GET /alarm/alarms/<id>`.
 ///
 /// # Errors
-/// 403 without ROLE_ALARM_READ, 404 for an unknown id.
+/// 403 without ROLE_ALARM_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = caller.reads(role::ALARM_READ, Api::Alarm)?;
+    let authority = caller.reads(role::ALARM_READ, Api::Alarm);
     let media_type = wire.accepted("alarm")?;
     let database = edge.platform.database();
     let alarm = store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
-    let by = (&authority, Ownership::Ignored);
+    let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &alarm, &wire.links()))
 }
@@ -111,14 +114,15 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
+    let id = AlarmId::parse(&path)?;
+    let alarm = Arc::new(store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
+    let by = (&origin.authority, Ownership::Counts);
+    caller.reaches_data_of(&edge, alarm.source, by, |name| alarm.fragments.get(name).is_some()).await?;
     let media_type = wire.accepted("alarm")?;
     wire.check_content_type(&["alarm"])?;
     let patch = Arc::new(AlarmPatch::parse(body.json(edge.limits().body_bytes).await?)?);
-    let id = AlarmId::parse(&path)?;
-    let links = origin.links.clone();
+    let (source, links) = (alarm.source, origin.links.clone());
 
-    let alarm = Arc::new(store::alarms::get_alarm(edge.platform.database(), &caller.tenant, id).await?);
-    let source = alarm.source;
     let message = UpdateAlarm { alarm, patch, origin: Arc::new(origin) };
     let alarm = edge
         .platform

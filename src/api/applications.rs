@@ -144,10 +144,10 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
+    let id = own(&caller, &edge, &path).await?.id;
     let media_type = wire.accepted("application")?;
     wire.check_content_type(&["application"])?;
     let patch = ApplicationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
-    let id = own(&caller, &edge, &path).await?.id;
     let (database, secrets) = (edge.platform.database(), edge.secret_key.store_changed_secrets(id, &patch));
     let changed =
         store::application_changes::update_application(database, &caller.tenant, id, (&patch, &secrets));

@@ -23,14 +23,15 @@ use crate::server::Edge;
 /// `POST /audit/auditRecords`: records what a client did.
 ///
 /// # Errors
-/// 403 without ROLE_AUDIT_ADMIN, 422 for a wrong body.
+/// 403 without ROLE_AUDIT_ADMIN or a device permission for the object it is about (Y-06), 422 for a wrong body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    caller.require(role::AUDIT_ADMIN)?;
+    let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let mode = wire.mode()?;
     let media_type = wire.accepted("auditRecord")?;
     wire.check_content_type(&["auditRecord"])?;
     let body = body.json(edge.limits().body_bytes).await?;
     let mut record = AuditRecord::parse(body, &caller.tenant, caller.recorded_as())?;
+    authorize(&edge, &caller, &authority, record.object()).await?;
 
     if mode.stores() {
         let (database, id) = (edge.platform.database(), edge.platform.next_id());
@@ -41,26 +42,20 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.audit_record(record.id), &Arc::new(record), &links))
 }
 
-/// `GET /audit/auditRecords`: a page of records, oldest first (X-18, Y-04). Without ROLE_AUDIT_READ the parameter
-/// `source` must name a managed object that device permissions for AUDIT name.
+/// `GET /audit/auditRecords`: a page of records, oldest first (X-18, Y-04). Without ROLE_AUDIT_READ those about managed objects
+/// that device permissions for AUDIT name (P-07, Y-06).
 ///
 /// # Errors
-/// 403 without role or permission, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
+    let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
     let query = Query::parse(wire.query_string());
-    let authority = reading(&caller);
-    if matches!(authority, Authority::Limited(_)) {
-        let source = query.get("source").and_then(|source| ManagedObjectId::parse(source).ok());
-        authorize(&edge, &caller, &authority, source).await?;
-    }
     let media_type = wire.accepted("auditRecordCollection")?;
     let request = page_request(&query)?;
-    let mut filter = filter(&query)?;
-    if matches!(authority, Authority::Limited(_)) {
-        filter.except_types = Some(AuditRecord::other_types().map(ToOwned::to_owned).collect());
-    }
-    let database = edge.platform.database();
-    let page = store::audit_records::list_audit_records(database, &caller.tenant, &filter, &request).await?;
+    let filter = filter(&query)?;
+    let (database, tenant) = (edge.platform.database(), &caller.tenant);
+    let page =
+        store::audit_records::list_audit_records(database, tenant, &filter, &authority, &request).await?;
     reply::page(&wire, media_type, "auditRecords", &page, (&request, &query))
 }
 
@@ -74,7 +69,7 @@ pub async fn get(
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = caller.reads(role::AUDIT_READ, Api::Audit)?;
+    let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
     let media_type = wire.accepted("auditRecord")?;
     let (database, id) = (edge.platform.database(), AuditRecordId::parse(&path)?);
     let record = store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
@@ -83,16 +78,22 @@ pub async fn get(
 }
 
 /// `DELETE /audit/auditRecords`: deletes what the filters of GET find, without any everything (Y-04). 204 when all
-/// are gone; a client that goes away earlier leaves the rest.
+/// are gone; a client that goes away earlier leaves the rest. Without ROLE_AUDIT_ADMIN the parameter `source` must name a managed
+/// object that device permissions for AUDIT name; then what is about that object is deleted (Y-06).
 ///
 /// # Errors
-/// 403 without ROLE_AUDIT_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
+/// 403 without role or permission, 422 for a wrong parameter and for an unknown one (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    caller.require(role::AUDIT_ADMIN)?;
-    let mode = wire.mode()?;
+    let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let query = Query::parse(wire.query_string());
+    let source = query.get("source").and_then(|source| ManagedObjectId::parse(source).ok());
+    authorize(&edge, &caller, &authority, source).await?;
+    let mode = wire.mode()?;
     query.only_filters(&FILTERS)?;
-    let filter = filter(&query)?;
+    let mut filter = filter(&query)?;
+    if matches!(authority, Authority::Limited(_)) {
+        filter.except_types = Some(AuditRecord::other_types().map(ToOwned::to_owned).collect());
+    }
     if mode.stores() {
         let database = edge.platform.database();
         store::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
@@ -100,8 +101,15 @@ pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
     Ok(HttpResponse::NoContent().finish())
 }
 
-fn reading(caller: &Caller) -> Authority {
-    caller.authority(role::AUDIT_READ, Api::Audit, Permission::Read)
+/// By what right a caller reads or writes records.
+///
+/// # Errors
+/// `Forbidden` with neither the role nor any device permission for AUDIT.
+fn right(caller: &Caller, role: &str, permission: Permission) -> Result<Authority> {
+    match caller.authority(role, Api::Audit, permission) {
+        Authority::Limited(grants) if grants.is_empty() => Err(ApiError::forbidden()),
+        authority => Ok(authority),
+    }
 }
 
 /// Lets the role through, and device permissions to the records of a managed object that they name. Nobody owns a

@@ -85,10 +85,11 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
+    let id = BulkOperationId::parse(&path)?;
+    get_bulk_operation(edge.platform.database(), &caller.tenant, id).await?;
     let media_type = wire.accepted("bulkOperation")?;
     wire.check_content_type(&["bulkOperation"])?;
     let patch = BulkOperationPatch::parse(body.json(edge.limits().body_bytes).await?)?;
-    let id = BulkOperationId::parse(&path)?;
 
     let bulk_operation = edge.platform.update_bulk_operation(&caller.tenant, id, &patch, &origin).await?;
 

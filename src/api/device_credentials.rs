@@ -24,7 +24,7 @@ use crate::server::Edge;
 ///
 /// # Errors
 /// 403 for everybody without ROLE_DEVICE_BOOTSTRAP (N-09); 404 until the device is registered and accepted, and when its
-/// credentials are in use (N-08); 422 for a wrong body; 429 for an address that asks too often (E-06).
+/// credentials are in use (N-08); 409 when its user is there and holds more than a device does (N-08a); 422 for a wrong body; 429 for an address that asks too often (E-06).
 pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,

@@ -30,14 +30,14 @@ const MAX_OBJECT: usize = 64 << 10;
 /// `GET /event/events/<id>/binaries`: the bytes, with their own media type and as a file to save (V-05).
 ///
 /// # Errors
-/// 403 without ROLE_EVENT_READ, 404 for an unknown event and for one without a file or with part of one.
+/// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown event and for one without a file or with part of one.
 pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::EVENT_READ, Api::Event)?;
+    let authority = caller.reads(role::EVENT_READ, Api::Event);
     let database = edge.platform.database().clone();
     let id = EventId::parse(&path)?;
     let (event, content) = store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
     let has_fragment = |name: &str| event.fragments.get(name).is_some();
-    caller.reaches_data_of(&edge, event.source, (&authority, Ownership::Ignored), has_fragment).await?;
+    caller.reaches_data_of(&edge, event.source, (&authority, Ownership::Counts), has_fragment).await?;
     match content {
         Some(Content::Complete(binary)) => Ok(file::found(database, caller.tenant.clone(), binary)),
         _ => Err(Error::not_found(Noun::EventBinary, id).into()),

@@ -35,15 +35,16 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, origin.links.event(event.id), &event, &origin.links))
 }
 
-/// `GET /event/events`: a page of events, newest first (V-01). Without ROLE_EVENT_READ those that device permissions name
-/// (P-07).
+/// `GET /event/events`: a page of events, newest first (V-01). Without ROLE_EVENT_READ those of an own `source` (U-10a),
+/// or those that device permissions name (P-07).
 ///
 /// # Errors
-/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::EVENT_READ, Api::Event)?;
-    let media_type = wire.accepted("eventCollection")?;
     let query = Query::parse(wire.query_string());
+    let by = (role::EVENT_READ, Api::Event);
+    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
+    let media_type = wire.accepted("eventCollection")?;
     let request = page_request(&query)?;
     let page = match filter(&query)? {
         Some(filter) => {
@@ -59,18 +60,18 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// `GET /event/events/<id>`.
 ///
 /// # Errors
-/// 403 without ROLE_EVENT_READ, 404 for an unknown id.
+/// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = caller.reads(role::EVENT_READ, Api::Event)?;
+    let authority = caller.reads(role::EVENT_READ, Api::Event);
     let media_type = wire.accepted("event")?;
     let database = edge.platform.database();
     let event = store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
-    let by = (&authority, Ownership::Ignored);
+    let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
     Ok(reply::found(media_type, &event, &wire.links()))
 }
@@ -87,14 +88,15 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
+    let id = EventId::parse(&path)?;
+    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
+    let by = (&origin.authority, Ownership::Counts);
+    caller.reaches_data_of(&edge, event.source, by, |name| event.fragments.get(name).is_some()).await?;
     let media_type = wire.accepted("event")?;
     wire.check_content_type(&["event"])?;
     let patch = Arc::new(EventPatch::parse(body.json(edge.limits().body_bytes).await?)?);
-    let id = EventId::parse(&path)?;
-    let links = origin.links.clone();
+    let (source, links) = (event.source, origin.links.clone());
 
-    let event = Arc::new(store::events::get_event(edge.platform.database(), &caller.tenant, id).await?);
-    let source = event.source;
     let message = UpdateEvent { event, patch, origin: Arc::new(origin) };
     let event = edge
         .platform

@@ -103,12 +103,13 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path.0).await?;
     wire.check_mode()?;
+    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    store::groups::get_group(database, &administration.tenant, id).await?;
     let media_type = wire.accepted("group")?;
     wire.check_content_type(&["group"])?;
     let patch = GroupPatch::parse(body.json(edge.limits().body_bytes).await?)?;
-    let id = GroupId::parse(&path.1)?;
 
-    let group = store::groups::update_group(edge.platform.database(), &administration, id, &patch).await?;
+    let group = store::groups::update_group(database, &administration, id, &patch).await?;
 
     Ok(reply::updated(&wire, media_type, &Arc::new(group), &wire.links()))
 }
@@ -190,12 +191,12 @@ pub async fn add_user(
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&edge, &path.0).await?;
     wire.check_mode()?;
+    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    store::groups::get_group(database, &administration.tenant, id).await?;
     let media_type = wire.accepted("userReference")?;
     wire.check_content_type(&["userReference", "user"])?;
     let name = parse_member(&administration.tenant, body.json(edge.limits().body_bytes).await?)?;
-    let id = GroupId::parse(&path.1)?;
 
-    let database = edge.platform.database();
     let user = store::group_members::insert_member(database, &administration, id, &name).await?;
 
     let group = GroupPlace { tenant: administration.tenant, id };

@@ -30,7 +30,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let mode = wire.mode()?;
     let object = ManagedObjectId::parse(&path)?;
-    caller.reaches(&edge, object, &writing(&caller)).await?;
+    caller.finds(&edge, object, &writing(&caller)).await?;
     let media_type = wire.accepted("externalId")?;
     wire.check_content_type(&["externalId"])?;
     let pair = NewExternalId::parse(body.json(edge.limits().body_bytes).await?)?;

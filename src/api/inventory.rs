@@ -140,10 +140,11 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let id = ManagedObjectId::parse(&path)?;
+    caller.finds(&edge, id, &origin.authority).await?;
     let media_type = wire.accepted("managedObject")?;
     wire.check_content_type(&["managedObject"])?;
     let mut patch = ManagedObjectPatch::parse(body.json(edge.limits().body_bytes).await?)?;
-    let id = ManagedObjectId::parse(&path)?;
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
         // Sending back the owner one has read is no change of owner.
         let (database, wanted) = (edge.platform.database(), WantedReferences::default());

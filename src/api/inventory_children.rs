@@ -83,7 +83,7 @@ pub async fn create(
     // Before the body is looked at: who may not write the parent learns nothing from it (E-04).
     let of = children(&path.0, &path.1)?;
     let authority = caller.authority(role::INVENTORY_ADMIN, Api::ManagedObject, Permission::Admin);
-    caller.reaches(&edge, of.parent, &authority).await?;
+    caller.finds(&edge, of.parent, &authority).await?;
     let body = NewChildren::parse(body.json(edge.limits().body_bytes).await?)?;
     let asked = Asked { caller: &caller, of, origin: Arc::new(origin) };
     match body {

@@ -19,12 +19,14 @@ use crate::server::Edge;
 /// `GET /measurement/measurements/series`: what a source measured, a column for each series.
 ///
 /// # Errors
-/// 403 without ROLE_MEASUREMENT_READ or a device permission for the source, 422 for missing or wrong parameters, 413 when
+/// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission for it, 422 for missing or wrong parameters, 413 when
 /// the query takes too long.
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement)?;
+    let query = Query::parse(wire.query_string());
+    let by = (role::MEASUREMENT_READ, Api::Measurement);
+    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
     let media_type = wire.accepted_json()?;
-    let values = match filter(&wire)? {
+    let values = match filter(&wire, &query)? {
         Some(filter) => {
             let by = (&authority, &*caller.user);
             get_series(edge.platform.database(), &caller.tenant, &filter, by).await?
@@ -36,8 +38,7 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 }
 
 /// Reads the parameters; `None` when the source is no id and so has measured nothing.
-fn filter(wire: &Wire) -> Result<Option<SeriesFilter>> {
-    let query = Query::parse(wire.query_string());
+fn filter(wire: &Wire, query: &Query) -> Result<Option<SeriesFilter>> {
     let units = wire.system_of_units()?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     let (Some(source), Some(date_from), Some(date_to)) = (query.get("source"), date_from, date_to) else {

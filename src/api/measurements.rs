@@ -84,19 +84,21 @@ async fn store(
 }
 
 /// `GET /measurement/measurements`: a page of measurements, oldest first (G-05); as a table when `text/csv` is what the
-/// client accepts first (G-09). Without ROLE_MEASUREMENT_READ those that device permissions name (P-07).
+/// client accepts first (G-09). Without ROLE_MEASUREMENT_READ those of an own `source` (U-10a), or those that device
+/// permissions name (P-07).
 ///
 /// # Errors
-/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement)?;
+    let query = Query::parse(wire.query_string());
+    let by = (role::MEASUREMENT_READ, Api::Measurement);
+    let authority = caller.reads_collection(&edge, by, (&query, &["source"])).await?;
     let as_csv = wire.prefers("text/csv", "measurementCollection");
     let media_type = match as_csv {
         true => csv::MEDIA_TYPE.into(),
         false => wire.accepted("measurementCollection")?,
     };
     let units = wire.system_of_units()?;
-    let query = Query::parse(wire.query_string());
     let request = page_request(&query)?;
     let page = match filter(&query)? {
         Some(filter) => {
@@ -116,19 +118,19 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// `GET /measurement/measurements/<id>` (G-01).
 ///
 /// # Errors
-/// 403 without ROLE_MEASUREMENT_READ or a device permission, 404 for an unknown id.
+/// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement)?;
+    let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement);
     let media_type = wire.accepted("measurement")?;
     let units = wire.system_of_units()?;
     let (database, id) = (edge.platform.database(), MeasurementId::parse(&path)?);
     let measurement = get_measurement(database, &caller.tenant, id).await?;
-    let by = (&authority, Ownership::Ignored);
+    let by = (&authority, Ownership::Counts);
     caller.reaches_data_of(&edge, measurement.source, by, |name| measurement.has_fragment(name)).await?;
     Ok(reply::found(media_type, &shown(measurement, units), &wire.links()))
 }

@@ -99,8 +99,9 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&wire)?;
-    let media_type = wire.accepted("cepModule")?;
     let id = ModuleId::parse(&path)?;
+    modules::get_module(edge.platform.database(), &caller.tenant, id).await?;
+    let media_type = wire.accepted("cepModule")?;
     let text = match wire.body_type().to_ascii_lowercase().as_str() {
         FORM_DATA => form(&wire, body).await?,
         TEXT => body.read(TEXT_BYTES).await?,

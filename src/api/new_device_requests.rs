@@ -5,12 +5,13 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
 use platform_actors::model::new_device_request::{DeviceId, DeviceToRegister, RequestStatus};
+use platform_actors::model::origin::is_device_user;
 use platform_actors::model::role;
 use platform_actors::store::new_device_requests;
 
 use crate::auth::Caller;
 use crate::http::body::Unread;
-use crate::http::error::Result;
+use crate::http::error::{ApiError, Result};
 use crate::http::paging::page_request;
 use crate::http::query::Query;
 use crate::http::{Wire, reply};
@@ -19,8 +20,8 @@ use crate::server::Edge;
 /// `POST /devicecontrol/newDeviceRequests`: a device may ask for its credentials from now on.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for an id of which there is a request, here or in another tenant (N-07); 422 for
-/// a wrong body or an unknown group.
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for an id of which there is a request, here or in another tenant (N-07), and for one
+/// whose user is there and holds more than a device does (N-08a); 422 for a wrong body or an unknown group.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
@@ -66,15 +67,19 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 /// `PUT /devicecontrol/newDeviceRequests/<id>`: accepts a device.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown one, 422 without a status and
-/// for a step back (N-03).
+/// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, and for devices whatever they hold (X-12a); 404 for
+/// an unknown one, 422 without a status and for a step back (N-03).
 pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
+    if is_device_user(&caller.user) {
+        return Err(ApiError::forbidden_because("devices accept no devices"));
+    }
     wire.check_mode()?;
+    let (database, id) = (edge.platform.database(), named(&wire)?);
+    new_device_requests::get_new_device_request(database, &caller.tenant, &id).await?;
     let media_type = wire.accepted("newDeviceRequest")?;
     wire.check_content_type(&["newDeviceRequest"])?;
     let status = RequestStatus::parse_patch(body.json(edge.limits().body_bytes).await?)?;
-    let (database, id) = (edge.platform.database(), named(&wire)?);
     let request = new_device_requests::update_status(database, &caller.tenant, &id, status).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
 }

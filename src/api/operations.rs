@@ -43,14 +43,15 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
 }
 
 /// `GET /devicecontrol/operations`: a page of operations in the order they were queued (O-06). Without ROLE_DEVICE_CONTROL_READ
-/// those that device permissions name (P-07).
+/// those of an own `deviceId` or `agentId` (U-10a), or those that device permissions name (P-07).
 ///
 /// # Errors
-/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
-    let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation)?;
-    let media_type = wire.accepted("operationCollection")?;
     let query = Query::parse(wire.query_string());
+    let by = (role::DEVICE_CONTROL_READ, Api::Operation);
+    let authority = caller.reads_collection(&edge, by, (&query, &["deviceId", "agentId"])).await?;
+    let media_type = wire.accepted("operationCollection")?;
     let request = page_request(&query)?;
     let page = match filter(&query)? {
         Some(filter) => {
@@ -66,18 +67,18 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// `GET /devicecontrol/operations/<id>`.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_READ or a device permission, 404 for an unknown id.
+/// 403 without ROLE_DEVICE_CONTROL_READ, ownership of the device (U-10a) or a device permission, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation)?;
+    let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = wire.accepted("operation")?;
     let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
     let operation = store::operations::get_operation(database, &caller.tenant, id).await?;
-    let by = (&authority, Ownership::Ignored);
+    let by = (&authority, Ownership::Counts);
     caller
         .reaches_data_of(&edge, operation.device, by, |name| operation.fragments.get(name).is_some())
         .await?;
@@ -98,16 +99,17 @@ pub async fn update(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let (database, id) = (edge.platform.database(), OperationId::parse(&path)?);
+    let operation = Arc::new(store::operations::get_operation(database, &caller.tenant, id).await?);
+    let by = (&origin.authority, Ownership::Counts);
+    let has_fragment = |name: &str| operation.fragments.get(name).is_some();
+    caller.reaches_data_of(&edge, operation.device, by, has_fragment).await?;
     let media_type = wire.accepted("operation")?;
     wire.check_content_type(&["operation"])?;
     let patch = Arc::new(OperationPatch::parse(body.json(edge.limits().body_bytes).await?)?);
-    let id = OperationId::parse(&path)?;
     let only_from = request.extensions().get::<OnlyFrom>().map(|OnlyFrom(status)| *status);
-    let links = origin.links.clone();
+    let (device, links) = (operation.device, origin.links.clone());
 
-    let database = edge.platform.database();
-    let operation = Arc::new(store::operations::get_operation(database, &caller.tenant, id).await?);
-    let device = operation.device;
     let message = UpdateOperation { operation, patch, only_from, origin: Arc::new(origin) };
     let operation = edge
         .platform

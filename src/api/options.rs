@@ -11,6 +11,7 @@ use platform_actors::model::tenant_option::{
     CategoryPatch, ENCRYPTED, Editable, NewTenantOption, OptionCategory, OptionName, SystemOption,
     TenantOption, parse_category,
 };
+use platform_actors::model::user::Administration;
 use platform_actors::store::options::OptionChange;
 use platform_actors::{Error, Noun, store};
 
@@ -38,14 +39,16 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// `POST /tenant/options`: creates an option (201) or overwrites it (200).
 ///
 /// # Errors
-/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or for an option that is not editable, 422 for a wrong body.
+/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN, for a key of tokens without ROLE_USER_MANAGEMENT_ADMIN besides (T-09), and for an
+/// option that is not editable; 422 for a wrong body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let new = NewTenantOption::parse(body.json(edge.limits().body_bytes).await?)?;
-    let (option, is_new) = write(&edge, &caller.tenant, new).await?;
+    let administration = caller.administers_options(&edge, &new.name.category)?;
+    let (option, is_new) = write(&edge, &administration, new).await?;
     let links = wire.links();
     Ok(match is_new {
         true => {
@@ -84,32 +87,31 @@ pub async fn update(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    let administration = caller.administers_options(&edge, &path.0)?;
     wire.check_mode()?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
     let body = body.json(edge.limits().body_bytes).await?;
     let new = NewTenantOption::parse_value(OptionName::parse(&path.0, &path.1)?, body)?;
-    let (option, _) = write(&edge, &caller.tenant, new).await?;
+    let (option, _) = write(&edge, &administration, new).await?;
     Ok(reply::updated(&wire, media_type, &option, &wire.links()))
 }
 
 /// `DELETE /tenant/options/<category>/<key>`: what is predefined has that value again (Z-06).
 ///
 /// # Errors
-/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or for an option that is not editable, 404 for an unknown one.
+/// 403 as for [`create`], 404 for an unknown option.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
     path: web::Path<(String, String)>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    let administration = caller.administers_options(&edge, &path.0)?;
     wire.check_mode()?;
     let name = known_name(&path)?;
     let changes = [(name.clone(), OptionChange::Remove)];
-    let before = store::options::write_options(edge.platform.database(), &caller.tenant, &changes).await;
-    edge.platform.forget_options(&caller.tenant);
+    let before = store::options::write_options(edge.platform.database(), &administration, &changes).await;
     match before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
         true => Ok(HttpResponse::NoContent().finish()),
         false => Err(Error::not_found(Noun::Option, name).into()),
@@ -143,7 +145,7 @@ pub async fn update_category(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    let administration = caller.administers_options(&edge, &path)?;
     wire.check_mode()?;
     let media_type = wire.accepted("option")?;
     wire.check_content_type(&["option"])?;
@@ -157,9 +159,8 @@ pub async fn update_category(
             (name, change)
         })
         .collect();
-    let written = store::options::write_options(edge.platform.database(), &caller.tenant, &changes).await;
-    edge.platform.forget_options(&caller.tenant);
-    written.map_err(not_editable)?;
+    let database = edge.platform.database();
+    store::options::write_options(database, &administration, &changes).await.map_err(not_editable)?;
     let category = category(&edge, &caller.tenant, &name).await?;
     Ok(reply::updated(&wire, media_type, &category, &wire.links()))
 }
@@ -177,21 +178,21 @@ pub async fn update_editable(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
+    caller.administers_options(&edge, &path.0)?;
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because("only tenant management may say what is editable"));
     }
     wire.check_mode()?;
-    let media_type = wire.accepted("option")?;
-    wire.check_content_type(&["option"])?;
-    let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
     let query = Query::parse(wire.query_string());
     let tenant = match query.get("tenantId") {
         Some(id) => TenantId::known(id)?,
         None => caller.tenant.clone(),
     };
-    let name = known_name(&path)?;
-    let database = edge.platform.database();
+    let (database, name) = (edge.platform.database(), known_name(&path)?);
+    store::options::get_option(database, &tenant, name.clone()).await?;
+    let media_type = wire.accepted("option")?;
+    wire.check_content_type(&["option"])?;
+    let editable = Editable::parse(body.json(edge.limits().body_bytes).await?)?;
     let option = store::options::set_editable(database, &tenant, name, editable).await?;
     Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
 }
@@ -247,12 +248,15 @@ fn system_options(edge: &Edge) -> Vec<SystemOption> {
 }
 
 /// Writes one option; gives it as it may be shown, and whether it is new.
-async fn write(edge: &Edge, tenant: &TenantId, new: NewTenantOption) -> Result<(Arc<TenantOption>, bool)> {
+async fn write(
+    edge: &Edge,
+    administration: &Administration,
+    new: NewTenantOption,
+) -> Result<(Arc<TenantOption>, bool)> {
     let NewTenantOption { name, value } = new;
     let option = TenantOption::shown(name.clone(), value.clone());
-    let changes = [(name.clone(), set(edge, tenant, &name, value))];
-    let before = store::options::write_options(edge.platform.database(), tenant, &changes).await;
-    edge.platform.forget_options(tenant);
+    let changes = [(name.clone(), set(edge, &administration.tenant, &name, value))];
+    let before = store::options::write_options(edge.platform.database(), administration, &changes).await;
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
 }
 

@@ -137,9 +137,10 @@ pub async fn assign_to_user(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&edge, &path.0).await?;
+    let (database, name) = (edge.platform.database(), parse_user_of_path(&path.1)?);
+    let user = store::users::get_user(database, &administration.tenant, &name).await?;
+    administration.authority.reaches(user.owner.as_deref())?;
     let (media_type, role) = assignment(&wire, body, &edge).await?;
-    let name = parse_user_of_path(&path.1)?;
-    let database = edge.platform.database();
     store::user_changes::assign_role(database, &administration, &name, &role).await?;
     let holder = RoleHolder::User(administration.tenant, name);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
@@ -157,9 +158,10 @@ pub async fn assign_to_group(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&edge, &path.0).await?;
+    let (database, id) = (edge.platform.database(), GroupId::parse(&path.1)?);
+    store::groups::get_group(database, &administration.tenant, id).await?;
     let (media_type, role) = assignment(&wire, body, &edge).await?;
-    let id = GroupId::parse(&path.1)?;
-    store::groups::assign_role(edge.platform.database(), &administration, id, &role).await?;
+    store::groups::assign_role(database, &administration, id, &role).await?;
     let holder = RoleHolder::Group(administration.tenant, id);
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
 }

@@ -79,10 +79,10 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let offer = offer(&caller, &path, (&CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN))?;
     wire.check_mode()?;
+    let tenant = subscriber(&caller, &edge, &path).await?;
     let media_type = wire.accepted("applicationReference")?;
     wire.check_content_type(&["applicationReference", "application"])?;
     let application = Subscription::parse_application(body.json(edge.limits().body_bytes).await?)?;
-    let tenant = subscriber(&caller, &edge, &path).await?;
 
     let secret = edge.secret_key.draw_user_secret(&tenant, application, Duty::Service);
     let database = edge.platform.database();

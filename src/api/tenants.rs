@@ -93,11 +93,11 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
     wire.check_mode()?;
+    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
+    store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let media_type = wire.accepted("tenant")?;
     wire.check_content_type(&["tenant"])?;
     let mut patch = TenantPatch::parse(&path, body.json(edge.limits().body_bytes).await?)?;
-    let (database, id) = (edge.platform.database(), TenantId::known(&path)?);
-    store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     if id.as_str() == MANAGEMENT && patch.status == Some(TenantStatus::Suspended) {
         return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
     }

@@ -134,16 +134,17 @@ pub async fn update(
     let (tenant, name) = &*path;
     let administration = caller.administers_users(&edge, tenant).await?;
     wire.check_mode()?;
+    let (database, name) = (edge.platform.database(), parse_user_of_path(name)?);
+    let user = store::users::get_user(database, &administration.tenant, &name).await?;
+    administration.authority.reaches(user.owner.as_deref())?;
     let media_type = wire.accepted("user")?;
     wire.check_content_type(&["user"])?;
     let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?;
-    let name = parse_user_of_path(name)?;
     patch.check_name(&name)?;
     let hash = edge.authenticator.hash_chosen(patch.password.take()).await?;
 
     let change = (&patch, hash.as_deref());
-    let user =
-        store::user_changes::update_user(edge.platform.database(), &administration, &name, change).await?;
+    let user = store::user_changes::update_user(database, &administration, &name, change).await?;
 
     Ok(reply::updated(&wire, media_type, &Arc::new(user), &wire.links()))
 }

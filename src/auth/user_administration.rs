@@ -3,6 +3,7 @@
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role;
 use platform_actors::model::tenant::MANAGEMENT;
+use platform_actors::model::tenant_option::TOKEN_PUBLIC_KEY;
 use platform_actors::model::user::{Administration, User, UserAuthority, parse_user_of_path};
 use platform_actors::store;
 
@@ -78,6 +79,21 @@ impl Caller {
     /// Whether a path names the caller's own user.
     pub fn is_user(&self, tenant: &str, name: &str) -> bool {
         self.tenant.as_str() == tenant && *self.user == *name
+    }
+
+    /// A change of options of the caller's own tenant. Keys that tokens are verified with speak for any user, so only who may
+    /// administer users writes them (T-09).
+    ///
+    /// # Errors
+    /// `Forbidden` without ROLE_OPTION_MANAGEMENT_ADMIN; for `token.publicKey` without ROLE_USER_MANAGEMENT_ADMIN besides.
+    pub fn administers_options(&self, edge: &Edge, category: &str) -> Result<Administration> {
+        self.require(role::OPTION_MANAGEMENT_ADMIN)?;
+        if category == TOKEN_PUBLIC_KEY && !self.roles.has(role::USER_MANAGEMENT_ADMIN) {
+            return Err(ApiError::forbidden_because(
+                "keys of tokens need ROLE_USER_MANAGEMENT_ADMIN besides",
+            ));
+        }
+        Ok(self.administration(edge, self.tenant.clone(), UserAuthority::Everyone))
     }
 
     fn administration(&self, edge: &Edge, tenant: TenantId, authority: UserAuthority) -> Administration {

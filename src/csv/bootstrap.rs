@@ -1,5 +1,7 @@
-//! Line 61: a device asks for its credentials (document 3, Built-in message ids; S-45).
+//! Line 61: a device asks for its credentials (document 3, Built-in message ids; S-45). The user that devices without credentials
+//! share may send nothing else (N-09a).
 
+use actix_web::http::StatusCode;
 use serde_json::json;
 
 use super::engine::Engine;
@@ -9,7 +11,7 @@ use super::refusal::Refusal;
 use super::rest_caller::Call;
 
 /// Answers each line 61 with `70,<line>,<id>,<tenant>,<user>,<password>`, as `POST /devicecontrol/deviceCredentials` would; other
-/// lines are none of this body's (S-45).
+/// lines are none of this body's (S-45), and 403 for the bootstrap user (N-09a).
 pub(super) async fn collect(engine: &Engine<'_>, body: &[u8]) -> Lines {
     let mut lines = Lines::default();
     for record in records(body) {
@@ -23,11 +25,15 @@ pub(super) async fn collect(engine: &Engine<'_>, body: &[u8]) -> Lines {
 
 async fn collect_one(engine: &Engine<'_>, record: Record<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     let id = message_id(&record).ok_or(Refusal::Malformed)?;
+    if id != 61 && engine.caller.is_bootstrap() {
+        return Err(Refusal::Rest(StatusCode::FORBIDDEN));
+    }
     if id != 61 || engine.x_id.is_some() {
         return Err(Refusal::InvalidMessageId);
     }
-    let [_, device] = record.values.as_deref().map_err(|_| Refusal::Malformed)? else {
-        return Err(Refusal::WrongNumber);
+    let device = match record.values.as_deref().map_err(|_| Refusal::Malformed)? {
+        [_, device] if !device.is_empty() => device,
+        _ => return Err(Refusal::WrongNumber),
     };
     let call = Call::post("/devicecontrol/deviceCredentials", json!({ "id": device }).to_string());
     let credentials = engine.rest.call(call.accepting_json()).await?.json().await?.unwrap_or_default();

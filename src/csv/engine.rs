@@ -66,6 +66,9 @@ impl<'e> Engine<'e> {
         let outline = Outline::of(body);
         match outline {
             // What is rarer is on the heap, so that the path of rows stays small.
+            Outline { rows: true, .. } if self.caller.is_bootstrap() => {
+                Box::pin(bootstrap::collect(self, body)).await.into_text()
+            }
             Outline { templates: true, .. } => Box::pin(registration::register(self, body)).await,
             Outline { bootstrap: true, .. } => Box::pin(bootstrap::collect(self, body)).await.into_text(),
             Outline { rows: false, .. } => Box::pin(self.check(body)).await.into_text(),

@@ -61,12 +61,8 @@ async fn agent_lives_from_its_first_poll_to_the_end_of_an_alarm_across_a_restart
     assert_eq!(statuses, ["SUCCESSFUL", "FAILED", "SUCCESSFUL", "SUCCESSFUL"]);
 }
 
-/// What people do before: a hall for the gateway, and the right to read alarms for devices, which step 11 needs and the group
-/// has not by itself (U-10).
+/// What people do before: a hall for the gateway.
 async fn prepare(admin: &Caller) -> String {
-    let group = admin.read("/user/main/groupByName/devices").await["id"].clone();
-    let path = format!("/user/main/groups/{group}/roles");
-    admin.create(&path, &json!({"role": {"name": "ROLE_ALARM_READ"}})).await;
     let hall = json!({"name": "Hall 7", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}});
     id_of(&admin.create(OBJECTS, &hall).await)
 }

@@ -46,6 +46,7 @@ mod operating;
 mod operation_diagnosis;
 mod operations;
 mod options;
+mod own_tree;
 mod process;
 mod realtime;
 #[path = "realtime/mod.rs"]

@@ -186,7 +186,7 @@ impl Serialize for DevicePermissions {
 /// By what right a caller reads or writes.
 #[derive(Debug, Clone)]
 pub enum Authority {
-    /// A role grants it on every object of the tenant.
+    /// A role grants it on every object of the tenant; or everything that was asked for is the caller's own.
     Role,
     /// Only on what is the caller's own, and on what device permissions name.
     Limited(Grants),

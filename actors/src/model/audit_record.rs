@@ -24,13 +24,14 @@ const SEVERITIES: [&str; 5] = ["critical", "major", "minor", "warning", "informa
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "creationTime", "changes"];
 
 /// Types of records whose source is no managed object, with the path of what it is; `{tenant}` stands for the tenant.
-const OTHER_SOURCES: [(&str, &str); 8] = [
+const OTHER_SOURCES: [(&str, &str); 9] = [
     ("Alarm", "/alarm/alarms"),
     ("BulkOperation", "/devicecontrol/bulkoperations"),
     ("CepModule", "/cep/modules"),
     ("Event", "/event/events"),
     ("Group", "/user/{tenant}/groups"),
     ("Operation", "/devicecontrol/operations"),
+    ("Option", "/tenant/options"),
     ("TwoFactorAuthentication", "/user/{tenant}/users"),
     ("User", "/user/{tenant}/users"),
 ];
@@ -169,7 +170,7 @@ impl Serialize for Linked<'_, AuditRecord> {
 pub struct AuditRecordFilter {
     /// Exact type.
     pub type_: Option<String>,
-    /// None of these types: for callers who may read what is about a managed object only.
+    /// None of these types: for callers who may delete what is about a managed object only.
     pub except_types: Option<Vec<String>>,
     /// Exact user name.
     pub user: Option<String>,
@@ -183,6 +184,13 @@ pub struct AuditRecordFilter {
     pub date_to: Option<Timestamp>,
     /// Oldest first unless reverted (X-18).
     pub order: TimeOrder,
+}
+
+impl AuditRecordFilter {
+    /// Whether the records are listed by their time.
+    pub fn is_by_time(&self) -> bool {
+        self.date_from.is_some() || self.date_to.is_some()
+    }
 }
 
 /// Reads `source`: an object with an `id` that is a string or a whole number (C-13).
@@ -259,6 +267,15 @@ impl NewAuditRecord {
     }
 }
 
+/// The word for a change, by whether there was a value before and is one after it.
+fn change_type(before: bool, after: bool) -> &'static str {
+    match (before, after) {
+        (false, _) => "ADDED",
+        (_, false) => "REMOVED",
+        _ => "REPLACED",
+    }
+}
+
 /// One attribute of a change.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -283,6 +300,19 @@ impl AttributeChange {
         }
     }
 
+    /// A text attribute was added, replaced or removed.
+    pub fn text(attribute: &str, previous: Option<String>, new: Option<String>) -> Self {
+        let change_type = change_type(previous.is_some(), new.is_some());
+        let value = |text: Option<String>| text.map_or(Value::Null, Value::String);
+        Self {
+            attribute: attribute.into(),
+            type_: "String",
+            previous_value: value(previous),
+            new_value: value(new),
+            change_type,
+        }
+    }
+
     /// An attribute that is a list or an object took another value.
     pub fn replaced_value(attribute: &str, previous: Value, new: Value) -> Self {
         let type_ = if new.is_array() { "Array" } else { "Object" };
@@ -297,11 +327,7 @@ impl AttributeChange {
 
     /// A fragment was added, replaced or removed.
     pub fn fragment(change: FragmentChange) -> Self {
-        let change_type = match (&change.previous, &change.new) {
-            (None, _) => "ADDED",
-            (_, None) => "REMOVED",
-            _ => "REPLACED",
-        };
+        let change_type = change_type(change.previous.is_some(), change.new.is_some());
         let value = |raw: Option<Box<RawValue>>| {
             raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null)
         };

@@ -278,14 +278,8 @@ pub fn default_groups() -> Vec<(&'static str, RoleSet)> {
         [INVENTORY_ADMIN, IDENTITY_ADMIN, ALARM_ADMIN, EVENT_ADMIN, MEASUREMENT_ADMIN, DEVICE_CONTROL_ADMIN];
     let bulk = [BULK_OPERATION_READ, BULK_OPERATION_ADMIN];
     let set = |parts: &[&[&'static str]]| parts.concat().into_iter().collect::<RoleSet>();
-    let device = [
-        INVENTORY_CREATE,
-        INVENTORY_READ,
-        IDENTITY_READ,
-        IDENTITY_ADMIN,
-        DEVICE_CONTROL_READ,
-        NOTIFICATION_READ,
-    ];
+    // What else a device needs goes by ownership: a role would open the data of all other devices (U-10a).
+    let device = [INVENTORY_CREATE, INVENTORY_READ, IDENTITY_READ, NOTIFICATION_READ];
     let cep = [CEP_MANAGEMENT_READ, CEP_MANAGEMENT_ADMIN, SMARTRULE_READ, SMARTRULE_ADMIN, NOTIFICATION_READ];
     let users = [USER_MANAGEMENT_READ, USER_MANAGEMENT_ADMIN, USER_MANAGEMENT_CREATE];
     let tenant = [
@@ -338,6 +332,7 @@ mod tests {
         }
         let devices = &groups[1].1;
         assert!(devices.has(role::INVENTORY_CREATE) && !devices.has(role::ALARM_ADMIN));
+        assert!(!devices.has(role::IDENTITY_ADMIN) && !devices.has(role::DEVICE_CONTROL_READ));
     }
 
     #[test]

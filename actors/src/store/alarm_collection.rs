@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use super::Database;
 use super::alarms::from_row;
 use super::filter::Filtered;
-use super::time_walk::{Span, Table, TimeWalk};
+use super::time_walk::{Below, Span, Table, TimeWalk};
 use crate::error::{Error, Result};
 use crate::limits::MAX_PAGE_SIZE;
 use crate::model::access::Authority;
@@ -126,7 +126,7 @@ fn table(filter: &AlarmFilter) -> &'static Table {
 fn span(filter: &AlarmFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        with_descendants: &filter.with_descendants,
+        below: Below::Links(&filter.with_descendants),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,

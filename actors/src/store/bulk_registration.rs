@@ -13,7 +13,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::Database;
 use super::announcements::{Announcements, change_over};
-use super::device_users::{DeviceUser, Put, put_device_users};
+use super::device_users::{self, DeviceUser, Put, put_device_users};
 use super::external_ids::insert_external_ids;
 use super::group_paths::{self, Found, GroupPaths};
 use super::links::{self, insert_links};
@@ -137,7 +137,7 @@ async fn register(
                 Registered::Created
             }
             Some(Put::PasswordReplaced) => Registered::CredentialUpdated,
-            None => Registered::Failed(unknown_tenant(tenant)),
+            None => Registered::Failed(device_users::refusal(&row.user.name)),
         });
     }
     insert_objects(transaction, tenant, &objects).await?;

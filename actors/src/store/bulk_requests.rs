@@ -6,7 +6,7 @@ use deadpool_postgres::{Pool, Transaction};
 
 use super::bulk_registration::{Batch, Memory, Registered, Registrar, refusal_of_tenant};
 use super::group_paths::{self, Found};
-use super::{links, new_device_requests, until_uncontended};
+use super::{device_users, links, new_device_requests, until_uncontended};
 use crate::error::Result;
 use crate::model::bulk_registration::NewRequest;
 use crate::model::id::{IdGenerator, TenantId};
@@ -52,10 +52,16 @@ async fn register(
     }
     let wanted: Vec<_> = rows.iter().map(|row| &row.id).collect();
     let taken = new_device_requests::list_taken(transaction, &wanted).await?;
+    let names: Vec<String> = rows.iter().map(|row| row.id.user_name()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let others = device_users::list_others(transaction, tenant, &names).await?;
     let mut seen = HashSet::new();
     let outcome = |row: &NewRequest| match taken.contains(row.id.as_str()) || !seen.insert(row.id.clone()) {
         true => Registered::Failed("Duplicate ID: there is a registration request for it".into()),
-        false => Registered::Created,
+        false => match others.get(&row.id.user_name()) {
+            Some(user) => Registered::Failed(device_users::refusal(user)),
+            None => Registered::Created,
+        },
     };
     let outcomes: Vec<Registered> = rows.iter().map(outcome).collect();
     let new = || rows.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Registered::Created);

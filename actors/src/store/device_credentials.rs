@@ -9,7 +9,7 @@ use deadpool_postgres::GenericClient;
 use time::OffsetDateTime;
 
 use super::announcements::change_over;
-use super::device_users::{DeviceUser, put_device_users};
+use super::device_users::{self, DeviceUser, put_device_users};
 use super::new_device_requests::{lock, not_found};
 use super::{Database, device_placements};
 use crate::error::{Error, Noun, Result};
@@ -106,7 +106,8 @@ async fn request(
 /// sealed: this password, or that of another poll of the same moment. One transaction.
 ///
 /// # Errors
-/// `NotFound` when the request is gone or no longer accepted; `Unavailable` or `Database`.
+/// `NotFound` when the request is gone or no longer accepted; `Conflict` when the user is there and holds more than a device does
+/// (N-08a); `Unavailable` or `Database`.
 pub async fn issue(
     database: &Database,
     tenant: &TenantId,
@@ -129,7 +130,9 @@ pub async fn issue(
             let name = id.user_name();
             let user =
                 DeviceUser { tenant: tenant.clone(), name: name.clone(), password_hash: hash.to_owned() };
-            put_device_users(transaction, announcements, &[user]).await?;
+            if put_device_users(transaction, announcements, &[user]).await?.is_empty() {
+                return Err(device_users::refused(&name));
+            }
             if let Some(group) = request.group {
                 device_placements::put(transaction, tenant, &name, group).await?;
             }

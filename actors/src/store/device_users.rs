@@ -1,15 +1,16 @@
 //! Users of devices in PostgreSQL: created, or given another password, by registration (N-08, N-12, N-13).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::GenericClient;
 
 use super::announcements::Announcements;
-use crate::error::Result;
+use crate::error::{Error, Noun, Result};
 use crate::model::group::DEVICES;
 use crate::model::id::TenantId;
 use crate::model::role;
 
+const LIST_OTHERS: &str = include_str!("../../../sql/queries/device_users/list_others.sql");
 const PUT: &str = include_str!("../../../sql/queries/device_users/put.sql");
 
 /// A user of a device as it shall be.
@@ -30,8 +31,33 @@ pub(crate) enum Put {
     PasswordReplaced,
 }
 
-/// Puts users, each name once, as part of the caller's transaction. What became of them, by tenant and name; one of an
-/// unknown tenant is left out.
+/// Which of some users of a tenant hold more than a device does: registration gives these no password (N-08a).
+pub(super) async fn list_others(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    names: &[&str],
+) -> Result<HashSet<String>> {
+    let roles = role::of_new_user();
+    let roles: Vec<&str> = roles.names().collect();
+    let statement = client.prepare_cached(LIST_OTHERS).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &names, &DEVICES, &roles]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
+}
+
+/// Why registration gives a user no password.
+pub(super) fn refusal(name: &str) -> String {
+    format!(
+        "User '{name}' exists and holds more than the group '{DEVICES}' gives; it gets no password by registration"
+    )
+}
+
+/// The same as an error of a request for one device.
+pub(super) fn refused(name: &str) -> Error {
+    Error::Conflict { noun: Noun::NewDeviceRequest, message: refusal(name) }
+}
+
+/// Puts users, each name once, as part of the caller's transaction. What became of them, by tenant and name; left out is one of
+/// an unknown tenant, and one that holds more than a device does.
 pub(super) async fn put_device_users(
     client: &impl GenericClient,
     announcements: &Announcements,

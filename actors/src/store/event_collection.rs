@@ -4,7 +4,7 @@ use super::Database;
 use super::deletion::{Deletion, Gone, Listed};
 use super::events::{self, from_row};
 use super::filter::Filtered;
-use super::time_walk::{Span, Table, TimeWalk};
+use super::time_walk::{Below, Span, Table, TimeWalk};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::event::{Event, EventFilter};
@@ -65,7 +65,7 @@ pub(crate) fn deletion<'a>(
 fn span(filter: &EventFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        with_descendants: &filter.with_descendants,
+        below: Below::Links(&filter.with_descendants),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,

@@ -11,7 +11,7 @@ use super::filter::Filtered;
 use super::measurement_rollups;
 use super::measurement_rows::{INDEXED, completed, indexed};
 use super::module_leases;
-use super::time_walk::{Span, Table, TimeWalk};
+use super::time_walk::{Below, Span, Table, TimeWalk};
 use super::walk::Window;
 use crate::error::Result;
 use crate::model::access::Authority;
@@ -172,7 +172,7 @@ async fn shapes(
 fn span(filter: &MeasurementFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        with_descendants: &[],
+        below: Below::Links(&[]),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,

@@ -11,7 +11,7 @@ use super::measurement_buckets::{Column, buckets};
 use super::measurement_collection::MEASUREMENTS;
 use super::measurement_rows::{completed, indexed};
 use super::measurements::INDEXED_READINGS;
-use super::time_walk::{Span, TimeWalk};
+use super::time_walk::{Below, Span, TimeWalk};
 use crate::error::{Error, Result};
 use crate::limits::{SERIES_CELLS, SERIES_VALUES};
 use crate::model::access::{Authority, Ownership};
@@ -200,7 +200,7 @@ async fn measured(
     };
     let span = Span {
         source: Some(filter.source),
-        with_descendants: &[],
+        below: Below::Links(&[]),
         date_from: Some(filter.date_from),
         date_to: Some(filter.date_to),
         order: filter.order,

@@ -58,7 +58,7 @@ mod names;
 pub mod new_device_requests;
 pub mod operation_collection;
 pub(crate) mod operation_diagnosis;
-mod operation_queues;
+pub mod operation_queues;
 pub mod operations;
 pub mod options;
 pub(crate) mod presence;

@@ -7,6 +7,7 @@ use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::Database;
+use super::device_users;
 use super::filter::{Filtered, Order, page_of};
 use crate::error::{Error, Noun, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -40,6 +41,10 @@ pub async fn insert_new_device_request(
 ) -> Result<NewDeviceRequest> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
+    let user = new.id.user_name();
+    if !device_users::list_others(&transaction, tenant, &[&user]).await?.is_empty() {
+        return Err(device_users::refused(&user));
+    }
     if let Some(group) = new.group {
         let statement = transaction.prepare_cached(FIND_EXISTING).await?;
         let found = transaction.query_opt(&statement, &[&tenant.as_str(), &vec![group.0]]).await?;

@@ -11,13 +11,13 @@ use super::deletion::{Deletion, Gone, Listed};
 use super::filter::{Filtered, page_of};
 use super::operation_queues::Queues;
 use super::operations::{self, external_ids, from_row};
-use super::time_walk::{Span, Table, TimeWalk, position};
+use super::time_walk::{Below, Span, Table, TimeWalk, devices_of_agent, position};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::id::{OperationId, TenantId};
 use crate::model::operation::{Operation, OperationFilter, OperationStatus};
 use crate::model::page::{Page, PageRequest, Position, TimeOrder};
-use crate::model::reference::LinkKind;
+use crate::naming::naming;
 
 const COUNT_PLACES: &str = include_str!("../../../sql/queries/operations/count_places.sql");
 
@@ -118,7 +118,8 @@ async fn queues<'a>(
     // All that was ever done may be much in each queue.
     let client = database.reader().await?;
     let statement = client.prepare_cached(COUNT_PLACES).await?;
-    let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &agent.0, &places, &MERGED_PLACES];
+    let marker = naming().model("Agent");
+    let parameters: [&(dyn ToSql + Sync); 5] = [&tenant.as_str(), &agent.0, &places, &MERGED_PLACES, &marker];
     let merged: i64 = client.query_one(&statement, &parameters).await?.get(0);
     Ok(queues.filter(|_| merged <= MERGED_PLACES))
 }
@@ -145,13 +146,9 @@ fn table(filter: &OperationFilter) -> Table {
 }
 
 fn span(filter: &OperationFilter) -> Span<'_> {
-    let with_descendants: &[LinkKind] = match filter.device {
-        Some(_) => &[],
-        None => &[LinkKind::ChildDevices],
-    };
     Span {
         source: filter.device.or(filter.agent),
-        with_descendants,
+        below: if filter.device.is_some() { Below::Links(&[]) } else { Below::Agent },
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,
@@ -162,8 +159,8 @@ fn span(filter: &OperationFilter) -> Span<'_> {
 fn conditions(filter: &OperationFilter, filtered: &mut Filtered) -> Vec<String> {
     let mut conditions = Vec::new();
     if let (Some(agent), Some(device)) = (filter.agent, filter.device) {
-        let (agent, device) = (filtered.parameter(agent.0), filtered.parameter(device.0));
-        conditions.push(format!("{device} IN (SELECT descendants($1, {agent}, ARRAY['childDevices']))"));
+        let (device, devices) = (filtered.parameter(device.0), devices_of_agent(agent, filtered));
+        conditions.push(format!("{device} IN (SELECT {devices})"));
     }
     conditions.extend(of_each(filter, filtered));
     conditions

@@ -66,7 +66,9 @@ async fn count_ahead(
     let statement = client.prepare_cached(COUNT_AHEAD).await?;
     let agents: Vec<i64> = agents.iter().map(|agent| agent.id.0).collect();
     let created = operation.creation_time.instant();
-    let parameters: [&(dyn ToSql + Sync); 5] = [&tenant.as_str(), &agents, &created, &id.0, &Ahead::MOST];
+    let marker = naming().model("Agent");
+    let parameters: [&(dyn ToSql + Sync); 6] =
+        [&tenant.as_str(), &agents, &created, &id.0, &Ahead::MOST, &marker];
     let row = client.query_one(&statement, &parameters).await?;
     Ok(Ahead { count: row.get(0), oldest: row.get::<_, Option<i64>>(1).map(OperationId) })
 }

@@ -1,24 +1,46 @@
-//! Operations by their queues: those of a few devices, of an agent's tree, of one bulk operation.
+//! Operations by their queues: those of a few devices, of an agent, of one bulk operation.
 //!
 //! An index has the operations of each device in order, another those of each bulk operation. The first places of each queue
 //! are read from there, merged, and only then are the operations of the page looked up. So a page costs what its queues
 //! hold, whatever else there is.
 
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
+use super::Database;
 use super::filter::Filtered;
 use super::operation_collection::of_each;
-use super::time_walk::position;
+use super::time_walk::{devices_of_agent, position};
 use crate::error::Result;
-use crate::model::id::TenantId;
+use crate::model::id::{ManagedObjectId, OperationId, TenantId};
 use crate::model::operation::OperationFilter;
 use crate::model::page::{PageRequest, Position, TimeOrder};
 use crate::model::timestamp::Timestamp;
+use crate::naming::naming;
+
+const IS_FOR: &str = include_str!("../../../sql/queries/operations/is_for.sql");
 
 /// The queues that a filter with an agent, a device or a bulk operation is about.
 pub(super) struct Queues<'a> {
     pub(super) tenant: &'a TenantId,
     pub(super) filter: &'a OperationFilter,
+}
+
+/// Whether an operation is in the queue of an agent (O-06a); `None` when there is no such operation.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn is_for(
+    database: &Database,
+    tenant: &TenantId,
+    operation: OperationId,
+    agent: ManagedObjectId,
+) -> Result<Option<bool>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(IS_FOR).await?;
+    let parameters: [&(dyn ToSql + Sync); 4] =
+        [&tenant.as_str(), &operation.0, &agent.0, &naming().model("Agent")];
+    Ok(client.query_opt(&statement, &parameters).await?.map(|row| row.get(0)))
 }
 
 /// Which places of the merged queues are wanted.
@@ -105,7 +127,7 @@ impl Queues<'_> {
         let OperationFilter { agent, device, bulk_operation, .. } = self.filter;
         match (agent, device) {
             (Some(agent), device) => {
-                let tree = format!("descendants($1, {}, ARRAY['childDevices'])", filtered.parameter(agent.0));
+                let tree = devices_of_agent(*agent, filtered);
                 let only = device.map_or_else(String::new, |device| {
                     format!(" WHERE tree.id = {}", filtered.parameter(device.0))
                 });

@@ -1,19 +1,23 @@
 //! Tenant options in PostgreSQL. Secrets arrive here sealed (Z-05): their key is not the database's to know.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::announcements::{Change, change};
 use super::filter::page_of;
+use super::user_changes::audit;
 use crate::error::{Error, Noun, Result};
 use crate::model::alarm_mapping::{AlarmMapping, AlarmMappings};
+use crate::model::audit_record::AttributeChange;
 use crate::model::id::TenantId;
 use crate::model::page::{After, Page, PageRequest};
 use crate::model::tenant_option::{
-    ALARM_TYPE_MAPPING, ENCRYPTED, Editable, OptionName, PREDEFINED, TenantOption, is_remembered,
+    ALARM_TYPE_MAPPING, ENCRYPTED, Editable, OptionName, PREDEFINED, TOKEN_PUBLIC_KEY, TenantOption,
+    is_remembered,
 };
+use crate::model::user::Administration;
 
 const FIND: &str = include_str!("../../../sql/queries/options/find.sql");
 const LIST: &str = include_str!("../../../sql/queries/options/list.sql");
@@ -169,25 +173,28 @@ async fn read(database: &Database, tenant: &TenantId, part: Part<'_>) -> Result<
 }
 
 /// Writes options of a tenant, all or none, and gives the names of those that were set before. Servers that remember
-/// one of them are told. One transaction.
+/// one of them are told. Changed keys of tokens are audited (T-09). One transaction.
 ///
 /// # Errors
 /// `Forbidden` when one of them is not editable (Z-04), `Invalid` when a secret shall stay that is not there.
 pub async fn write_options(
     database: &Database,
-    tenant: &TenantId,
+    administration: &Administration,
     changes: &[(OptionName, OptionChange)],
 ) -> Result<HashSet<OptionName>> {
+    let tenant = &administration.tenant;
     change(database, async |transaction, announcements| {
         let (categories, keys) = columns(changes.iter().map(|(name, _)| name));
         let rows = transaction.query(LOCK, &[&tenant.as_str(), &categories, &keys]).await?;
         if rows.iter().any(|row| !row.get::<_, bool>(2)) {
             return Err(Error::Forbidden);
         }
-        let before: HashSet<OptionName> =
-            rows.iter().map(|row| OptionName { category: row.get(0), key: row.get(1) }).collect();
+        let before: HashMap<OptionName, String> = rows
+            .iter()
+            .map(|row| (OptionName { category: row.get(0), key: row.get(1) }, row.get(3)))
+            .collect();
         let absent = |(name, change): &&(OptionName, OptionChange)| {
-            *change == OptionChange::Keep && !before.contains(name)
+            *change == OptionChange::Keep && !before.contains_key(name)
         };
         if let Some((name, _)) = changes.iter().find(absent) {
             let allowed = "this place-holder only where a secret is stored already";
@@ -208,7 +215,10 @@ pub async fn write_options(
         if changes.iter().any(|(name, _)| is_remembered(&name.category)) {
             announcements.add(Change::Options(tenant.clone()));
         }
-        Ok(before)
+        let keys = changes.iter().filter_map(|change| key_change(change, &before)).collect();
+        audit(transaction, administration, ("Option", "Option update"), TOKEN_PUBLIC_KEY.into(), keys)
+            .await?;
+        Ok(before.into_keys().collect())
     })
     .await
 }
@@ -241,6 +251,23 @@ fn set_value((name, change): &(OptionName, OptionChange)) -> Option<(&OptionName
         OptionChange::Set(value) => Some((name, value)),
         OptionChange::Keep | OptionChange::Remove => None,
     }
+}
+
+/// What a write does to a key that tokens are verified with: whoever has such a key speaks for any user (T-09). `None` for other
+/// options, and where nothing changes.
+fn key_change(
+    (name, change): &(OptionName, OptionChange),
+    before: &HashMap<OptionName, String>,
+) -> Option<AttributeChange> {
+    let previous = before.get(name);
+    let new = match change {
+        OptionChange::Set(value) => Some(value),
+        OptionChange::Keep => previous,
+        OptionChange::Remove => None,
+    };
+    let shown = |stored: &String| TenantOption::shown(name.clone(), stored.clone()).value;
+    (name.category == TOKEN_PUBLIC_KEY && previous != new)
+        .then(|| AttributeChange::text(&name.key, previous.map(shown), new.map(shown)))
 }
 
 /// Names as the arrays that statements take.

@@ -17,6 +17,7 @@ use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
+use crate::naming::naming;
 
 /// A window that brought too little is followed by one so many times as large.
 const GROWTH: i64 = 8;
@@ -42,14 +43,23 @@ pub(super) struct Table {
 pub(super) struct Span<'a> {
     /// Of this source.
     pub(super) source: Option<ManagedObjectId>,
-    /// And of everything below it by links of these kinds.
-    pub(super) with_descendants: &'a [LinkKind],
+    /// And of what is below it.
+    pub(super) below: Below<'a>,
     /// `time` at or after.
     pub(super) date_from: Option<Timestamp>,
     /// `time` before or at.
     pub(super) date_to: Option<Timestamp>,
     /// Which end comes first.
     pub(super) order: TimeOrder,
+}
+
+/// What below a source is meant too.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Below<'a> {
+    /// Everything by links of these kinds; nothing where there are none.
+    Links(&'a [LinkKind]),
+    /// The devices whose nearest agent the source is (O-06a).
+    Agent,
 }
 
 /// A collection with its filters.
@@ -295,15 +305,21 @@ impl TimeWalk<'_> {
 
     /// The source, when its descendants are not meant too: then an index has what is of it in order.
     fn lone_source(&self) -> Option<ManagedObjectId> {
-        self.span.source.filter(|_| self.span.with_descendants.is_empty())
+        self.span.source.filter(|_| matches!(self.span.below, Below::Links([])))
     }
 
     /// The statement that gives the source and everything below it, when that is meant.
     fn descendants(&self, filtered: &mut Filtered) -> Option<String> {
-        let source = self.span.source.filter(|_| !self.span.with_descendants.is_empty())?;
-        let kinds: Vec<&str> = self.span.with_descendants.iter().map(|kind| kind.children()).collect();
-        let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
-        Some(format!("SELECT descendants($1, {source}, {kinds})"))
+        let source = self.span.source?;
+        match self.span.below {
+            Below::Links([]) => None,
+            Below::Links(kinds) => {
+                let kinds: Vec<&str> = kinds.iter().map(|kind| kind.children()).collect();
+                let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
+                Some(format!("SELECT descendants($1, {source}, {kinds})"))
+            }
+            Below::Agent => Some(format!("SELECT {}", devices_of_agent(source, filtered))),
+        }
     }
 
     /// The filters that no index knows; `None` when there are none.
@@ -316,6 +332,12 @@ impl TimeWalk<'_> {
         conditions.extend((self.conditions)(filtered));
         (!conditions.is_empty()).then(|| conditions.join(" AND "))
     }
+}
+
+/// The call that gives an agent and the devices whose nearest agent it is (O-06a).
+pub(super) fn devices_of_agent(agent: ManagedObjectId, filtered: &mut Filtered) -> String {
+    let (agent, marker) = (filtered.parameter(agent.0), filtered.parameter(naming().model("Agent")));
+    format!("devices_of_agent($1, {agent}, {marker})")
 }
 
 /// The next window; all windows of a request together have the time of one statement.

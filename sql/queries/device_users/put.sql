@@ -1,5 +1,5 @@
 -- Creates users of devices, as members of `devices`; one that exists already gets the new password and nothing else (N-08,
--- N-13). A tenant that does not exist has none, and a name is given once.
+-- N-13). Left out is who holds more than a device does (N-08a), and what is of a tenant that does not exist. A name is given once.
 WITH put AS (
     INSERT INTO users AS u (tenant, name, password_hash, enabled, roles, created_at)
     SELECT t.id, given.name, given.password_hash, true, $4::text[], now()
@@ -11,6 +11,7 @@ WITH put AS (
     SET
         password_hash = excluded.password_hash,
         password_changed_at = now()
+    WHERE is_mere_device(u, $5, $4)
     RETURNING u.tenant, u.name, u.xmax = 0 AS created
 ), joined AS (
     INSERT INTO group_members (tenant, group_id, user_name)

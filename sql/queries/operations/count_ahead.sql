@@ -1,9 +1,9 @@
--- Open operations of some agents ($2) and of everything below them, in front of one; counted up to a limit ($5), and the oldest.
+-- Open operations for some agents ($2) in front of one; counted up to a limit ($5), and the oldest. $6 is the fragment of an agent.
 SELECT count(*), (array_agg(ahead.id ORDER BY ahead.created_at, ahead.id))[1]
 FROM (
     SELECT DISTINCT o.id, o.created_at
     FROM unnest($2::bigint[]) AS agent (id)
-    CROSS JOIN LATERAL descendants($1, agent.id, '{childDevices}') AS device (id)
+    CROSS JOIN LATERAL devices_of_agent($1, agent.id, $6) AS device (id)
     CROSS JOIN LATERAL (
         SELECT o.id, o.created_at
         FROM operations o

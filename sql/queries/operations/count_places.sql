@@ -3,7 +3,7 @@
 SELECT count(*)
 FROM (
     SELECT
-    FROM descendants($1, $2, ARRAY['childDevices']) AS queue (id)
+    FROM devices_of_agent($1, $2, $5) AS queue (id)
     CROSS JOIN LATERAL (
         SELECT
         FROM operations o

@@ -1,6 +1,6 @@
 -- Options that are about to be written, held until the end of the transaction; in one order, so that writers do not
 -- wait for each other in a circle.
-SELECT o.category, o.key, o.editable
+SELECT o.category, o.key, o.editable, o.value
 FROM options o
 JOIN unnest($2::text[], $3::text[]) AS wanted (category, key)
     ON wanted.category = o.category

@@ -65,6 +65,17 @@ impl Engine<'_> {
         Box::pin(self.own_device.get_or_try_init(find)).await.copied()
     }
 
+    /// The object of the acting device, if there is a device that acts and it has an object.
+    ///
+    /// # Errors
+    /// 422 for what can be no serial; 503.
+    pub(super) async fn known_device(&self) -> Result<Option<ManagedObjectId>, Refusal> {
+        match self.serial() {
+            Ok(serial) => self.device_of(serial).await,
+            Err(_) => Ok(None),
+        }
+    }
+
     /// The object of a device that is known and whose name stands for the same still.
     fn remembered(&self, serial: &str) -> Option<ManagedObjectId> {
         let tenant = &self.caller.tenant;

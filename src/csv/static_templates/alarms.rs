@@ -1,5 +1,5 @@
-//! Static rows about alarms (23.1). A device says the type; which of its alarms is meant is found here, for devices may not
-//! read alarms (U-10).
+//! Static rows about alarms (23.1). A device says the type; which of its alarms is meant is found here, by the index of open
+//! alarms.
 
 use platform_actors::model::access::Api;
 use platform_actors::model::id::{AlarmId, ManagedObjectId};

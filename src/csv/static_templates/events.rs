@@ -75,7 +75,7 @@ async fn remove_fragments(row: &Row<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Found whoever asks: devices may not read events (U-10).
+/// Found whoever asks; the call that follows asks for rights.
 ///
 /// # Errors
 /// 404 when there is none; 403 instead for who could not change it.

@@ -6,8 +6,9 @@ use std::collections::{HashMap, HashSet};
 use actix_web::http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use platform_actors::model::fragments::Fragments;
-use platform_actors::model::id::ManagedObjectId;
+use platform_actors::model::id::{ManagedObjectId, OperationId};
 use platform_actors::model::operation::OperationStatus;
+use platform_actors::store::operation_queues;
 use serde_json::Value;
 
 use super::completion::Completion;
@@ -54,8 +55,8 @@ pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result
             let completion = Completion::parse(subject, arguments)?;
             report_oldest(engine, subject, &Report::Done(completion)).await
         }
-        504 => put(engine, subject, &status_of(OperationStatus::Executing, None), None).await,
-        505 => put(engine, subject, &status_of(OperationStatus::Failed, arguments.text(1)), None).await,
+        504 => report(engine, subject, &status_of(OperationStatus::Executing, None)).await,
+        505 => report(engine, subject, &status_of(OperationStatus::Failed, arguments.text(1))).await,
         506 => complete(row, subject).await,
         _ => Err(Refusal::InvalidMessageId),
     }
@@ -129,10 +130,32 @@ impl Report<'_> {
     }
 }
 
+/// 504 and 505: an operation is begun, or has failed.
+async fn report(engine: &Engine<'_>, id: &str, change: &Fragments) -> Result<(), Refusal> {
+    is_for_acting_device(engine, id).await?;
+    put(engine, id, change, None).await
+}
+
+/// Refuses an operation whose nearest agent the acting device is not: it is another agent's (O-06a). Who is no device and names
+/// none acts by its rights alone.
+///
+/// # Errors
+/// 404 for an operation of another agent.
+async fn is_for_acting_device(engine: &Engine<'_>, id: &str) -> Result<(), Refusal> {
+    let Some(agent) = engine.known_device().await? else { return Ok(()) };
+    let Ok(operation) = OperationId::parse(id) else { return Ok(()) };
+    let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
+    match operation_queues::is_for(database, tenant, operation, agent).await? {
+        Some(false) => Err(Refusal::Rest(StatusCode::NOT_FOUND)),
+        Some(true) | None => Ok(()),
+    }
+}
+
 /// 506: an operation is done, with the parameters that its own fragment takes. One that is SUCCESSFUL already stays as it is,
 /// and so does its device, which may have gone on since.
 async fn complete(row: &Row<'_>, id: &str) -> Result<(), Refusal> {
     let Row { engine, arguments, .. } = *row;
+    is_for_acting_device(engine, id).await?;
     for _ in 0..ATTEMPTS {
         let answer = engine.rest.call(Call::get(path(id))).await?;
         let operation: Option<Found> = answer.parsed().await?;

@@ -19,7 +19,7 @@ const PAGE_SIZE: u32 = 2000;
 /// Which operations are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Queue {
-    /// Of an agent and of everything below it by childDevices.
+    /// Of an agent: of the devices whose nearest agent it is (O-06a).
     OfAgent(ManagedObjectId),
     /// Of one device.
     OfDevice(ManagedObjectId),

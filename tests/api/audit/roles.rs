@@ -51,11 +51,25 @@ async fn device_permission_opens_the_records_of_that_object_only() {
     let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
     server.database().execute(statement, &[&permissions]).await;
 
-    let list = caller.read(&format!("{RECORDS}?source={device}")).await;
-
-    assert_eq!(ids(&list, "auditRecords"), [of_device["id"].as_str().unwrap()]);
-    for query in ["".to_owned(), format!("?source={other}"), "?source=4711".into(), "?source=joe".into()] {
-        assert_eq!(caller.get(&format!("{RECORDS}{query}")).await.status, 403, "{query}");
+    let day = "dateFrom=2000-01-01&dateTo=3000-01-01";
+    for query in [
+        "".to_owned(),
+        format!("?source={device}"),
+        format!("?source={device}&withTotalPages=true"),
+        format!("?{day}"),
+        format!("?{day}&revert=true"),
+        "?revert=true".into(),
+    ] {
+        let list = caller.read(&format!("{RECORDS}{query}")).await;
+        assert_eq!(ids(&list, "auditRecords"), [of_device["id"].as_str().unwrap()], "{query}");
+        let total = list["statistics"].get("totalPages");
+        assert!(total.is_none_or(serde_json::Value::is_null), "{query}: {list}");
+    }
+    for query in
+        [format!("?source={other}"), "?source=4711".into(), "?source=joe".into(), "?type=User".into()]
+    {
+        let list = caller.read(&format!("{RECORDS}{query}")).await;
+        assert_eq!(list["auditRecords"], json!([]), "{query}");
     }
     for (record, status) in [(of_device, 200), (of_other, 403), (of_user, 403)] {
         assert_eq!(caller.get(record["self"].as_str().unwrap()).await.status, status, "{record}");
@@ -82,4 +96,62 @@ async fn role_comes_before_the_body_and_the_parameters() {
 
     assert_eq!(caller.request("POST", RECORDS).body("{").send().await.status, 403);
     assert_eq!(caller.delete(&format!("{RECORDS}?dateFrom=x")).await.status, 403);
+}
+
+#[tokio::test]
+async fn device_permission_to_administer_writes_and_deletes_records_of_that_object_only() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
+    let of_user = admin.create(RECORDS, &record_of("User", &device)).await;
+    let of_other = admin.create(RECORDS, &record_of("Door", &other)).await;
+    let caller = server.user_with("joe", &[]).await;
+    let permissions = json!({&device: ["AUDIT:*:ADMIN"]});
+    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
+    server.database().execute(statement, &[&permissions]).await;
+
+    let created = caller.post(RECORDS, &record_of("Door", &device)).await;
+
+    assert_eq!(created.status, 201, "{}", created.text);
+    for (kind, source) in [("Door", &*other), ("User", &*device), ("Door", "4711"), ("Door", "joe")] {
+        assert_eq!(caller.post(RECORDS, &record_of(kind, source)).await.status, 403, "{kind} {source}");
+    }
+    for query in ["".to_owned(), format!("?source={other}"), "?source=4711".into(), "?type=Door".into()] {
+        assert_eq!(caller.delete(&format!("{RECORDS}{query}")).await.status, 403, "{query}");
+    }
+    assert_eq!(caller.get(RECORDS).await.status, 403, "ADMIN does not imply READ");
+    assert_eq!(caller.delete(&format!("{RECORDS}?source={device}")).await.status, 204);
+    assert_eq!(admin.get(created.header("Location").unwrap()).await.status, 404);
+    for left in [of_user, of_other] {
+        assert_eq!(admin.get(left["self"].as_str().unwrap()).await.status, 200, "{left}");
+    }
+}
+
+#[tokio::test]
+async fn permission_on_a_group_shows_records_of_its_members_page_by_page() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let (group, device) = (admin.create_device("hall").await, admin.create_device("pump").await);
+    let path = format!("/inventory/managedObjects/{group}/childAssets");
+    admin.create(&path, &json!({"managedObject": {"id": device}})).await;
+    let mut expected = Vec::new();
+    for source in [&device, &group, &device] {
+        let record = admin.create(RECORDS, &record_of("Door", source)).await;
+        admin.create(RECORDS, &record_of("Door", "4711")).await;
+        expected.push(record["id"].as_str().unwrap().to_owned());
+    }
+    let caller = server.user_with("joe", &[]).await;
+    let permissions = json!({&group: ["AUDIT:*:READ"]});
+    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
+    server.database().execute(statement, &[&permissions]).await;
+
+    for query in ["pageSize=2", "pageSize=2&dateFrom=2000-01-01"] {
+        let (mut found, mut next) = (Vec::new(), Some(format!("{RECORDS}?{query}")));
+        while let Some(link) = next {
+            let page = caller.read(&link).await;
+            found.extend(ids(&page, "auditRecords"));
+            next = page["next"].as_str().map(ToOwned::to_owned);
+        }
+        assert_eq!(found, expected, "{query}");
+    }
 }

@@ -78,3 +78,25 @@ async fn user_that_lost_its_object_gets_a_password_and_no_other_object() {
     assert_eq!(counts(&result), [1, 0, 0, 1]);
     assert_eq!(server.database().count("managed_objects").await, 0);
 }
+
+#[tokio::test]
+async fn user_that_holds_more_than_a_device_gets_no_password_from_a_file() {
+    let server = TestServer::start().await;
+    server
+        .database()
+        .insert_user("device_a0", &["ROLE_INVENTORY_ADMIN", "ROLE_USER_MANAGEMENT_OWN_READ"])
+        .await;
+    let user = server.caller("device_a0", crate::harness::ADMIN_PASSWORD);
+
+    let credentials = register(&server.admin(), fleet(2)).await;
+    let requests = register(&server.admin(), "ID\na0\nb0\n".to_owned()).await;
+
+    assert_eq!(counts(&credentials), [2, 1, 1, 1], "{credentials}");
+    assert_eq!(counts(&requests), [2, 1, 1, 1], "{requests}");
+    for result in [credentials, requests] {
+        let reasons = crate::harness::member_texts(&result, "failedCreationList", "failureReason");
+        assert!(reasons[0].contains("'device_a0'"), "{result}");
+    }
+    assert!(comes_in(&user).await);
+    assert_eq!(server.database().count("managed_objects").await, 1, "that of the other device");
+}

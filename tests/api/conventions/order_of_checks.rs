@@ -1,8 +1,9 @@
-//! What a request is refused for first (E-04).
+//! What a request is refused for first (E-04, C-07a).
 
 use serde_json::json;
 
-use crate::harness::{TestServer, alarm_of};
+use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, event_of};
+use crate::operations::{OPERATIONS, create_agent};
 
 #[tokio::test]
 async fn authentication_comes_before_everything() {
@@ -75,17 +76,6 @@ async fn validation_of_the_body_comes_before_the_existence_of_the_source() {
 }
 
 #[tokio::test]
-async fn body_of_a_put_comes_before_the_existence_of_the_object() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-
-    for (body, status) in [("{", 400), (r#"{"status": "BAD"}"#, 422), ("{}", 404)] {
-        let answer = admin.request("PUT", "/alarm/alarms/4711").body(body).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
-    }
-}
-
-#[tokio::test]
 async fn object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
     let server = TestServer::start().await;
     let device = server.admin().create_device("pump").await;
@@ -111,4 +101,80 @@ async fn alarm_that_must_not_be_changed_is_403_and_an_absent_one_404() {
     let absent = caller.put("/alarm/alarms/4711", &body).await;
 
     assert_eq!((existing.status, absent.status), (403, 404));
+}
+
+/// None of them is a change of anything.
+const BODIES: [&str; 3] = ["{", "[]", r#"{"status":"bad","text":1,"name":1,"startDate":1,"enabled":1}"#];
+
+#[tokio::test]
+async fn who_may_not_change_a_thing_learns_nothing_of_the_body() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let agent = create_agent(&admin, "pump").await;
+    let created = [
+        admin.create("/alarm/alarms", &alarm_of(&agent, "hot")).await,
+        admin.create("/event/events", &event_of(&agent, "door")).await,
+        admin.create(OPERATIONS, &json!({"deviceId": agent})).await,
+        admin.read(&format!("/inventory/managedObjects/{agent}")).await,
+    ];
+    let nobody = server.user_with("nobody", &[]).await;
+
+    for thing in &created {
+        let link = thing["self"].as_str().unwrap();
+        for body in BODIES {
+            let answer = nobody.request("PUT", link).body(body).send().await;
+            assert_eq!(answer.status, 403, "{link} {body}: {}", answer.text);
+        }
+        assert_eq!(admin.read(link).await["self"], thing["self"]);
+    }
+}
+
+#[tokio::test]
+async fn what_there_is_not_is_404_whatever_the_body() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for (method, path) in [
+        ("PUT", "/alarm/alarms/4711"),
+        ("PUT", "/event/events/4711"),
+        ("PUT", "/devicecontrol/operations/4711"),
+        ("PUT", "/devicecontrol/bulkoperations/4711"),
+        ("PUT", "/devicecontrol/newDeviceRequests/4711"),
+        ("PUT", "/inventory/managedObjects/4711"),
+        ("POST", "/inventory/managedObjects/4711/childDevices"),
+        ("POST", "/identity/globalIds/4711/externalIds"),
+        ("PUT", "/application/applications/4711"),
+        ("PUT", "/cep/modules/4711"),
+        ("PUT", "/user/main/users/nobody"),
+        ("POST", "/user/main/users/nobody/roles"),
+        ("PUT", "/user/main/groups/4711"),
+        ("POST", "/user/main/groups/4711/roles"),
+        ("POST", "/user/main/groups/4711/users"),
+        ("PUT", "/tenant/tenants/nothing"),
+        ("POST", "/tenant/tenants/nothing/applications"),
+    ] {
+        for body in BODIES {
+            let caller = match path.starts_with("/tenant/") {
+                true => server.caller("management/admin", ADMIN_PASSWORD),
+                false => admin.clone(),
+            };
+            let answer = caller.request(method, path).body(body).send().await;
+            assert_eq!(answer.status, 404, "{method} {path} {body}: {}", answer.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn application_of_another_tenant_is_404_whatever_the_body() {
+    let database = TestDatabase::create().await;
+    database.insert_tenant("plant7", "plant7.example.com").await;
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let body = json!({"name": "a", "key": "a", "type": "HOSTED", "contextPath": "a", "resourcesUrl": "/"});
+    let application = server.admin().create("/application/applications", &body).await;
+    let foreign = server.caller("plant7/admin", ADMIN_PASSWORD);
+
+    for body in BODIES {
+        let answer = foreign.request("PUT", application["self"].as_str().unwrap()).body(body).send().await;
+        assert_eq!(answer.status, 404, "{body}: {}", answer.text);
+    }
 }

@@ -16,12 +16,7 @@ const MEASUREMENTS: &str = "/measurement/measurements";
 
 /// A device of the group `devices` that has come in.
 pub(super) async fn device_user(server: &TestServer, serial: &str) -> Caller {
-    let member = "INSERT INTO group_members (tenant, group_id, user_name) \
-        SELECT tenant, id, $1 FROM groups WHERE tenant = 'main' AND name = 'devices'";
-    let user = format!("device_{serial}");
-    server.database().insert_user(&user, &[]).await;
-    assert_eq!(server.database().execute(member, &[&user]).await, 1);
-    server.caller(&user, crate::harness::ADMIN_PASSWORD)
+    server.device_user(serial).await
 }
 
 /// Sends rows about another device than the caller.

@@ -33,7 +33,7 @@ fn request(caller: &Caller, rows: &str) -> Request {
 }
 
 /// Sends rows of the static set; gives the answer's text.
-async fn send(caller: &Caller, rows: &str) -> String {
+pub(crate) async fn send(caller: &Caller, rows: &str) -> String {
     text_of(request(caller, rows).send().await)
 }
 

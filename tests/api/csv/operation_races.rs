@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::send;
-use super::static_operations::{DEVICE_ROLES, Gateway, path_of};
+use super::static_operations::{Gateway, path_of};
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 const OPERATIONS: usize = 24;
@@ -89,7 +89,8 @@ async fn rows_at_two_servers_at_once_take_each_operation_once() {
 async fn row_and_a_clients_put_at_once_move_an_operation_once() {
     let server = TestServer::start_with(|settings| settings.workers = 2).await;
     let gateway = Gateway::create(&server).await;
-    let operator = server.user_with("operator", &["ROLE_DEVICE_CONTROL_ADMIN", DEVICE_ROLES[4]]).await;
+    let operator =
+        server.user_with("operator", &["ROLE_DEVICE_CONTROL_ADMIN", "ROLE_DEVICE_CONTROL_READ"]).await;
 
     for _ in 0..10 {
         let id = gateway.queue(1, json!({"plat_Restart": {}})).await;

@@ -144,3 +144,20 @@ async fn wrong_arguments_are_told_with_their_line() {
     }
     assert_eq!(server.database().count("alarms").await, 0);
 }
+
+#[tokio::test]
+async fn device_asks_for_its_active_alarms_by_a_template() {
+    let (server, device) = device().await;
+    let source = find(&server, "sn-1").await.unwrap();
+    let foreign = server.admin().create_device("other").await;
+    let templates = "10,900,GET,/alarm/alarms?source=%%&status=ACTIVE,,,%%,UNSIGNED\n\
+        10,901,GET,/alarm/alarms/%%,,,%%,UNSIGNED\n11,910,alarms,$.id,$.type\n11,911,,$.severity,$.type\n";
+    super::register(&server.admin(), "pumps", templates).await;
+    assert_eq!(send(&device, "301,hot,Text").await, "");
+    let alarm = alarms(&server, "hot").await[0]["id"].as_str().unwrap().to_owned();
+
+    let rows = format!("900,{source}\n901,{alarm}\n900,{foreign}");
+    let answer = super::send_to(&device, "pumps", &rows).await;
+
+    assert_eq!(answer, format!("910,1,hot\n911,2,hot\n50,3,403\n"), "{alarm}");
+}

@@ -15,13 +15,7 @@ pub(super) struct Gateway {
 }
 
 /// The roles of a device's user that matter here.
-pub(super) const DEVICE_ROLES: [&str; 5] = [
-    "ROLE_INVENTORY_CREATE",
-    "ROLE_INVENTORY_READ",
-    "ROLE_IDENTITY_READ",
-    "ROLE_IDENTITY_ADMIN",
-    "ROLE_DEVICE_CONTROL_READ",
-];
+const DEVICE_ROLES: [&str; 3] = ["ROLE_INVENTORY_CREATE", "ROLE_INVENTORY_READ", "ROLE_IDENTITY_READ"];
 
 impl Gateway {
     pub(super) async fn create(server: &TestServer) -> Self {

@@ -91,18 +91,63 @@ async fn poll_before_the_acceptance_is_404_with_the_text_of_the_rulings() {
 }
 
 #[tokio::test]
-async fn existing_user_gets_a_new_password_and_nothing_else() {
+async fn existing_device_gets_a_new_password_and_nothing_else() {
     let server = TestServer::start().await;
-    server.database().insert_user("device_sn-1", &["ROLE_ALARM_READ"]).await;
-    let old = server.caller("device_sn-1", crate::harness::ADMIN_PASSWORD);
+    let old = server.device_user("sn-1").await;
+    let object = old.create_device("pump").await;
     assert!(gets_in(&old).await);
 
     let password = admit(&server, "sn-1").await;
 
     let device = device(&server, "sn-1", &password);
-    assert_eq!(device.get("/alarm/alarms").await.status, 200, "its roles stay");
+    let seen = device.read(&format!("/inventory/managedObjects/{object}")).await;
+    assert_eq!(seen["owner"], "device_sn-1");
     crate::harness::eventually("the end of the old password", async || (!gets_in(&old).await).then_some(()))
         .await;
+}
+
+#[tokio::test]
+async fn user_that_holds_more_than_a_device_is_given_to_nobody() {
+    let server = TestServer::start().await;
+    let (admin, database) = (server.admin(), server.database());
+    // Somebody who is no member of `devices`, one with a role, one with device permissions, one in a second group.
+    database.insert_user("device_boss", &[]).await;
+    for serial in ["role", "permitted", "grouped"] {
+        server.device_user(serial).await;
+    }
+    let changes = [
+        "UPDATE users SET roles = '{ROLE_ALARM_READ}' WHERE name = 'device_role'",
+        "UPDATE users SET device_permissions = '{\"1\":[\"*:*:*\"]}' WHERE name = 'device_permitted'",
+        "INSERT INTO group_members (tenant, group_id, user_name) \
+            SELECT tenant, id, 'device_grouped' FROM groups WHERE tenant = 'main' AND name = 'admins'",
+    ];
+    for change in changes {
+        assert_eq!(database.execute(change, &[]).await, 1, "{change}");
+    }
+    for id in ["boss", "role", "permitted", "grouped"] {
+        let user = server.caller(&format!("device_{id}"), crate::harness::ADMIN_PASSWORD);
+
+        let answer = admin.post(super::REQUESTS, &json!({"id": id})).await;
+
+        assert_eq!((answer.status, &*answer.error()), (409, "devicecontrol/Update Conflict"), "{id}");
+        assert!(answer.message().contains(&format!("'device_{id}'")), "{}", answer.text);
+        assert!(gets_in(&user).await, "{id} keeps its password");
+    }
+}
+
+#[tokio::test]
+async fn user_that_was_given_more_after_the_request_is_given_to_nobody() {
+    let server = TestServer::start().await;
+    let user = server.device_user("sn-1").await;
+    register(&server, "sn-1").await;
+    accept(&server, "sn-1").await;
+    let group = json!({"user": {"id": "device_sn-1"}});
+    server.admin().create("/user/main/groups/1/users", &group).await;
+
+    let answer = poll(&server, "sn-1").await;
+
+    assert_eq!((answer.status, &*answer.error()), (409, "devicecontrol/Update Conflict"), "{}", answer.text);
+    assert!(gets_in(&user).await);
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ async fn role_ownership_and_permission_open_what_they_name() {
     assert_eq!(may(&reader, &scene.path, &foreign().await).await, (200, 403, 403));
     assert_eq!(may(&writer, &scene.path, &foreign().await).await, (403, 201, 200));
     assert_eq!(may(&nobody, &scene.path, &foreign().await).await, (403, 403, 403));
-    assert_eq!(may(&owner, &own_file, &owned().await).await, (403, 201, 200));
+    assert_eq!(may(&owner, &own_file, &owned().await).await, (200, 201, 200));
     assert_eq!(may(&owner, &scene.path, &foreign().await).await, (403, 403, 403));
     assert_eq!(may(&permitted, &scene.path, &foreign().await).await, (200, 201, 200));
     assert_eq!(may(&permitted, &own_file, &owned().await).await, (403, 403, 403));

@@ -77,13 +77,45 @@ async fn start_keeps_what_was_changed() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |_| {}).await;
     assert_eq!(server.admin().delete("/user/main/groups/3").await.status, 204);
-    assert_eq!(server.admin().delete("/user/main/groups/2/roles/ROLE_IDENTITY_ADMIN").await.status, 204);
+    assert_eq!(server.admin().delete("/user/main/groups/2/roles/ROLE_IDENTITY_READ").await.status, 204);
     let before = groups(&database, "main").await;
     server.stop().await;
 
     TestServer::start_on(&database, |_| {}).await;
 
     assert_eq!(groups(&database, "main").await, before);
+}
+
+/// What changed the group `devices` of tenants from before.
+const RIGHTS_OF_DEVICES: &str = include_str!("../../../sql/migrations/V22__rights_of_devices.sql");
+
+#[tokio::test]
+async fn group_devices_of_before_loses_two_roles_unless_it_was_edited() {
+    let database = TestDatabase::create().await;
+    for tenant in ["edited", "reduced"] {
+        database.insert_tenant(tenant, &format!("{tenant}.example.com")).await;
+    }
+    let roles_of = async |tenant: &str| {
+        let statement = "SELECT roles FROM groups WHERE tenant = $1 AND name = 'devices'";
+        database.query(statement, &[&tenant]).await[0].get::<_, Vec<String>>(0)
+    };
+    let of_now = roles_of("main").await;
+    assert_eq!(of_now.len(), 6, "{of_now:?}");
+    let before = "UPDATE groups SET roles = roles || '{ROLE_IDENTITY_ADMIN,ROLE_DEVICE_CONTROL_READ}' \
+        WHERE name = 'devices'";
+    database.execute(before, &[]).await;
+    let edit =
+        "UPDATE groups SET roles = roles || '{ROLE_ALARM_READ}' WHERE tenant = 'edited' AND name = 'devices'";
+    database.execute(edit, &[]).await;
+    let reduce = "UPDATE groups SET roles = array_remove(roles, 'ROLE_INVENTORY_CREATE') \
+        WHERE tenant = 'reduced' AND name = 'devices'";
+    database.execute(reduce, &[]).await;
+    let (edited, reduced) = (roles_of("edited").await, roles_of("reduced").await);
+
+    database.run_script(RIGHTS_OF_DEVICES).await;
+
+    assert_eq!(roles_of("main").await, of_now);
+    assert_eq!((roles_of("edited").await, roles_of("reduced").await), (edited, reduced));
 }
 
 #[tokio::test]

@@ -153,6 +153,11 @@ impl TestDatabase {
         connect(&self.url).await.unwrap().execute(statement, parameters).await.unwrap()
     }
 
+    /// Runs the statements of a file, such as a migration.
+    pub(crate) async fn run_script(&self, statements: &str) {
+        run(&self.url, statements).await.unwrap();
+    }
+
     /// Adds a tenant with the groups of `main` and a user `admin` that has the rights and the password of `main`'s.
     /// Servers read the domains at their start, so this comes before it.
     pub(crate) async fn insert_tenant(&self, id: &str, domain: &str) {

@@ -103,6 +103,16 @@ impl TestServer {
         self.caller(name, ADMIN_PASSWORD)
     }
 
+    /// A device of tenant `main` that has come in: a member of the group `devices` with this serial.
+    pub(crate) async fn device_user(&self, serial: &str) -> Caller {
+        let member = "INSERT INTO group_members (tenant, group_id, user_name) \
+            SELECT tenant, id, $1 FROM groups WHERE tenant = 'main' AND name = 'devices'";
+        let user = format!("device_{serial}");
+        self.database.insert_user(&user, &[]).await;
+        assert_eq!(self.database.execute(member, &[&user]).await, 1);
+        self.caller(&user, ADMIN_PASSWORD)
+    }
+
     /// Stops it in an orderly way and waits for its end.
     pub(crate) async fn stop(self) {
         let Running { stop, ended, .. } = self.running;

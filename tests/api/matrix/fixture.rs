@@ -37,13 +37,11 @@ impl Who {
 /// One for all cells, for calling it changes nothing.
 const MICROSERVICE: &str = "everywhere";
 
-/// The roles of the group `devices` (U-10).
-const DEVICE_ROLES: [&str; 8] = [
+/// The roles of the group `devices` (U-10a).
+const DEVICE_ROLES: [&str; 6] = [
     "ROLE_INVENTORY_CREATE",
     "ROLE_INVENTORY_READ",
     "ROLE_IDENTITY_READ",
-    "ROLE_IDENTITY_ADMIN",
-    "ROLE_DEVICE_CONTROL_READ",
     "ROLE_NOTIFICATION_READ",
     "ROLE_USER_MANAGEMENT_OWN_READ",
     "ROLE_USER_MANAGEMENT_OWN_ADMIN",

@@ -3,6 +3,7 @@
 mod delete;
 mod filters;
 mod hostile;
+mod inner_agents;
 mod limited;
 mod modes;
 mod moves;

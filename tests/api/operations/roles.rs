@@ -54,14 +54,15 @@ async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
 }
 
 #[tokio::test]
-async fn ownership_does_not_let_read() {
+async fn owner_of_an_agent_reads_its_operations_and_not_all() {
     let server = TestServer::start().await;
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let agent = create_agent(&owner, "gateway").await;
     let operation = queue(&owner, &agent).await;
 
-    assert_eq!(owner.get(&path_of(&operation)).await.status, 403);
-    assert_eq!(owner.get(&format!("{OPERATIONS}?agentId={agent}")).await.status, 403);
+    assert_eq!(owner.get(&path_of(&operation)).await.status, 200);
+    assert_eq!(owner.get(&format!("{OPERATIONS}?agentId={agent}")).await.status, 200);
+    assert_eq!(owner.get(OPERATIONS).await.status, 403);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod category;
 mod editable;
+mod keys;
 mod list;
 mod secrets;
 mod single;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{TENANTS, create_tenant, management, manager_with};
+use super::{create_tenant, management, manager_with};
 use crate::harness::{ADMIN_PASSWORD, TestServer, eventually};
 
 const T7: &str = "/tenant/tenants/t7";
@@ -169,17 +169,5 @@ async fn only_admin_and_update_roles_may_change() {
     ] {
         let caller = manager_with(&server, role, &[role]).await;
         assert_eq!(caller.put(T7, &json!({"company": role})).await.status, status, "{role}");
-    }
-}
-
-#[tokio::test]
-async fn body_comes_before_the_existence_of_the_tenant() {
-    let server = TestServer::start().await;
-    let management = management(&server);
-
-    for (body, status) in [("{", 400), (r#"{"status":"BAD"}"#, 422), ("{}", 404)] {
-        let path = format!("{TENANTS}/unknown");
-        let answer = management.request("PUT", &path).body(body).send().await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.text);
     }
 }

@@ -1,0 +1,12 @@
+-- Which of some names are of users that hold more than a device does (N-08a).
+SELECT u.name
+FROM unnest($2::text[]) AS given (name)
+-- Each by its key.
+CROSS JOIN LATERAL (
+    SELECT u.*
+    FROM users u
+    WHERE u.tenant = $1
+        AND u.name = given.name
+    LIMIT 1
+) AS u
+WHERE NOT is_mere_device(u, $3, $4)
