@@ -95,7 +95,10 @@ fn first_start_waits_for_the_programs_of_one_that_was_killed() {
     fs::create_dir_all(unfinished.join("base")).unwrap();
     let orphan = thread::spawn(move || {
         // As initdb: it goes on writing, and ends when its directory is gone.
-        let written = (0..).take_while(|n| fs::write(unfinished.join(format!("base/{n}")), "x").is_ok());
+        let written = (0..).take_while(|n| {
+            thread::sleep(Duration::from_millis(5));
+            fs::write(unfinished.join(format!("base/{n}")), "x").is_ok()
+        });
         written.count()
     });
 

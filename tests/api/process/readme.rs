@@ -85,8 +85,8 @@ fn shell(directory: &Path, program: &Program) -> Command {
     shell
 }
 
-/// What a shell prints that these commands are pasted into; a variable that they do not set themselves is an error.
-async fn paste(mut shell: Command, directory: &Path, commands: &str) -> String {
+/// What a shell prints that these commands are pasted into, and what it says of errors; a variable that they do not set themselves is an error.
+async fn paste(mut shell: Command, directory: &Path, commands: &str) -> (String, String) {
     let (printed, said) = (directory.join("printed"), directory.join("said"));
     shell.args(["-u", "-c", commands]).stdin(Stdio::null());
     shell.stdout(File::create(&printed).unwrap()).stderr(File::create(&said).unwrap());
@@ -95,7 +95,7 @@ async fn paste(mut shell: Command, directory: &Path, commands: &str) -> String {
     let (printed, said) = (std::fs::read_to_string(printed).unwrap(), std::fs::read_to_string(said).unwrap());
     assert!(status.success(), "{status}\n{commands}\n{printed}\n{said}");
     assert!(!said.contains("unbound variable"), "{commands}\n{said}");
-    printed
+    (printed, said)
 }
 
 #[tokio::test]
@@ -117,13 +117,13 @@ async fn blocks_of_the_readme_print_what_it_shows() {
 
     for Step { heading, commands, shown } in steps {
         let (commands, shown) = (here(&commands), here(&shown));
-        let printed = paste(shell(directory.path(), &program), directory.path(), &commands).await;
+        let (printed, said) = paste(shell(directory.path(), &program), directory.path(), &commands).await;
 
         let wrong: Vec<_> =
             shown.lines().zip(printed.lines()).filter(|(shown, printed)| !fits(printed, shown)).collect();
         assert!(
             wrong.is_empty() && shown.lines().count() == printed.lines().count(),
-            "{heading}\n--- shown\n{shown}\n--- printed\n{printed}\n--- other than shown: {wrong:#?}"
+            "{heading}\n--- shown\n{shown}\n--- printed\n{printed}\n--- said\n{said}\n--- other than shown: {wrong:#?}"
         );
     }
 }

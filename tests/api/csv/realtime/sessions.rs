@@ -207,7 +207,7 @@ async fn compatibility_switch_answers_without_accept() {
 
 #[tokio::test]
 async fn client_that_vanishes_loses_nothing() {
-    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
+    let server = TestServer::start_with(|settings| settings.actor_threads = 2).await;
     let (admin, device, client) = listening(&server).await;
 
     for n in 0..30 {
