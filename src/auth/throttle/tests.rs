@@ -166,7 +166,7 @@ async fn owner_waits_for_one_turn_of_each_of_forty_that_came_before_when_nobody_
     };
 
     // Each guesser has several guesses in flight, all of them before the owner's only try.
-    let guesses = (0..4).flat_map(|_| 0..GUESSERS).map(|n| attempt(n));
+    let guesses = (0..4).flat_map(|_| 0..GUESSERS).map(&attempt);
     tokio::join!(join_all(guesses), attempt(GUESSERS));
 
     let waited = turns.lock().iter().position(|n| *n == GUESSERS).expect("the owner's turn");
