@@ -174,12 +174,14 @@ impl RawAnswer {
         self.status() >= 400 && !self.keeps_alive()
     }
 
-    /// Where `these` end by such a refusal and `others` go on behind the same, has both end there.
-    pub(crate) fn close_alike(these: &[Self], others: &mut Vec<Self>) {
-        let Some((refusal, at)) = these.last().zip(these.len().checked_sub(1)) else { return };
-        if refusal.leaves_its_request_unread() && others.get(at).is_some_and(Self::keeps_alive) {
+    /// Where `these` have such a refusal and `others` go on behind the same, has both end there. (actix-http may answer what is
+    /// behind it all the same.)
+    pub(crate) fn close_alike(these: &mut Vec<Self>, others: &mut Vec<Self>) {
+        let Some(at) = these.iter().position(Self::leaves_its_request_unread) else { return };
+        if others.get(at).is_some_and(Self::keeps_alive) {
+            these.truncate(at + 1);
             others.truncate(at + 1);
-            others[at].close_as(refusal);
+            others[at].close_as(&these[at]);
         }
     }
 

@@ -72,8 +72,8 @@ impl Pair {
         let (ours, theirs) = (bytes(&self.lane), bytes(&self.alone));
         let (mut lane, mut alone) =
             tokio::join!(self.lane.verdict(sent, &ours), self.alone.verdict(sent, &theirs));
-        RawAnswer::close_alike(&lane, &mut alone);
-        RawAnswer::close_alike(&alone, &mut lane);
+        RawAnswer::close_alike(&mut lane, &mut alone);
+        RawAnswer::close_alike(&mut alone, &mut lane);
         let shown = String::from_utf8_lossy(&ours);
         assert_eq!(lane, alone, "with the lane (left) and without (right), of {shown:.2000?}");
         lane

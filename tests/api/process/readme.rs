@@ -73,6 +73,12 @@ fn shell(directory: &Path, program: &Program) -> Command {
     let path =
         std::env::join_paths([built.to_owned()].into_iter().chain(std::env::split_paths(&path))).unwrap();
     let mut shell = Command::new("bash");
+    // What the tests are run with is no setting of the program.
+    for (variable, _) in
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLATFORM_"))
+    {
+        shell.env_remove(variable);
+    }
     shell.current_dir(directory).env("PATH", path).env("no_proxy", "*");
     shell.env("PLATFORM_DATA_DIR", directory.join("data"));
     for (variable, user) in [

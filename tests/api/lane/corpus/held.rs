@@ -17,8 +17,8 @@ async fn agree_on_held(pair: &Pair, request: impl Fn(&Side) -> Sample) -> RawAns
         let answer = side.redacted(vec![answer]).remove(0).unframed();
         vec![RawAnswer { body: answer.body.trim_start_matches(' ').to_owned(), ..answer }]
     };
-    let (mut lane, alone) = tokio::join!(told(&pair.lane), told(&pair.alone));
-    RawAnswer::close_alike(&alone, &mut lane);
+    let (mut lane, mut alone) = tokio::join!(told(&pair.lane), told(&pair.alone));
+    RawAnswer::close_alike(&mut alone, &mut lane);
     assert_eq!(lane, alone, "with the lane (left) and without (right)");
     lane.remove(0)
 }
