@@ -117,7 +117,7 @@ fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// What a start prints: where the server is and, once, how to get in.
+/// The lines that a start prints: the address of the server and, at the first start, the generated passwords.
 struct Greeting {
     base: String,
     introduced: Vec<NewUser>,

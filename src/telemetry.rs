@@ -31,9 +31,9 @@ const HANDSHAKES: &str = "platform_tls_handshakes_total";
 /// Connections that ended by a fault of the peer, by what it was (malformed, slow, undeliverable, other).
 const FAULTY_CONNECTIONS: &str = "platform_http_faulty_connections_total";
 
-/// What libraries log unless somebody asks for more of one by its name. Those that announce each of their steps are heard when it
-/// matters; what `actix_http` says at the level of errors is what any stranger sent, and is counted instead; the statements of
-/// `tokio_postgres` carry their parameters, hashes of passwords among them, and its notices say that all is well.
+/// The default log levels of libraries; `--log` may raise the level of each. `actix_http` logs malformed requests of strangers as
+/// errors, so they are counted instead. Statements of `tokio_postgres` are logged with their parameters, hashes of passwords among
+/// them, and its notices report no problems.
 const LIBRARIES: &str =
     "actix_http=off,actix_server=warn,refinery_core=warn,rustls=error,tokio_postgres=warn";
 

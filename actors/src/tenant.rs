@@ -45,7 +45,7 @@ pub struct NewSession {
     pub interval: Option<Duration>,
     /// Whether batches are numbered (B-22).
     pub acknowledgement: AcknowledgementExtension,
-    /// In which units measurements are told; `None` is as they are stored (B-20).
+    /// The system of units of measurements in notifications; `None` leaves them as they are stored (B-20).
     pub units: Option<SystemOfUnits>,
 }
 

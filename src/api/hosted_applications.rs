@@ -36,8 +36,8 @@ const CACHING_OF_PAGES: &str = "private, no-cache";
 /// What pages are made of may be a few minutes old.
 const CACHING: &str = "private, max-age=300, must-revalidate";
 
-/// Who asks for a file: somebody with credentials sees what their tenant uses, everybody else what the tenant of the host does
-/// (C-01).
+/// The client that requests a file. With credentials it sees the applications of its own tenant, without them those of the tenant
+/// of the host (C-01).
 struct Visitor {
     tenant: TenantId,
     /// Whether the host is the tenant's own domain.

@@ -71,10 +71,8 @@ pub async fn list_of_group(
     path: web::Path<(String, String)>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let (tenant, _) = caller.reads_users(&edge, &path.0).await?;
-    let id = GroupId::parse(&path.1)?;
-    let group = store::groups::get_group(edge.platform.database(), &tenant, id).await?;
-    page_of(&wire, &RoleHolder::Group(tenant, id), &group.roles)
+    let (holder, roles) = roles_of_group(&caller, &edge, (&path.0, &path.1)).await?;
+    page_of(&wire, &holder, &roles)
 }
 
 /// `GET /user/<tenant>/users/<name>/roles/<role>`: one role a user holds directly.
@@ -103,10 +101,19 @@ pub async fn get_of_group(
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
-    let (tenant, _) = caller.reads_users(&edge, tenant).await?;
+    let (holder, roles) = roles_of_group(&caller, &edge, (tenant, group)).await?;
+    one_of(&wire, &holder, &roles, role)
+}
+
+async fn roles_of_group(
+    caller: &Caller,
+    edge: &Edge,
+    (tenant, group): (&str, &str),
+) -> Result<(RoleHolder, RoleSet)> {
+    let (tenant, _) = caller.reads_users(edge, tenant).await?;
     let id = GroupId::parse(group)?;
     let group = store::groups::get_group(edge.platform.database(), &tenant, id).await?;
-    one_of(&wire, &RoleHolder::Group(tenant, id), &group.roles, role)
+    Ok((RoleHolder::Group(tenant, id), group.roles))
 }
 
 fn one_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet, role: &str) -> Result<HttpResponse> {

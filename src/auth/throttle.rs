@@ -5,7 +5,7 @@
 //! that guess at one account take turns. Its owner does not stand in their line: who came in from a source before is familiar there
 //! and waits for nobody's guesses but those made at this account from this source; and a source that was hardly ever wrong at
 //! an account is a newcomer there and waits for newcomers alone, of whom very many are free of delay, so that an owner comes in
-//! from a new address, or after a restart, however many addresses guess. What costs much CPU takes turns per
+//! from a new address, or after a restart, however many addresses guess. Verifications that cost much CPU take turns per
 //! source once more, so that a flood does not queue up in front of everybody else. A right secret that this server made waits for
 //! nobody: it is compared before all this.
 //!

@@ -39,9 +39,9 @@ pub enum Changed<'a> {
 /// How the edge forgets; empty until the edge is there.
 pub(super) type Forget = OnceLock<Box<dyn Fn(Changed<'_>) + Send + Sync>>;
 
-/// Sessions that are looked at together: so many users are looked up by one statement.
+/// Sessions that are checked at once, with one statement for the rights of their users.
 const TOGETHER: usize = 1000;
-/// Pauses before rights are looked up once more that could not be.
+/// Pauses between attempts to look up rights.
 const PAUSES: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
 

@@ -141,7 +141,7 @@ pub struct SessionActor {
     /// Until when the token is valid that its user came with last. Boxed, for most come with a password.
     expires: Option<Box<std::time::Instant>>,
     patterns: Box<[Pattern]>,
-    /// In which units measurements are told; `None` is as they are stored (B-20).
+    /// The system of units of measurements in notifications; `None` leaves them as they are stored (B-20).
     units: Option<SystemOfUnits>,
     queue: Queue,
     parked: Option<Parked>,

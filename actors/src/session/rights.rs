@@ -20,7 +20,7 @@ pub(crate) struct ListSubscriptions;
 /// The roles and device permissions of a user.
 #[derive(Debug, Clone, Copy)]
 pub struct Rights<'u> {
-    /// The user's name, for what it owns.
+    /// The user's name; ownership is checked by it.
     pub user: &'u str,
     /// Roles, held directly and by groups.
     pub roles: &'u RoleSet,

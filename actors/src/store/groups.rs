@@ -302,8 +302,8 @@ async fn audit_group(
     audit(client, administration, ("Group", "Group update"), id.to_string(), changes).await
 }
 
-/// Whose rights a change of a locked group concerns. Of a group with very many members that is everybody, for whom it costs to be
-/// looked up again and nothing else.
+/// The members of a locked group, whose rights a change of the group affects. For a very large group it gives everybody of the
+/// tenant, which only costs more look-ups.
 async fn members(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Holders> {
     let names = client.query(MEMBER_NAMES, &[&tenant.as_str(), &id.0, &(MOST_NAMED + 1)]).await?;
     if names.len() as i64 > MOST_NAMED {

@@ -33,7 +33,7 @@ pub(crate) struct Row<'r> {
     pub(crate) engine: &'r Engine<'r>,
     /// What stands behind its message id.
     pub(crate) arguments: Arguments<'r>,
-    /// Of a row that overlaps others; taken by the call that creates something.
+    /// The turn of a row that overlaps other rows; the call that creates something takes it.
     pub(crate) turn: Cell<Option<Turn>>,
 }
 

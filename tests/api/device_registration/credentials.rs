@@ -110,7 +110,7 @@ async fn existing_device_gets_a_new_password_and_nothing_else() {
 async fn user_that_holds_more_than_a_device_is_given_to_nobody() {
     let server = TestServer::start().await;
     let (admin, database) = (server.admin(), server.database());
-    // Somebody who is no member of `devices`, one with a role, one with device permissions, one in a second group.
+    // One user is not a member of `devices`; the others have a role, device permissions and a second group.
     database.insert_user("device_boss", &[]).await;
     for serial in ["role", "permitted", "grouped"] {
         server.device_user(serial).await;

@@ -91,7 +91,7 @@ fn shell(directory: &Path, program: &Program) -> Command {
     shell
 }
 
-/// What a shell prints that these commands are pasted into, and what it says of errors; a variable that they do not set themselves is an error.
+/// Runs commands in a shell and gives its standard output and standard error. A variable that the commands do not set is an error.
 async fn paste(mut shell: Command, directory: &Path, commands: &str) -> (String, String) {
     let (printed, said) = (directory.join("printed"), directory.join("said"));
     shell.args(["-u", "-c", commands]).stdin(Stdio::null());

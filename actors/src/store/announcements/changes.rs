@@ -62,7 +62,7 @@ const APPLICATIONS: &str = "+applications";
 const MODULES: &str = "+modules";
 
 impl Change {
-    /// Adds a change to others. Of what is said of several users of a tenant one change is made.
+    /// Adds a change to others. Changes of the same kind for users of one tenant are merged.
     pub(super) fn join(self, others: &mut Vec<Self>) {
         for other in others.iter_mut() {
             match (other, &self) {

@@ -1,0 +1,101 @@
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+
+use actix_web::rt::net::TcpStream;
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether the peer is gone, and whether whoever polls the connection was woken.
+fn asked(line: &Line) -> (bool, bool) {
+    let woken = Arc::new(Woken::default());
+    let gone = line.peer_is_gone(&Context::from_waker(&Waker::from(woken.clone())));
+    (gone, woken.0.load(Ordering::Relaxed) > 0)
+}
+
+/// Waits, past the event loop, until the system has something to read or the end.
+fn arrived(connection: &Connection) {
+    let stream = connection.stream();
+    let tcp = match &*stream {
+        Stream::Plain(tcp) => tcp,
+        Stream::Tls(stream) => stream.get_ref().0,
+    };
+    while SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]).is_err() {}
+}
+
+async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
+    let (server, client) = crate::tls::tests::connected().await;
+    (Connection::new(Stream::Tls(server), Bytes::new(), Arc::default()), client)
+}
+
+#[tokio::test]
+async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows() {
+    for farewell in [true, false] {
+        let (connection, mut client) = encrypted().await;
+        assert_eq!(asked(&connection.line), (false, false));
+
+        if farewell {
+            client.get_mut().1.send_close_notify();
+            client.flush().await.expect("room");
+        } else {
+            drop(client.into_inner());
+        }
+        arrived(&connection);
+
+        assert!(asked(&connection.line).0);
+    }
+}
+
+#[tokio::test]
+async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
+    let (mut connection, mut client) = encrypted().await;
+    client.write_all(b"GET /").await.expect("room");
+    client.flush().await.expect("room");
+    arrived(&connection);
+
+    assert_eq!(asked(&connection.line), (false, true), "whoever waits for the socket finds nothing there");
+    assert_eq!(asked(&connection.line), (false, false));
+    let mut read = [0; 5];
+    connection.read_exact(&mut read).await.expect("what was sent");
+    assert_eq!(&read, b"GET /");
+}
+
+#[test]
+fn only_a_head_that_stands_alone_is_withheld() {
+    let head = Head::default();
+    let lone = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    let pipelined = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]HTTP/1.1 200 OK\r\n\r\n";
+
+    assert!(!head.takes(lone), "nobody asked for it");
+    head.withhold.set(true);
+    assert!(!head.takes(pipelined));
+    assert!(!head.takes(lone), "the wish was for one answer only");
+    head.withhold.set(true);
+    assert!(head.takes(lone));
+    assert_eq!(*head.withheld.borrow(), lone);
+}
+
+#[test]
+fn withheld_head_says_once_that_the_connection_closes() {
+    let head = Head::default();
+    head.say_close();
+    assert!(head.withheld.borrow().is_empty(), "there is none");
+
+    head.withhold.set(true);
+    assert!(head.takes(b"HTTP/1.1 200 OK\r\na: b\r\n\r\n"));
+    head.say_close();
+    head.say_close();
+
+    assert_eq!(*head.withheld.borrow(), b"HTTP/1.1 200 OK\r\na: b\r\nconnection: close\r\n\r\n");
+}
