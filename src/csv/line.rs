@@ -1,4 +1,4 @@
-//! Lines of CSV: records out of a body, records into an answer (docs/rules.md#rows-and-answers; S-01, S-02).
+//! Lines of CSV: records out of a body, records into an answer (docs/rules.md#rows-and-responses; S-01, S-02).
 //!
 //! Not the `csv` crate: it hides an unterminated quote and does not say in which line a record starts.
 
