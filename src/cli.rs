@@ -67,7 +67,7 @@ pub struct TenantCreate {
     /// Id of the new tenant: 1 to 32 letters, digits, hyphens and underscores; fixed afterwards
     #[arg(value_parser = config::tenant_id)]
     pub id: String,
-    /// Domain by which requests find the tenant, such as factory.example.com (C-01)
+    /// Domain by which requests find the tenant, such as factory.example.com
     #[arg(long)]
     pub domain: String,
     /// Company the tenant belongs to

@@ -60,7 +60,7 @@ pub struct Settings {
           value_parser = values::region)]
     pub regions: Vec<String>,
 
-    /// Tenant of a request whose host and user name say none (C-01)
+    /// Tenant of a request whose host and user name say none
     #[arg(long, env = "PLATFORM_DEFAULT_TENANT", value_name = "TENANT", default_value = "main",
           value_parser = values::tenant_id)]
     pub default_tenant: String,
@@ -73,21 +73,21 @@ pub struct Settings {
 
     /// Password of the user `devicebootstrap` that the first start creates; generated and printed once when absent
     ///
-    /// 6 to 32 Latin-1 characters (N-09).
+    /// 6 to 32 Latin-1 characters.
     #[arg(long, env = "PLATFORM_BOOTSTRAP_PASSWORD", value_name = "PASSWORD", hide_env_values = true)]
     pub bootstrap_password: Option<Password>,
 
-    /// Deviations that existing device agents and client libraries expect, all together (ruling 1.2)
+    /// Deviations that existing device agents and client libraries expect, all together
     #[arg(long, env = "PLATFORM_CLIENT_COMPATIBILITY", value_name = "true|false", default_value = "false",
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub client_compatibility: bool,
 
-    /// Member `details` with causes in error answers, for development (E-03)
+    /// Member `details` with causes in error answers, for development
     #[arg(long, env = "PLATFORM_DEBUG_ERRORS", value_name = "true|false", default_value = "false",
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub debug_errors: bool,
 
-    /// Whether every path of the platform demands an access token and takes neither passwords nor JWTs (T-05)
+    /// Whether every path of the platform demands an access token and takes neither passwords nor JWTs
     #[arg(long, env = "PLATFORM_GATEWAY_CHECK", value_name = "true|false", default_value = "false",
           action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub gateway_check: bool,
@@ -145,7 +145,7 @@ pub struct Settings {
           default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
     pub hosted_content_security_policy: String,
 
-    /// Hosts that event-processing modules may send requests to: host[:port], separated by commas; none without
+    /// Hosts that event-processing modules may send requests to: host[:port], separated by commas; none without
     ///
     /// Without a port: 80 for http, 443 for https. Redirects are not followed.
     #[arg(long, env = "PLATFORM_MODULE_REQUEST_HOSTS", value_name = "HOSTS", value_delimiter = ',')]

@@ -70,7 +70,7 @@ pub struct Edge {
     pub credential_polls: RateLimit,
     /// How often clients may ask for access tokens (T-07).
     pub token_requests: RateLimit,
-    /// The deviations of ruling 1.2, all together.
+    /// The deviations for existing clients, all together (C-20).
     pub client_compatibility: bool,
     /// Whether error bodies carry the cause (E-03).
     pub debug_errors: bool,

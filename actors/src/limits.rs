@@ -1,4 +1,4 @@
-//! Every number of the specification, with the sentence it comes from.
+//! Every number of the rules (docs/rules.md), with the rule it comes from.
 //!
 //! What an operator may tune, or a test must shorten, is a field of [`Limits`]; what is part of the protocol is
 //! a constant.
@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use crate::event_processing::runtime::{Budget, Retained};
 
-/// Default page size (document 1, Limits).
+/// Default page size (P-04).
 pub const DEFAULT_PAGE_SIZE: u32 = 5;
-/// Maximum page size; larger requests are reduced to it (document 1, Limits; P-04).
+/// Maximum page size; larger requests are reduced to it (P-04).
 pub const MAX_PAGE_SIZE: u32 = 2000;
 /// `totalPages` is exact up to this many matching records, beyond it says "at least" (P-03).
 pub const EXACT_COUNT: i64 = 1_000_000;
-/// Values of a series result without aggregation (document 2, Limits; G-08).
+/// Values of a series result without aggregation (G-08).
 pub const SERIES_VALUES: usize = 5000;
-/// Places for values in a series result, of each series at each time. The documents know no limit; an answer of more would
+/// Places for values in a series result, of each series at each time. No rule names a limit; an answer of more would
 /// not fit a client's memory either.
 pub const SERIES_CELLS: usize = 5_000_000;
 /// Nesting depth of a request body (I-16).
@@ -27,7 +27,7 @@ pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
 /// A WebSocket that brought neither a handshake nor a live clientId is closed after this time (B-19).
 pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Modules that one tenant may have; the documents know no number, Q-16 asks for bounds.
+/// Modules that one tenant may have; Q-16 asks for bounds and names no number for this.
 pub const MODULES_PER_TENANT: usize = 100;
 
 /// Deletions that one request tells of (B-06).
@@ -38,10 +38,10 @@ pub(crate) const NOTIFIED_DELETIONS: usize = 1000;
 pub struct Limits {
     /// A connect is held this long when the client asks for nothing else: 90 minutes (B-10).
     pub connect_timeout: Duration,
-    /// A session without a held connect ends after this time: "queued notifications are buffered for 10 seconds"
-    /// (document 1) and a small grace, since some clients retry after exactly 10 (B-10).
+    /// A session without a held connect ends after this time: 10 seconds, and a small grace, since some clients retry
+    /// after exactly 10 (B-10).
     pub session_interval: Duration,
-    /// "One space every 10 minutes on every held poll" (B-21).
+    /// A held poll is sent a space this often: every 10 minutes (B-21).
     pub keep_alive: Duration,
     /// Notifications one session may have waiting (B-12).
     pub queued_notifications: usize,
@@ -53,11 +53,11 @@ pub struct Limits {
     pub sessions_per_user: Option<usize>,
     /// Bytes of one REST request body: 16 MB (I-16).
     pub body_bytes: usize,
-    /// Bytes of one file: 50 MB (document 2, Limits; I-12, V-07).
+    /// Bytes of one file: 50 MB (I-12, V-07).
     pub binary_bytes: usize,
-    /// Bytes of one chunk of a file that comes in chunks: 5 MB (document 2, Limits; V-07).
+    /// Bytes of one chunk of a file that comes in chunks: 5 MB (V-07).
     pub binary_chunk_bytes: usize,
-    /// Bytes of a file of devices to register (N-10); the documents know no limit, a temporary directory does.
+    /// Bytes of a file of devices to register (N-10); no rule names a limit, a temporary directory has one.
     pub bulk_registration_bytes: usize,
     /// Bytes of one archive of an application (W-02).
     pub application_bytes: usize,
@@ -69,7 +69,7 @@ pub struct Limits {
     pub bayeux_bytes: usize,
     /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
     pub socket_ping: Duration,
-    /// A query is stopped after this time and answered 413 (document 1, Errors).
+    /// A query is stopped after this time and answered 413 (E-01).
     pub statement_timeout: Duration,
     /// A write that PostgreSQL has not answered within this time is answered 503.
     pub write_timeout: Duration,
@@ -77,7 +77,7 @@ pub struct Limits {
     pub queued_writes: usize,
     /// Rows one group commit holds at most.
     pub batch_rows: usize,
-    /// "The bulk PUT returns within 0.5 seconds and continues in the background" (document 2, Alarms 5; A-02).
+    /// A bulk PUT of alarms is answered within half a second and goes on in the background (A-02).
     pub bulk_alarm_reply: Duration,
     /// A process that holds an unfinished bulk update of alarms or bulk operation is believed to be gone after this time
     /// without a sign of life; then another goes on with it.
@@ -98,8 +98,8 @@ pub struct Limits {
     /// Only what is this old is rolled up: an id is given before its row is committed, by the clock of one of several
     /// servers. Must be well above `write_timeout`.
     pub rollup_lag: Duration,
-    /// "So that a lost answer does not strand a device, the same credentials are answered again until the device user has
-    /// authenticated once or one hour has passed" (N-08).
+    /// A device that has not logged in yet is answered the same credentials again for this long, so that a lost answer does
+    /// not strand it: one hour (N-08).
     pub device_credentials: Duration,
     /// Times a minute that one source may ask for credentials of devices; many share one, and poll every few seconds.
     pub credential_polls: u32,

@@ -1,7 +1,7 @@
 //! The vendor words, in one place.
 //!
-//! The documents write `platform` and `plat_` where a vendor's name would stand. A fleet that speaks another
-//! vendor's words is served unchanged by setting them at start (`PLATFORM_NAMING_…`, ruling 1.2).
+//! The rules of the API write `platform` and `plat_` where a vendor's name would stand. A fleet that speaks another
+//! vendor's words is served unchanged by setting them at start (`PLATFORM_NAMING_…`, C-20).
 
 use std::sync::OnceLock;
 
@@ -34,7 +34,7 @@ impl Default for Naming {
 
 static NAMING: OnceLock<Naming> = OnceLock::new();
 
-/// The words in force: the installed ones, else the documents' own.
+/// The words in force: the installed ones, else those of the rules.
 pub fn naming() -> &'static Naming {
     NAMING.get_or_init(Naming::default)
 }

@@ -1,4 +1,4 @@
-//! The session of one agent, in JSON or in CSV: the same steps, in other words (document 3, steps 6 and 7).
+//! The session of one agent, in JSON or in CSV: the same steps, in other words.
 
 use crate::agents::Agent;
 use crate::bayeux;

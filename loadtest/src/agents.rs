@@ -1,5 +1,4 @@
-//! The agents of a run: each holds a poll with credentials of its own and carries out what it is told (document 3,
-//! steps 6 and 7).
+//! The agents of a run: each holds a poll with credentials of its own and carries out what it is told.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

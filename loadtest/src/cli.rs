@@ -193,4 +193,24 @@ mod tests {
         assert_eq!(arguments.common.url, "http://127.0.0.1:1");
         assert!(matches!(arguments.scenario, Scenario::Fleet(Fleet { devices: 7, .. })));
     }
+
+    #[test]
+    fn help_cites_no_rule() {
+        fn check(command: &mut clap::Command) {
+            let help = command.render_long_help().to_string();
+            let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+            let is_code = |word: &&str| {
+                matches!(
+                    word.as_bytes(),
+                    [b'A'..=b'Z', b'-', b'0'..=b'9', b'0'..=b'9']
+                        | [b'A'..=b'Z', b'-', b'0'..=b'9', b'0'..=b'9', b'a'..=b'z']
+                )
+            };
+            assert_eq!(words.filter(is_code).collect::<Vec<_>>(), [""; 0], "{}", command.get_name());
+            command.get_subcommands_mut().for_each(check);
+        }
+        let mut command = Arguments::command();
+        assert!(command.get_subcommands().count() > 10);
+        check(&mut command);
+    }
 }

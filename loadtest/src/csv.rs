@@ -1,4 +1,4 @@
-//! The compact CSV protocol as a device speaks it (document 3; rulings sections 22 and 23): lines ([`lines`]), rows
+//! The compact CSV protocol as a device speaks it (docs/rules.md#csv-protocol): lines ([`lines`]), rows
 //! ([`rows`]) and what their answers mean ([`verdict`]), a template set ([`template_set`]), and polls ([`session`]).
 
 pub(crate) mod lines;
@@ -10,7 +10,7 @@ pub(crate) mod verdict;
 
 /// Where rows are posted.
 pub(crate) const PATH: &str = "/s";
-/// Without it the answer is empty, whatever became of the rows (ruling 1.2).
+/// Without it the answer is empty, whatever became of the rows (C-08, C-20).
 pub(crate) const ACCEPT: &str = "Accept: */*\r\n";
 /// The set that is built in (H-01).
 pub(crate) const STATIC: &str = "plat_Static";

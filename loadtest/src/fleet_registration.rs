@@ -1,4 +1,4 @@
-//! A fleet that is registered by one CSV file: devices with users of their own (document 2, bulk CSV; N-10 to N-17).
+//! A fleet that is registered by one CSV file: devices with users of their own (docs/rules.md#bulk-registration; N-10 to N-17).
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ pub(crate) struct Upload {
     pub(crate) result: UploadResult,
 }
 
-/// The answer (document 2, Bulk registration result).
+/// The response to the file (N-13, N-15).
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UploadResult {

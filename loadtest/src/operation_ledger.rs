@@ -12,7 +12,7 @@ use crate::run::histogram;
 pub(crate) enum Sight {
     /// By a notification.
     Notified,
-    /// By asking what is PENDING, when it has come back (document 3, step 6).
+    /// By asking what is PENDING, when it has come back.
     Found,
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/oauth/accesstokens`: the access-token service (document 1, Token request; T-01 to T-04, T-07, T-08).
+//! `/v1/oauth/accesstokens`: the access-token service (docs/rules.md#access-tokens; T-01 to T-04, T-07, T-08).
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -50,7 +50,7 @@ async fn issue(request: &HttpRequest, body: Unread, edge: &Edge) -> Result<HttpR
         .body(json))
 }
 
-/// Unlike elsewhere the type must be said (document 1, Endpoints 3).
+/// Unlike elsewhere the type must be said (T-03).
 fn check_content_type(request: &HttpRequest) -> Result<()> {
     match http::essence(request).eq_ignore_ascii_case("application/json") {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! `/v2/<account>/limits`: the limits query (document 1, Limits response; L-01 to L-05).
+//! `/v2/<account>/limits`: the limits query (docs/rules.md#limits-query; L-01 to L-05).
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};

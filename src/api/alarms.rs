@@ -1,4 +1,4 @@
-//! `/alarm/alarms` (document 2, Alarms; rulings ).
+//! `/alarm/alarms` (docs/rules.md#alarms; ).
 
 use std::sync::Arc;
 
@@ -134,7 +134,7 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &alarm, &links))
 }
 
-/// Filters of which a bulk PUT needs at least one (document 2, Alarms; A-02).
+/// Filters of which a bulk PUT needs at least one.
 const BULK_FILTERS: &str = "status, source, resolved, severity, dateFrom, dateTo";
 
 /// `PUT /alarm/alarms?<filters>`: gives every alarm that matches another status, those under maintenance too. 200

@@ -1,5 +1,5 @@
-//! `/application/applications/<id>/binaries`: the archives that applications are made of (document 2, Applications; document 3,
-//! Microservices; W-01 to W-03).
+//! `/application/applications/<id>/binaries`: the archives that applications are made of (docs/rules.md#applications-and-microservices;
+//! W-01 to W-03).
 //!
 //! The archive is received whole into a temporary file and looked through there; then its files are stored beside the version
 //! in use, a piece at a time, and take its place in one transaction. What ends before that, however it ends, changes nothing.

@@ -1,5 +1,5 @@
-//! `/application/applications`: what a tenant offers to its users, or to other tenants (document 2, Applications; W-04 to
-//! W-09).
+//! `/application/applications`: what a tenant offers to its users, or to other tenants (docs/rules.md#applications-and-microservices;
+//! W-04 to W-09).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `/audit/auditRecords` (document 2, Audit; rulings Y-01 to Y-05).
+//! `/audit/auditRecords` (docs/rules.md#audit; Y-01 to Y-05).
 
 use std::sync::Arc;
 

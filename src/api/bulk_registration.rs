@@ -1,4 +1,4 @@
-//! `/devicecontrol/bulkNewDeviceRequests`: devices registered by the rows of a file (document 2, Bulk CSV; N-10 to N-17).
+//! `/devicecontrol/bulkNewDeviceRequests`: devices registered by the rows of a file (docs/rules.md#bulk-registration; N-10 to N-17).
 //!
 //! The file is received whole before its first row is looked at, into a temporary file: a slow upload holds no connection to
 //! the database, and a broken one has done nothing. Then its rows are read and stored some hundred at a time, those that come

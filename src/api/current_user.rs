@@ -1,4 +1,4 @@
-//! `/user/currentUser`: the caller's own user (document 2, Users; rulings U-13, U-14).
+//! `/user/currentUser`: the caller's own user (docs/rules.md#users-groups-and-roles; U-13, U-14).
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn shape(wire: &Wire) -> Result<Shape> {
     }
 }
 
-/// `GET /user/currentUser`. Users of microservices need no role for it (document 3, Microservices).
+/// `GET /user/currentUser`. Users of microservices need no role for it (W-10, W-11).
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_OWN_READ.

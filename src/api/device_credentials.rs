@@ -1,5 +1,5 @@
-//! `/devicecontrol/deviceCredentials`: how a device gets in (document 2, Device credentials; document 3, step 0; N-01, N-02,
-//! N-06, N-08, N-09).
+//! `/devicecontrol/deviceCredentials`: how a device gets in (docs/rules.md#device-registration; N-01, N-02, N-06, N-08,
+//! N-09).
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};

@@ -1,5 +1,5 @@
-//! `/platform` and the entry resource of each interface: links and URI templates that clients fill in (document 1,
-//! Platform root; document 2, the `…Api` types; C-14). They hold no data, so they ask nothing but the role.
+//! `/platform` and the entry resource of each interface: links and URI templates that clients fill in (C-14). They hold
+//! no data, so they ask nothing but the role.
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
@@ -48,7 +48,7 @@ const IDENTITY: Entry = Entry {
     ],
 };
 
-/// What the template `externalId` is to clients that expect a spelling of old (ruling 1.2).
+/// What the template `externalId` is to clients that expect a spelling of old (C-20).
 const COMPATIBLE_EXTERNAL_ID: &str = "/identity/externalIds/{type}/{externaId}";
 
 const ALARM: Entry = Entry {
@@ -67,7 +67,7 @@ const ALARM: Entry = Entry {
             "alarmsForSourceAndStatusAndTime",
             "/alarm/alarms?source={source}&status={status}&dateFrom={dateFrom}&dateTo={dateTo}",
         ),
-        // The names of the document; the collection takes them beside its own.
+        // The names that clients know; the collection takes them beside its own.
         (
             "alarmsForSourceWithAssetsAndWithDevices",
             "/alarm/alarms?source={source}&withAssets={withAssets}&withDevices={withDevices}",
@@ -200,7 +200,7 @@ const CEP: Entry = Entry {
     templates: &[],
 };
 
-/// What `/platform` embeds; `/application` and `/cep` are not part of it (document 1, Platform root).
+/// What `/platform` embeds; `/application` and `/cep` are not part of it (C-14).
 const PLATFORM: [(&str, &Entry); 8] = [
     ("inventory", &INVENTORY),
     ("identity", &IDENTITY),
@@ -274,7 +274,7 @@ impl Entry {
     }
 }
 
-/// One template for every combination of filters, named by them in this order (document 2, Measurement; G-04a).
+/// One template for every combination of filters, named by them in this order (G-04a).
 fn measurement_templates(base: &str) -> impl Iterator<Item = (String, Value)> {
     const FILTERS: [(&str, &str); 5] = [
         ("Source", "source={source}"),

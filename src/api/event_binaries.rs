@@ -1,4 +1,4 @@
-//! `/event/events/<id>/binaries`: the file of an event (document 2, Event binaries; rulings V-03 to V-09).
+//! `/event/events/<id>/binaries`: the file of an event (docs/rules.md#events; V-03 to V-09).
 
 use std::sync::Arc;
 

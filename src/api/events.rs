@@ -1,4 +1,4 @@
-//! `/event/events` (document 2, Events; rulings V-01, V-02).
+//! `/event/events` (docs/rules.md#events; V-01, V-02).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `/user/<tenant>/groups` and who is in them (document 2, Users; rulings U-01, U-02, U-04).
+//! `/user/<tenant>/groups` and who is in them (docs/rules.md#users-groups-and-roles; U-01, U-02, U-04).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `/identity` (document 2, Identity; rulings D-01 to D-04).
+//! `/identity` (docs/rules.md#identity; D-01 to D-04).
 
 use std::sync::Arc;
 

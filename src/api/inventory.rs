@@ -1,4 +1,4 @@
-//! `/inventory/managedObjects` (document 2, Inventory; rulings I-01 to I-16).
+//! `/inventory/managedObjects` (docs/rules.md#inventory; I-01 to I-16).
 
 use std::collections::HashSet;
 use std::sync::Arc;

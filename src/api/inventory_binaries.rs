@@ -1,4 +1,4 @@
-//! `/inventory/binaries`: managed objects with content (rulings I-05, I-12, V-04, V-05).
+//! `/inventory/binaries`: managed objects with content (I-05, I-12, V-04, V-05).
 //!
 //! Bytes pass through in both directions; neither a whole file nor a connection to the database is held for a slow
 //! client.

@@ -1,5 +1,5 @@
-//! The child endpoints of a managed object: `childDevices`, `childAssets`, `childAdditions` (document 2, Inventory; I-03 to
-//! I-05).
+//! The child endpoints of a managed object: `childDevices`, `childAssets`, `childAdditions` (docs/rules.md#inventory;
+//! I-03 to I-05).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `/measurement/measurements/series` (document 2, Series result; rulings G-06 to G-08, G-10).
+//! `/measurement/measurements/series` (docs/rules.md#measurements; G-06 to G-08, G-10).
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};

@@ -1,4 +1,4 @@
-//! `/measurement/measurements` (document 2, Measurements; rulings G-01 to G-11).
+//! `/measurement/measurements` (docs/rules.md#measurements; G-01 to G-11).
 
 use std::sync::Arc;
 

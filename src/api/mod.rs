@@ -1,4 +1,4 @@
-//! The REST interfaces, one file per resource of document 2. None imports another.
+//! The REST interfaces, one file per resource of docs/rules.md. None imports another.
 
 pub mod access_tokens;
 pub mod account_limits;

@@ -1,4 +1,4 @@
-//! `/cep/modules`: texts of statements over the tenant's live stream (document 2, Event-processing modules; ).
+//! `/cep/modules`: texts of statements over the tenant's live stream (docs/rules.md#event-processing-modules; ).
 //!
 //! A module is sent as a file or as text and shown as JSON or as text; what is sent and accepted says which.
 

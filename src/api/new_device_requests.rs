@@ -1,4 +1,4 @@
-//! `/devicecontrol/newDeviceRequests` (document 2, Registration request; N-01 to N-07, X-12, X-13).
+//! `/devicecontrol/newDeviceRequests` (docs/rules.md#device-registration; N-01 to N-07, X-12, X-13).
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
 }
 
-/// `DELETE /devicecontrol/newDeviceRequests/<id>`: 200 without a body, 204 for clients that expect that (ruling 1.2).
+/// `DELETE /devicecontrol/newDeviceRequests/<id>`: 200 without a body, 204 for clients that expect that (C-20).
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown one.

@@ -1,4 +1,4 @@
-//! `/devicecontrol/operations/<id>/diagnosis`: why an operation is still PENDING (beyond the documents).
+//! `/devicecontrol/operations/<id>/diagnosis`: why an operation is still PENDING.
 
 use actix_web::{HttpResponse, web};
 use platform_actors::model::access::{Api, Ownership};

@@ -1,4 +1,4 @@
-//! `/devicecontrol/operations` (document 2, Operation; rulings O-01 to O-10).
+//! `/devicecontrol/operations` (docs/rules.md#operations; O-01 to O-10).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `/user/roles`, and the roles of users and groups (rulings U-01, U-03, U-04).
+//! `/user/roles`, and the roles of users and groups (U-01, U-03, U-04).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `/application/tokenClients`: who may ask for access tokens (document 1, Token request).
+//! `/application/tokenClients`: who may ask for access tokens (docs/rules.md#access-tokens).
 //!
 //! A client speaks for one user of its tenant, so whoever may make one for another user could act as that user: it takes the
 //! right to administer users as well. And no token makes clients that may do more than itself.

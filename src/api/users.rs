@@ -1,4 +1,4 @@
-//! `/user/<tenant>/users` (document 2, Users; rulings U-04 to U-08, U-15).
+//! `/user/<tenant>/users` (docs/rules.md#users-groups-and-roles; U-04 to U-08, U-15).
 
 use std::sync::Arc;
 

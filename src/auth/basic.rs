@@ -1,4 +1,4 @@
-//! Basic credentials: `[tenant/]user:password` (document 1, Authentication 3; C-02), and who comes in with them.
+//! Basic credentials: `[tenant/]user:password` (docs/rules.md#tenants-and-credentials; C-02), and who comes in with them.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};

@@ -1,4 +1,4 @@
-//! Tenant resolution by host name (C-01), with a region's label before it or without (document 1, Addresses).
+//! Tenant resolution by host name (C-01), with a region's label before it or without (docs/rules.md#tenants-and-credentials).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Bearer tokens: JWTs that a tenant's own issuer signed (document 1, Authentication 4; C-04).
+//! Bearer tokens: JWTs that a tenant's own issuer signed (docs/rules.md#tenants-and-credentials; C-04).
 //!
 //! The key is one that the tenant uploaded as an option of category `token.publicKey`. What a token says of keys itself
 //! (`jwk`, `jku`, `x5c`, …) is never looked at; what it demands to be understood (`crit`) is not.

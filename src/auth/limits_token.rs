@@ -1,4 +1,4 @@
-//! Tokens of the limits query: header `X-Auth-Token` (document 1, Authentication 2; L-02, L-03).
+//! Tokens of the limits query: header `X-Auth-Token` (docs/rules.md#limits-query; L-02, L-03).
 
 use platform_actors::model::account_limits::{AccountId, AccountLimits};
 use platform_actors::store;

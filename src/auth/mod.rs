@@ -1,4 +1,4 @@
-//! Who asks: from an `Authorization` header to a [`Caller`] (document 1, Authentication; C-01 to C-04).
+//! Who asks: from an `Authorization` header to a [`Caller`] (docs/rules.md#tenants-and-credentials; C-01 to C-04).
 
 pub mod access_token;
 mod application_keys;

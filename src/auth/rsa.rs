@@ -14,7 +14,7 @@ use num_bigint::BigUint;
 use ring::digest::{SHA256, digest};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 
-/// Bits of a modulus (document 1, Limits: "at least 512 bits"); above 8192 nothing verifies quickly.
+/// Bits of a modulus (C-04): at least 512; above 8192 nothing verifies quickly.
 const BITS: std::ops::RangeInclusive<usize> = 512..=8192;
 /// From here on ring verifies; below a key counts as weak.
 pub(super) const STRONG: usize = 2048;

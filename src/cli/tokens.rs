@@ -34,7 +34,7 @@ pub struct ClientCreate {
     /// Name of the client, for people [default: that of the user]
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// READ allows GET and HEAD, WRITE all else; may be repeated [default: both] (T-06)
+    /// READ allows GET and HEAD, WRITE all else; may be repeated [default: both]
     #[arg(long = "scope", value_name = "SCOPE", num_args = 1..,
           value_parser = PossibleValuesParser::new(["READ", "WRITE"]))]
     pub scope: Vec<String>,
@@ -97,7 +97,7 @@ pub struct LimitsSet {
     pub total_instance_used: Option<u32>,
     /// File with the rates, a JSON array of {uri, regex, limit: [{value, verb, remaining, unit, next-available}]}; - reads a pipe
     ///
-    /// Without remaining all of the value remains, without next-available it is now (L-01). An empty array removes the rates.
+    /// Without remaining all of the value remains, without next-available it is now. An empty array removes the rates.
     #[arg(long, value_name = "FILE")]
     pub rate: Option<String>,
 }

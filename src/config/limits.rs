@@ -11,67 +11,67 @@ use super::values::{count, milliseconds, seconds};
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitSettings {
-    /// Milliseconds that a connect is held when the client asks for nothing else (B-10)
+    /// Milliseconds that a connect is held when the client asks for nothing else
     #[arg(long = "connect-timeout-ms", env = "PLATFORM_CONNECT_TIMEOUT_MS", value_name = "MS",
           default_value = "5400000", value_parser = milliseconds(1..=7_200_000))]
     pub connect_timeout: Duration,
 
-    /// Milliseconds that a session lives, and keeps its notifications, without a held connect (B-10)
+    /// Milliseconds that a session lives, and keeps its notifications, without a held connect
     #[arg(long = "session-interval-ms", env = "PLATFORM_SESSION_INTERVAL_MS", value_name = "MS",
           default_value = "10500", value_parser = milliseconds(1..=7_200_000))]
     pub session_interval: Duration,
 
-    /// Seconds between the spaces sent on every held poll (B-21)
+    /// Seconds between the spaces sent on every held poll
     #[arg(long = "keep-alive-seconds", env = "PLATFORM_KEEP_ALIVE_SECONDS", value_name = "SECONDS",
           default_value = "600", value_parser = seconds(1..=86_400))]
     pub keep_alive: Duration,
 
-    /// Notifications that may wait in one session (B-12)
+    /// Notifications that may wait in one session
     #[arg(long = "session-queue-notifications", env = "PLATFORM_SESSION_QUEUE_NOTIFICATIONS",
           value_name = "COUNT", default_value = "10000", value_parser = count(1..=10_000_000))]
     pub queued_notifications: usize,
 
-    /// Bytes of notifications that may wait in one session (B-12)
+    /// Bytes of notifications that may wait in one session
     #[arg(long = "session-queue-bytes", env = "PLATFORM_SESSION_QUEUE_BYTES", value_name = "BYTES",
           default_value = "8388608", value_parser = count(1_024..=1_073_741_824))]
     pub queued_bytes: usize,
 
-    /// Channels one session may subscribe to (B-23)
+    /// Channels one session may subscribe to
     #[arg(long = "session-subscriptions", env = "PLATFORM_SESSION_SUBSCRIPTIONS", value_name = "COUNT",
           default_value = "1000", value_parser = count(1..=1_000_000))]
     pub subscriptions_per_session: usize,
 
-    /// Sessions one user may have [default: unlimited, for fleets may share a user] (B-23)
+    /// Sessions one user may have [default: unlimited, for fleets may share a user]
     #[arg(long = "user-sessions", env = "PLATFORM_USER_SESSIONS", value_name = "COUNT",
           value_parser = count(1..=100_000_000))]
     pub sessions_per_user: Option<usize>,
 
-    /// Bytes of one REST request body (I-16)
+    /// Bytes of one REST request body
     #[arg(long, env = "PLATFORM_BODY_BYTES", value_name = "BYTES", default_value = "16777216",
           value_parser = count(1_024..=1_073_741_824))]
     pub body_bytes: usize,
 
-    /// Bytes of one file (I-12, V-07)
+    /// Bytes of one file
     #[arg(long, env = "PLATFORM_BINARY_BYTES", value_name = "BYTES", default_value = "52428800",
           value_parser = count(1_024..=1_073_741_824))]
     pub binary_bytes: usize,
 
-    /// Bytes of one chunk of an event's file that comes in chunks (V-07)
+    /// Bytes of one chunk of an event's file that comes in chunks
     #[arg(long, env = "PLATFORM_BINARY_CHUNK_BYTES", value_name = "BYTES", default_value = "5242880",
           value_parser = count(1_024..=1_073_741_824))]
     pub binary_chunk_bytes: usize,
 
-    /// Bytes of one file of devices to register; it is kept in the system's temporary directory meanwhile (N-10)
+    /// Bytes of one file of devices to register; it is kept in the system's temporary directory meanwhile
     #[arg(long, env = "PLATFORM_BULK_REGISTRATION_BYTES", value_name = "BYTES", default_value = "1073741824",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub bulk_registration_bytes: usize,
 
-    /// Bytes of one archive of an application; it is kept in the system's temporary directory meanwhile (W-02)
+    /// Bytes of one archive of an application; it is kept in the system's temporary directory meanwhile
     #[arg(long, env = "PLATFORM_APPLICATION_BYTES", value_name = "BYTES", default_value = "536870912",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub application_bytes: usize,
 
-    /// Bytes that may come out of one archive of an application (W-02)
+    /// Bytes that may come out of one archive of an application
     #[arg(long, env = "PLATFORM_APPLICATION_UNPACKED_BYTES", value_name = "BYTES", default_value = "1073741824",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub application_unpacked_bytes: usize,
@@ -86,7 +86,7 @@ pub struct LimitSettings {
           value_parser = count(1_024..=16_777_216))]
     pub bayeux_bytes: usize,
 
-    /// Seconds between pings on a WebSocket; one silent for two and a half of these is closed (B-21)
+    /// Seconds between pings on a WebSocket; one silent for two and a half of these is closed
     #[arg(long = "socket-ping-seconds", env = "PLATFORM_SOCKET_PING_SECONDS", value_name = "SECONDS",
           default_value = "30", value_parser = seconds(1..=3_600))]
     pub socket_ping: Duration,
@@ -126,22 +126,22 @@ pub struct LimitSettings {
           default_value = "15", value_parser = seconds(1..=3_600))]
     pub bulk_lease: Duration,
 
-    /// Milliseconds between two looks for silent devices
+    /// Milliseconds between two looks for silent devices
     #[arg(long = "silence-sweep-ms", env = "PLATFORM_SILENCE_SWEEP_MS", value_name = "MS",
           default_value = "10000", value_parser = milliseconds(10..=60_000))]
     pub silence_sweep: Duration,
 
-    /// Seconds that silent devices get beyond their interval after all servers were away
+    /// Seconds that silent devices get beyond their interval after all servers were away
     #[arg(long = "silence-grace-seconds", env = "PLATFORM_SILENCE_GRACE_SECONDS", value_name = "SECONDS",
           default_value = "60", value_parser = seconds(0..=86_400))]
     pub silence_grace: Duration,
 
-    /// Milliseconds within which the last message of a device is written down, an eighth of its interval at most
+    /// Milliseconds within which the last message of a device is written down, an eighth of its interval at most
     #[arg(long = "heartbeat-pause-ms", env = "PLATFORM_HEARTBEAT_PAUSE_MS", value_name = "MS",
           default_value = "300000", value_parser = milliseconds(1..=3_600_000))]
     pub heartbeat_pause: Duration,
 
-    /// Milliseconds that a server process which died is believed to hold its connections
+    /// Milliseconds that a server process which died is believed to hold its connections
     #[arg(long = "presence-lease-ms", env = "PLATFORM_PRESENCE_LEASE_MS", value_name = "MS",
           default_value = "60000", value_parser = milliseconds(1_000..=3_600_000))]
     pub presence_lease: Duration,
@@ -154,7 +154,7 @@ pub struct LimitSettings {
     #[arg(skip = Limits::default().rollup_lag)]
     pub rollup_lag: Duration,
 
-    /// Seconds that a device which did not come in yet is answered the same credentials again (N-08)
+    /// Seconds that a device which did not come in yet is answered the same credentials again
     #[arg(long = "device-credentials-seconds", env = "PLATFORM_DEVICE_CREDENTIALS_SECONDS", value_name = "SECONDS",
           default_value = "3600", value_parser = seconds(1..=86_400))]
     pub device_credentials: Duration,
@@ -164,12 +164,12 @@ pub struct LimitSettings {
           default_value = "600", value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub credential_polls: u32,
 
-    /// Seconds that an access token is good for (T-01)
+    /// Seconds that an access token is good for
     #[arg(long = "access-token-seconds", env = "PLATFORM_ACCESS_TOKEN_SECONDS", value_name = "SECONDS",
           default_value = "3600", value_parser = seconds(2..=31_536_000))]
     pub access_token: Duration,
 
-    /// Requests for an access token that one address may send in a minute; what comes beyond is answered 429 (T-07)
+    /// Requests for an access token that one address may send in a minute; what comes beyond is answered 429
     #[arg(long = "token-requests-per-minute", env = "PLATFORM_TOKEN_REQUESTS_PER_MINUTE", value_name = "COUNT",
           default_value = "60", value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub token_requests: u32,
@@ -214,12 +214,12 @@ pub struct LimitSettings {
           value_parser = count(1..=1_000_000))]
     pub waiting_per_source: usize,
 
-    /// Seconds that a call to a microservice may stand still: before its answer begins, and between parts of it (W-14)
+    /// Seconds that a call to a microservice may stand still: before its answer begins, and between parts of it
     #[arg(long = "service-timeout-seconds", env = "PLATFORM_SERVICE_TIMEOUT_SECONDS", value_name = "SECONDS",
           default_value = "120", value_parser = seconds(1..=86_400))]
     pub service_timeout: Duration,
 
-    /// Calls and sockets of one microservice at once; what comes beyond is answered 503 (W-14)
+    /// Calls and sockets of one microservice at once; what comes beyond is answered 503
     #[arg(long, env = "PLATFORM_SERVICE_CALLS", value_name = "COUNT", default_value = "1000",
           value_parser = count(1..=1_000_000))]
     pub service_calls: usize,
@@ -241,22 +241,22 @@ pub struct LimitSettings {
           value_parser = seconds(1..=86_400))]
     pub module_idle: Duration,
 
-    /// Events that may wait for one event-processing module; with more it is switched off
+    /// Events that may wait for one event-processing module; with more it is switched off
     #[arg(long, env = "PLATFORM_MODULE_QUEUE", value_name = "COUNT", default_value = "20000",
           value_parser = count(1..=10_000_000))]
     pub module_queue: usize,
 
-    /// Events that one event-processing module may retain; with more it is switched off
+    /// Events that one event-processing module may retain; with more it is switched off
     #[arg(long, env = "PLATFORM_MODULE_EVENTS", value_name = "COUNT", default_value = "100000",
           value_parser = count(1..=100_000_000))]
     pub module_events: usize,
 
-    /// Bytes that one event-processing module may retain; with more it is switched off
+    /// Bytes that one event-processing module may retain; with more it is switched off
     #[arg(long, env = "PLATFORM_MODULE_BYTES", value_name = "BYTES", default_value = "134217728",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub module_bytes: usize,
 
-    /// Bytes that all event-processing modules of a tenant may retain together
+    /// Bytes that all event-processing modules of a tenant may retain together
     #[arg(long, env = "PLATFORM_TENANT_MODULE_BYTES", value_name = "BYTES", default_value = "268435456",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub tenant_module_bytes: usize,

@@ -5,7 +5,7 @@ use platform_actors::naming::Naming;
 
 use super::values::{media_type_prefix, word};
 
-/// The flags behind [`Settings::naming`] (ruling 1.2): the vendor words, for a fleet that speaks other ones.
+/// The flags behind [`Settings::naming`] (C-20): the vendor words, for a fleet that speaks other ones.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Vendor words")]
 pub struct NamingSettings {

@@ -10,7 +10,7 @@ use std::{
 
 use clap::{builder::TypedValueParser, value_parser};
 
-/// A password of a user: 6 to 32 Latin-1 characters (2-resources.md, User; U-08). Never shown by `Debug`.
+/// A password of a user: 6 to 32 Latin-1 characters (U-08). Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 

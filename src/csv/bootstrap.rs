@@ -1,4 +1,4 @@
-//! Line 61: a device asks for its credentials (document 3, Built-in message ids; S-45). The user that devices without credentials
+//! Line 61: a device asks for its credentials (docs/rules.md#rows-and-responses; S-45). The user that devices without credentials
 //! share may send nothing else (N-09a).
 
 use actix_web::http::StatusCode;

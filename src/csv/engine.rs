@@ -38,7 +38,7 @@ pub(crate) struct Engine<'e> {
 /// What a body holds.
 #[derive(Debug, Default)]
 struct Outline {
-    /// Lines 10 and 11: all of it is templates (document 3, Compact CSV endpoint).
+    /// Lines 10 and 11: all of it is templates (S-14).
     templates: bool,
     /// Line 61 (S-45).
     bootstrap: bool,

@@ -36,8 +36,8 @@ pub(crate) fn switch<'r>(record: &'r Record<'_>, header: Option<&str>) -> Option
     })
 }
 
-/// An answer whose lines belong to X-Ids: each group of lines stands behind `87,<count>,<x_id>` (S-40). Lines are counted as
-/// document 3 says, not records: a device may read so many lines and leave quotes to whoever takes them apart.
+/// An answer whose lines belong to X-Ids: each group of lines stands behind `87,<count>,<x_id>` (S-40). Lines are counted,
+/// not records: a device may read so many lines and leave quotes to whoever takes them apart.
 #[derive(Debug, Default)]
 pub(crate) struct GroupedLines {
     done: Lines,

@@ -1,4 +1,4 @@
-//! Kinds of arguments (document 3, Parameter kinds; S-23, S-25).
+//! Kinds of arguments (docs/rules.md#templates; S-23, S-25).
 
 use platform_actors::model::timestamp::Timestamp;
 
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_accept_what_their_ruling_lists() {
+    fn kinds_accept_what_their_rule_lists() {
         for (kind, accepted, refused) in [
             (Kind::String, vec!["a", " "], vec![""]),
             (

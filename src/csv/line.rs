@@ -1,4 +1,4 @@
-//! Lines of CSV: records out of a body, records into an answer (document 3, CSV protocol elements; S-01, S-02).
+//! Lines of CSV: records out of a body, records into an answer (docs/rules.md#rows-and-responses; S-01, S-02).
 //!
 //! Not the `csv` crate: it hides an unterminated quote and does not say in which line a record starts.
 
@@ -144,7 +144,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Adds a record; values are quoted where they must be (document 3, CSV protocol elements).
+    /// Adds a record; values are quoted where they must be (S-01).
     pub(crate) fn push<V: AsRef<str>>(&mut self, values: impl IntoIterator<Item = V>) {
         for (at, value) in values.into_iter().enumerate() {
             if at > 0 {

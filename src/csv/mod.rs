@@ -1,4 +1,4 @@
-//! `/s`: the compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
+//! `/s`: the compact CSV protocol (docs/rules.md#csv-protocol).
 //!
 //! Reading order: [`line`] (records in, records out), [`engine`] (a body in, an answer out, whatever the transport),
 //! [`template_set`] with [`request_template`] and [`response_template`] (what a tenant registered), [`static_templates`] (what
@@ -47,7 +47,7 @@ pub(crate) const MEDIA_TYPE: &str = "text/plain;charset=UTF-8";
 
 /// `POST /s`: registers templates, looks for them, or carries out rows one after the other. Always 200: what goes wrong in a
 /// row is a line of the answer (S-04). Without `Accept` the answer is empty, unless clients are to be served as they are
-/// (ruling 1.2).
+/// (C-20).
 ///
 /// # Errors
 /// 401; 413 for a body over 1 MB.

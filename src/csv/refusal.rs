@@ -1,4 +1,4 @@
-//! Why a row was not carried out, and its line in the answer (document 3, Error texts; 22.6).
+//! Why a row was not carried out, and its line in the answer (docs/rules.md#rows-and-responses; S-60).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a template (document 3, Error texts; 22.6, message 41).
+//! What can be wrong with a template (docs/rules.md#templates; S-60, line 41).
 
 use std::fmt;
 

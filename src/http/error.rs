@@ -1,5 +1,5 @@
-//! From what is wrong to what is answered: only here, and in the files of this module, are 4xx and 5xx codes named (document 1,
-//! Errors; E-01 to E-05). What is said of an error is in `words`, bodies that are not the common one are in `shape`.
+//! From what is wrong to what is answered: only here, and in the files of this module, are 4xx and 5xx codes named
+//! (docs/rules.md#errors; E-01 to E-05). What is said of an error is in `words`, bodies that are not the common one are in `shape`.
 
 mod shape;
 mod words;
@@ -153,7 +153,7 @@ impl ApiError {
             #[serde(skip_serializing_if = "Option::is_none")]
             details: Option<Details>,
         }
-        /// The members are misspelled in the documents, and kept so.
+        /// The members are misspelled, as clients know them.
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Details {
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_follow_the_documents_table() {
+    fn answers_follow_the_table_of_errors() {
         let not_found = |noun| ApiError::Platform(Error::not_found(noun, "7"));
         let conflict = Error::Conflict { noun: Noun::Alarm, message: "x".into() };
         for (error, status, name, message) in [

@@ -114,7 +114,7 @@ fn delimit_by_closing(response: &mut ServiceResponse<BoxBody>) {
     }
 }
 
-/// Gives every error the documents' body, also those the HTTP library made.
+/// Gives every error the common body (E-01), also those the HTTP library made.
 fn render_error(response: ServiceResponse<impl MessageBody + 'static>) -> ServiceResponse<BoxBody> {
     let Some(error) = response.response().error() else { return response.map_into_boxed_body() };
     let rendered = match error.as_error::<ApiError>() {

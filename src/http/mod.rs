@@ -1,4 +1,4 @@
-//! What all interfaces have in common on the wire (document 1; rulings sections 4 to 6).
+//! What all interfaces have in common on the wire (docs/rules.md#conventions).
 
 mod address;
 pub mod body;

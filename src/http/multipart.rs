@@ -18,7 +18,7 @@ use crate::http::body::{Incoming, Unread, pass_over};
 use crate::http::error::{ApiError, Result};
 use crate::stop::Stop;
 
-/// Parts of one form; the documents name three.
+/// Parts of one form; the rules name three.
 const MAX_PARTS: usize = 32;
 /// The type of a body that is a form.
 pub const FORM_DATA: &str = "multipart/form-data";

@@ -1,4 +1,4 @@
-//! Pages on the wire: `self`, members, `statistics`, `prev`, `next` (document 1, Common collection shape; P-01 to P-06).
+//! Pages on the wire: `self`, members, `statistics`, `prev`, `next` (docs/rules.md#paging; P-01 to P-06).
 
 use form_urlencoded::Serializer;
 use platform_actors::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};

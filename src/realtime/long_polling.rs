@@ -89,7 +89,7 @@ pub(crate) fn hold_at_once(caller: &Caller, head: &impl Head, body: &[u8]) -> Op
     Some(Answered::new(head, MEDIA_TYPE, Body::Held(HeldPoll::Json(held)), true))
 }
 
-/// Without `Accept` nobody reads the answer (document 1), unless clients are to be served as they are (ruling 1.2).
+/// Without `Accept` nobody reads the answer (C-08), unless clients are to be served as they are (C-20).
 fn transport(head: &impl Head) -> Transport {
     match head.has(&header::ACCEPT) || head.edge().client_compatibility {
         true => Transport::LongPolling,

@@ -1,4 +1,4 @@
-//! Bayeux: a message array in, replies out, whatever the transport (document 1, Events; rulings section 8).
+//! Bayeux: a message array in, replies out, whatever the transport (docs/rules.md#real-time-notifications; B-01 to B-24).
 //!
 //! Nothing here knows a transport's types. A long poll gives its connect back as [`Held`]; a socket gets its
 //! notifications from the session directly.
@@ -42,7 +42,7 @@ const DISCONNECT: &str = "/meta/disconnect";
 pub enum Transport {
     /// A POST; notifications travel with connect replies.
     LongPolling,
-    /// A POST whose answer nobody will read, for it had no `Accept`: nothing may leave the queue (document 1).
+    /// A POST whose answer nobody will read, for it had no `Accept`: nothing may leave the queue (C-08).
     Mute,
     /// A WebSocket; notifications go to it directly.
     Socket(Recipient<SocketMessage>),

@@ -1,5 +1,4 @@
-//! Microservices behind the platform: `/service/<contextPath>/…` is authenticated here and answered there (W-14; document 3,
-//! Microservices).
+//! Microservices behind the platform: `/service/<contextPath>/…` is authenticated here and answered there (W-14).
 //!
 //! Where a microservice runs is said by the operator, never by its owner. Reading order: [`target`] what is asked for,
 //! [`headers`] what is said, [`upload`] and [`answer`] the bodies both ways, [`tunnel`] WebSockets; [`health`] and [`probes`] how

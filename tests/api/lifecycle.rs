@@ -1,4 +1,4 @@
-//! "Lifecycle of a device agent" (document 3), steps 0 to 11: a gateway with two child devices, from its first poll for
+//! The life of a device agent: a gateway with two child devices, from its first poll for
 //! credentials to the end of an alarm, across a restart of the server in the middle of an operation.
 
 use serde_json::{Value, json};

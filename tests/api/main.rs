@@ -1,7 +1,7 @@
-//! The server as its clients see it: every sentence of the documents that this server keeps, on a real PostgreSQL.
+//! The server as its clients see it: every rule of docs/rules.md that this server keeps, on a real PostgreSQL.
 //!
-//! Each test starts a server on any free port, with a database of its own; see [`harness`]. The files follow the
-//! documents: [`conventions`] for document 1, one file or folder per noun, [`realtime`] for notifications,
+//! Each test starts a server on any free port, with a database of its own; see [`harness`]. The files follow
+//! docs/rules.md: [`conventions`] for what all have in common, one file or folder per noun, [`realtime`] for notifications,
 //! [`operating`] and [`process`] for what an operator sees.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]

@@ -1,4 +1,4 @@
-//! The Bayeux protocol as text: messages, replies, advice, error strings (document 1, Events; rulings section 8).
+//! The Bayeux protocol as text: messages, replies, advice, error strings (docs/rules.md#real-time-notifications; B-01 to B-24).
 //!
 //! Pure: nothing here knows a session, an actor or a socket.
 

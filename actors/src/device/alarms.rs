@@ -22,7 +22,7 @@ use crate::store::access::Source;
 use crate::store::alarms::{AlarmUpdate, SentAlarm};
 use crate::writer::{Change, Written};
 
-/// Raises an alarm, or counts a repetition when this type is already open (document 2, Alarm states; ).
+/// Raises an alarm, or counts a repetition when this type is already open.
 ///
 /// Sent by the edge for `POST /alarm/alarms`. Replies with the stored alarm; `count` is 1 exactly when it is new.
 /// Publishes CREATE or UPDATE. What the tenant's severity mapping says is applied first; a type it maps to NONE is not

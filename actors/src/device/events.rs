@@ -53,7 +53,7 @@ pub struct DeleteEvent {
     pub origin: Arc<Origin>,
 }
 
-/// Creates an event and publishes CREATE (document 2, Events; M-01 to M-04).
+/// Creates an event and publishes CREATE (M-01 to M-04).
 ///
 /// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP tell modules only. With a turn it is
 /// published when that comes; without one before this ends.

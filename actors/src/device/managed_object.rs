@@ -27,7 +27,7 @@ pub struct NewObject {
     pub origin: Origin,
 }
 
-/// Changes what a PUT sent, and nothing else (document 1, Verbs; C-10).
+/// Changes what a PUT sent, and nothing else (C-10).
 ///
 /// Sent by the edge for `PUT /inventory/managedObjects/<id>`. Replies with the object as it stands. Publishes UPDATE;
 /// an empty PUT is a heartbeat, changes nothing and tells nobody (I-15).

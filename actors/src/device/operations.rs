@@ -25,7 +25,7 @@ use crate::store::operation_collection;
 use crate::store::operations::{OperationUpdate, ToQueue};
 use crate::writer::{Change, Written};
 
-/// Queues an operation (document 2, Operation; O-01, O-04).
+/// Queues an operation (O-01, O-04).
 ///
 /// Sent by the edge for `POST /devicecontrol/operations`. Replies with the operation, PENDING. Publishes CREATE of the device, and
 /// hands the operation to its agents (B-04). In mode TRANSIENT nothing is stored, and the reply has no id: CREATE is published of

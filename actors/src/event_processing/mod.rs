@@ -1,4 +1,4 @@
-//! Event-processing modules: statements over a tenant's live stream (document 2, Event-processing modules; ).
+//! Event-processing modules: statements over a tenant's live stream (docs/rules.md#event-processing-modules; ).
 //!
 //! # Reading order
 //!

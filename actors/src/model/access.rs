@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
 
-/// The interface a device permission is about (document 2, User).
+/// The interface a device permission is about (U-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
     /// Operations.
@@ -208,7 +208,7 @@ struct Grant {
 pub enum Ownership {
     /// The owner may.
     Counts,
-    /// The documents name no owner for this request: a role, or a permission.
+    /// No rule names an owner for this request: a role, or a permission.
     Ignored,
 }
 

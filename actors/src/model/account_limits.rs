@@ -1,4 +1,4 @@
-//! The limits of an account of a compute service (document 1, Limits response; L-01 to L-05). Its accounts are no tenants.
+//! The limits of an account of a compute service (docs/rules.md#limits-query; L-01 to L-05). Its accounts are no tenants.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl fmt::Display for AccountId {
     }
 }
 
-/// What an operator set for an account instead of the defaults of the document. Absent ones do not differ.
+/// What an operator set for an account instead of the defaults. Absent ones do not differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AbsoluteLimits {
@@ -71,7 +71,7 @@ pub struct AbsoluteLimits {
 }
 
 impl AbsoluteLimits {
-    /// The defaults of the document.
+    /// What an account has for which nothing was set.
     pub const DEFAULTS: Self = Self {
         max_personality: Some(10),
         max_personality_size: Some(10_240),

@@ -1,4 +1,4 @@
-//! Alarms (document 2, Alarms; rulings ).
+//! Alarms (docs/rules.md#alarms; ).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -45,7 +45,7 @@ impl AlarmStatus {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -89,7 +89,7 @@ impl Severity {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "CRITICAL",

@@ -1,4 +1,4 @@
-//! Audit records: who changed what (document 2, Audit; A-11, Y-01 to Y-05).
+//! Audit records: who changed what (docs/rules.md#audit; A-11, Y-01 to Y-05).
 
 use std::sync::Arc;
 

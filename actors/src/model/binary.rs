@@ -1,4 +1,4 @@
-//! Binaries: the files behind managed objects (rulings I-12, V-04, V-05).
+//! Binaries: the files behind managed objects (I-12, V-04, V-05).
 
 use std::fmt::Write;
 

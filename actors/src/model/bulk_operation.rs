@@ -1,4 +1,4 @@
-//! Bulk operations: one operation for each device of a group, one after the other (document 2, Bulk operation; K-01 to K-11).
+//! Bulk operations: one operation for each device of a group, one after the other (docs/rules.md#bulk-operations; K-01 to K-11).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -28,7 +28,7 @@ pub enum BulkOperationStatus {
 }
 
 impl BulkOperationStatus {
-    /// Reads the word of the document.
+    /// Reads the word that clients write.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -41,7 +41,7 @@ impl BulkOperationStatus {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",

@@ -1,4 +1,4 @@
-//! What a device comes in with from then on (document 2, Device credentials; N-08).
+//! What a device comes in with from then on (docs/rules.md#device-registration; N-08).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

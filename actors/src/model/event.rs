@@ -1,4 +1,4 @@
-//! Events (document 2, Events; rulings V-01, V-02, V-09).
+//! Events (docs/rules.md#events; V-01, V-02, V-09).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

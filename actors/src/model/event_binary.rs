@@ -1,4 +1,4 @@
-//! The file of an event (document 2, Event binaries; rulings V-03 to V-09).
+//! The file of an event (docs/rules.md#events; V-03 to V-09).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

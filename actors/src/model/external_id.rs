@@ -1,5 +1,5 @@
-//! External ids: the names that devices and other systems know a managed object by (document 2, Identity; D-01 to
-//! D-04).
+//! External ids: the names that devices and other systems know a managed object by (docs/rules.md#identity;
+//! D-01 to D-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

@@ -117,7 +117,7 @@ server_id!(
     crate::error::Noun::Operation
 );
 server_id!(
-    /// Id of a bulk operation; drawn from the database. Small, for the bulk operation itself shows it as a number (C-13).
+    /// Id of a bulk operation; drawn from the database, so that it rises with creation whatever the number of servers (C-13).
     BulkOperationId,
     crate::error::Noun::BulkOperation
 );

@@ -1,4 +1,4 @@
-//! Managed objects: devices, assets and everything else in the inventory (document 2, Inventory; I-01 to I-16).
+//! Managed objects: devices, assets and everything else in the inventory (docs/rules.md#inventory; I-01 to I-16).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

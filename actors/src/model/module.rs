@@ -1,4 +1,4 @@
-//! Event-processing modules (document 2, Event-processing modules; ).
+//! Event-processing modules (docs/rules.md#event-processing-modules; ).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -34,7 +34,7 @@ impl ModuleStatus {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Deployed => "DEPLOYED",

@@ -1,4 +1,4 @@
-//! Registration requests: devices that shall be let in (document 2, Registration request; N-01 to N-07).
+//! Registration requests: devices that shall be let in (docs/rules.md#device-registration; N-01 to N-07).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::model::links::Linked;
 use crate::model::origin::DEVICE_USER;
 use crate::model::timestamp::Timestamp;
 
-/// Characters of a device's id (document 2, Limits).
+/// Characters of a device's id (N-05).
 const MAX_CHARACTERS: usize = 1000;
 /// Bytes of a device's id: it stands in keys of indexes, which have a bound.
 const MAX_BYTES: usize = 2000;
@@ -119,7 +119,7 @@ impl RequestStatus {
         Self::parse(&word)
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::WaitingForConnection => "WAITING_FOR_CONNECTION",

@@ -1,4 +1,4 @@
-//! Operations: what devices are told to do (document 2, Operation; O-01 to O-10).
+//! Operations: what devices are told to do (docs/rules.md#operations; O-01 to O-10).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -49,7 +49,7 @@ impl OperationStatus {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",

@@ -1,4 +1,4 @@
-//! Why an operation is still PENDING: what stands between it and its agent (beyond the documents; O-01, B-04).
+//! Why an operation is still PENDING: what stands between it and its agent (O-01, B-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

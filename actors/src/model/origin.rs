@@ -82,7 +82,7 @@ pub fn is_device_user(name: &str) -> bool {
     name.starts_with(DEVICE_USER)
 }
 
-/// The header `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-04).
+/// The header `X-Platform-Processing-Mode` (M-01 to M-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProcessingMode {
     /// Stored and sent to real-time processing.

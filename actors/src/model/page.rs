@@ -1,4 +1,4 @@
-//! Pages of a collection (document 1, Paging; P-01 to P-07).
+//! Pages of a collection (docs/rules.md#paging; P-01 to P-07).
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! References between managed objects: six blocks in each object, three of them changed through child endpoints
-//! (document 2, Inventory; I-02 to I-04).
+//! (docs/rules.md#inventory; I-02 to I-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

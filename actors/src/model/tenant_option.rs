@@ -11,7 +11,7 @@ use crate::model::links::Linked;
 
 /// Characters of a category or a key (Z-04).
 const MAX_NAME: usize = 256;
-/// Bytes of a value. The documents name no bound; keys of 8192 bits take a fifth of it.
+/// Bytes of a value. No rule names a bound; keys of 8192 bits take a fifth of it.
 const MAX_VALUE: usize = 64 << 10;
 
 /// Keys that start with this hold secrets: they are stored encrypted and never shown (Z-05).

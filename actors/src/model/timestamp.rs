@@ -1,4 +1,4 @@
-//! Timestamps: `YYYY-MM-DDThh:mm:ss.SSS±hh:mm`, a zone is mandatory (document 1, Versioning 5; C-11, C-12).
+//! Timestamps: `YYYY-MM-DDThh:mm:ss.SSS±hh:mm`, a zone is mandatory (docs/rules.md#bodies-and-media-types; C-11, C-12).
 
 use std::fmt;
 

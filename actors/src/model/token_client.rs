@@ -1,4 +1,4 @@
-//! Clients of the access-token service: who may ask for tokens, and for whom these speak (document 1, Token request; T-06).
+//! Clients of the access-token service: who may ask for tokens, and for whom these speak (docs/rules.md#access-tokens; T-06).
 
 use std::fmt;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Scope {
         (scope.read || scope.write).then_some(scope)
     }
 
-    /// The words, in the order of the documents.
+    /// The words, in the order they are shown.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         [(self.read, READ), (self.write, WRITE)].into_iter().filter_map(|(held, word)| held.then_some(word))
     }

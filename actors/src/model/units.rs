@@ -1,4 +1,4 @@
-//! Systems of units (document 2, Unit conversion; G-10).
+//! Systems of units (docs/rules.md#measurements; G-10).
 
 use crate::error::{Error, Result};
 

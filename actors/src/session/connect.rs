@@ -67,7 +67,7 @@ pub struct Connect {
     pub reply_to: oneshot::Sender<Answer>,
 }
 
-/// What becomes of the first connect of a session (ruling 1.2, B-11).
+/// What becomes of the first connect of a session (B-11, C-20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstConnect {
     /// Held like any other.

@@ -1,4 +1,4 @@
-//! Through which template sets a CSV client sees its notifications (document 3, CSV real-time notifications; S-53, S-55).
+//! Through which template sets a CSV client sees its notifications (docs/rules.md#notifications-as-rows; S-53, S-55).
 //!
 //! The session remembers their names only: the edge looks the sets up and evaluates them when there is something to tell.
 

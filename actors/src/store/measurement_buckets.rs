@@ -97,7 +97,7 @@ struct Range(OffsetDateTime, OffsetDateTime);
 /// How the offset of a bucket is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offsets {
-    /// By what its first and its last measurements say, which costs little: devices should send one offset (document 2).
+    /// By what its first and its last measurements say, which costs little: devices should send one offset.
     ///
     /// The first instant and the first time the clock showed are an offset apart, the last ones too. Where both are the same
     /// offset, that is the one of the first measurement: were it another, then some later measurement would show an earlier

@@ -1,4 +1,4 @@
-//! Lines of an answer: values between commas, quoted where they must be (document 3, CSV protocol elements; S-01).
+//! Lines of an answer: values between commas, quoted where they must be (docs/rules.md#rows-and-responses; S-01).
 
 /// The values of a line, at least one.
 pub(crate) type Line = Vec<String>;

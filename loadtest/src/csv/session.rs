@@ -1,4 +1,4 @@
-//! A session of an agent in CSV: one connection that holds one poll (22.8), and carries rows in between.
+//! A session of an agent in CSV: one connection that holds one poll (S-50 to S-59), and carries rows in between.
 
 use super::lines::lines;
 use super::template_set::ASK_PENDING;

@@ -1,11 +1,11 @@
-//! What a poll brought: for each operation a line of the custom set and one of the static set, in groups (S-40, S-53, 23.2).
+//! What a poll brought: for each operation a line of the custom set and one of the static set, in groups (S-40, S-53, H-15).
 
 use super::STATIC;
 use super::lines::{Line, lines};
 use super::template_set::{LISTED, TOLD};
 use crate::operations::Operation;
 
-/// Answer: an operation `plat_Restart` (23.2).
+/// Answer: an operation `plat_Restart` (H-15).
 const RESTART: &str = "510";
 /// Answer: the template set of the lines that follow (S-40).
 const GROUP: &str = "87";

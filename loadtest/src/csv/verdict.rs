@@ -1,5 +1,5 @@
 //! What the answer to a post of rows says of each of them: an empty one that all were carried out, every line that
-//! something went wrong (S-04, S-06, 22.6). Pure data.
+//! something went wrong (S-04, S-06, S-60). Pure data.
 
 use super::lines::{Line, lines};
 use crate::ledger::Outcome;

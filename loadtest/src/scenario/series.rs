@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::report::{Fact, Report};
 use crate::year;
 
-/// Values of an answer without aggregation (document 2, limits).
+/// Values of an answer without aggregation (G-08).
 const LONGEST_RAW: u32 = 5000;
 const MINUTES_OF_A_DAY: u32 = 1440;
 /// A number without a factor in common with the year: leads to days all over it.

@@ -1,4 +1,4 @@
-//! The result of a bulk registration: counts, and two lists as long as the file (document 2, Bulk registration result).
+//! The result of a bulk registration: counts, and two lists as long as the file (docs/rules.md#bulk-registration).
 
 use actix_web::HttpResponse;
 use actix_web::body::SizedStream;

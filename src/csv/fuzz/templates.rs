@@ -207,7 +207,7 @@ fn whatever_is_stored_is_a_set_that_makes_lines_of_whatever_is_answered() {
     });
 }
 
-/// Lines as the rulings say, put together from a list of single looks.
+/// Lines as S-60 says, put together from a list of single looks.
 fn model(templates: &[(u32, &str, &str, Vec<&str>)], answer: &Value) -> String {
     let at = |value: &Value, pointer: &str| value.pointer(pointer).filter(|value| !value.is_null()).cloned();
     let mut text = String::new();

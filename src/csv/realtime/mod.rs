@@ -1,4 +1,4 @@
-//! Rows 80 to 84 on the Bayeux paths: notifications as lines (document 3, CSV real-time notifications; 22.8).
+//! Rows 80 to 84 on the Bayeux paths: notifications as lines (docs/rules.md#notifications-as-rows; S-50 to S-59).
 //!
 //! A row becomes a Bayeux message, and its reply becomes lines: sessions, permissions and holding are those of
 //! [`crate::realtime`]. What is CSV's own is [`rows`], the template sets of a session in [`results`], and the body of a held

@@ -69,7 +69,7 @@ pub(super) fn write_connected(answer: &Answer, line: usize, edge: &Edge, lines: 
 }
 
 impl Advice {
-    /// `86,<timeout>,<interval>,<policy>`, with the line of the request where clients want to be served so (ruling 1.2).
+    /// `86,<timeout>,<interval>,<policy>`, with the line of the request where clients want to be served so (C-20).
     fn write(&self, line: usize, edge: &Edge, lines: &mut Lines) {
         let shown = |millis: Option<u64>| millis.map(|millis| millis.to_string()).unwrap_or_default();
         let values = [shown(self.timeout), shown(self.interval), self.reconnect.clone()];

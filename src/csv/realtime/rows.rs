@@ -1,4 +1,4 @@
-//! Rows 80 to 84, and the Bayeux messages they stand for (document 3, CSV real-time notifications).
+//! Rows 80 to 84, and the Bayeux messages they stand for (docs/rules.md#notifications-as-rows).
 
 use serde_json::{Value, json};
 

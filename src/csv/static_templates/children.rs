@@ -1,4 +1,4 @@
-//! Static rows about the child devices of a gateway (H-13, 23.1).
+//! Static rows about the child devices of a gateway (H-13, H-14).
 
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::naming::naming;

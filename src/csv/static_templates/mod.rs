@@ -1,4 +1,4 @@
-//! The static set: rows that need no registered template (document 3, Static templates; rulings section 23).
+//! The static set: rows that need no registered template (docs/rules.md#static-templates).
 
 mod acting_device;
 mod alarms;
@@ -42,7 +42,7 @@ pub(crate) fn x_id() -> String {
     naming().fragment("Static")
 }
 
-/// Whether a message id is of the static set (23.1).
+/// Whether a message id is of the static set (H-14).
 pub(crate) fn is_known(id: u32) -> bool {
     matches!(
         id,

@@ -1,4 +1,4 @@
-//! Static responses: what operations look like to a device (23.2).
+//! Static responses: what operations look like to a device (H-15).
 
 use platform_actors::naming::naming;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::server::Edge;
 /// Makes the values behind the serial of a fragment; `None` when another line of the table is meant.
 type Values = fn(&Value) -> Option<Vec<String>>;
 
-/// The table 23.2 in ascending id: id, fragment, values.
+/// The table of H-15 in ascending id: id, fragment, values.
 const TABLE: [(u32, &str, Values); 18] = [
     (510, "Restart", |_| Some(Vec::new())),
     (511, "Command", |command| members(command, &["text"])),
@@ -44,9 +44,9 @@ const SOFTWARE_CHANGE: [&str; 4] = ["name", "version", "url", "action"];
 /// Which of two tables a device knows (H-09).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// Document 3: 511 is a configuration, a command has no line.
+    /// By default: 511 is a configuration, a command has no line.
     Documented,
-    /// Existing clients: 511 is a command, 513 a configuration (ruling 1.2).
+    /// Existing clients: 511 is a command, 513 a configuration (C-20).
     Compatible,
 }
 

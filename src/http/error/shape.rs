@@ -1,4 +1,4 @@
-//! Bodies of errors that are not the documents' common one: of the token endpoint (T-03), of the gateway check (T-05) and of the
+//! Bodies of errors that are not the common one: of the token endpoint (T-03), of the gateway check (T-05) and of the
 //! limits query (L-04).
 
 use std::fmt;
@@ -89,7 +89,7 @@ impl Shape {
     }
 }
 
-/// The word for a status at the token endpoint (T-03). Those for what the documents do not name are those of OAuth 2.0.
+/// The word for a status at the token endpoint (T-03). Those for what T-03 does not name are those of OAuth 2.0.
 fn error_code(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "invalid_client",

@@ -1,4 +1,4 @@
-//! What is said of an error: the member `error`, and the message (document 1, Errors; E-01 to E-05).
+//! What is said of an error: the member `error`, and the message (docs/rules.md#errors; E-01 to E-05).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The access-token service (document 1, Token request; T-01 to T-08): issuing, bearers, the gateway check, clients.
+//! The access-token service (docs/rules.md#access-tokens; T-01 to T-08): issuing, bearers, the gateway check, clients.
 
 mod bearers;
 mod clients;

@@ -1,4 +1,4 @@
-//! The limits query (document 1, Limits response; L-01 to L-05; X-21).
+//! The limits query (docs/rules.md#limits-query; L-01 to L-05; X-21).
 
 mod commands;
 mod query;

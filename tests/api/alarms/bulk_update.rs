@@ -1,4 +1,4 @@
-//! `PUT /alarm/alarms?<filters>` (A-02, A-11, B-06; document 2, Alarms 5).
+//! `PUT /alarm/alarms?<filters>` (A-02, A-11, B-06; docs/rules.md#alarms).
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Alarms (document 2, Alarms; ).
+//! Alarms (docs/rules.md#alarms; ).
 
 pub(crate) mod bulk_update;
 mod delete;

@@ -1,4 +1,4 @@
-//! De-duplication (document 2, Alarm states; ).
+//! De-duplication (docs/rules.md#alarms; ).
 
 use std::collections::BTreeSet;
 

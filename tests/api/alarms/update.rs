@@ -1,4 +1,4 @@
-//! PUT of an alarm and its audit record (document 2, Alarms 3 and 4; ).
+//! PUT of an alarm and its audit record (docs/rules.md#alarms; ).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `POST /application/applications/<id>/binaries` as document 2 and W-01, W-02 say.
+//! `POST /application/applications/<id>/binaries` as W-01 and W-02 say.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Applications (document 2, Application; W-04 to W-09, W-16).
+//! Applications (docs/rules.md#applications-and-microservices; W-04 to W-09, W-16).
 
 mod clone;
 mod create;

@@ -1,4 +1,4 @@
-//! Audit records (document 2, Audit; Y-01 to Y-05).
+//! Audit records (docs/rules.md#audit; Y-01 to Y-05).
 
 mod create;
 mod delete;

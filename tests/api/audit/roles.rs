@@ -1,4 +1,4 @@
-//! Who may read and write audit records (document 2, Audit; U-12).
+//! Who may read and write audit records (docs/rules.md#audit; U-12).
 
 use serde_json::json;
 

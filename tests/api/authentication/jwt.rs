@@ -1,4 +1,4 @@
-//! Bearer tokens (document 1, Authentication 4; C-04).
+//! Bearer tokens (docs/rules.md#tenants-and-credentials; C-04).
 
 use std::time::Duration;
 

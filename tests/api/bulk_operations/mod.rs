@@ -1,4 +1,4 @@
-//! `/devicecontrol/bulkoperations` (document 2, Bulk operation; K-01 to K-11).
+//! `/devicecontrol/bulkoperations` (docs/rules.md#bulk-operations; K-01 to K-11).
 
 mod body;
 mod delete;

@@ -1,4 +1,4 @@
-//! Who may (document 2, endpoints of bulk operations).
+//! Who may (docs/rules.md#bulk-operations).
 
 use serde_json::json;
 

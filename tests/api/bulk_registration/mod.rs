@@ -1,4 +1,4 @@
-//! Devices registered by the rows of a file (document 2, Bulk CSV; N-10 to N-17).
+//! Devices registered by the rows of a file (docs/rules.md#bulk-registration; N-10 to N-17).
 
 mod devices;
 mod existing;

@@ -1,4 +1,4 @@
-//! Columns the documents do not name (N-14).
+//! Columns that no rule names (N-14).
 
 use serde_json::json;
 

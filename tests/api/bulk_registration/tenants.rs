@@ -1,4 +1,4 @@
-//! The column TENANT (document 2, Bulk CSV; N-16).
+//! The column TENANT (docs/rules.md#bulk-registration; N-16).
 
 use super::{SECRET, all_created, comes_in, counts, failures, object_of, register, upload};
 use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};

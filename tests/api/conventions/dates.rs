@@ -1,4 +1,4 @@
-//! Dates in bodies and parameters (document 1, Versioning 5; C-11, C-12).
+//! Dates in bodies and parameters (docs/rules.md#bodies-and-media-types; C-11, C-12).
 
 use serde_json::json;
 

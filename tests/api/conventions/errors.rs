@@ -1,4 +1,4 @@
-//! Error bodies, their names and messages (document 1, Errors; E-01 to E-05, C-17).
+//! Error bodies, their names and messages (docs/rules.md#errors; E-01 to E-05, C-17).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Accept, Content-Type and versions (document 1, Versioning; C-08, C-09).
+//! Accept, Content-Type and versions (docs/rules.md#bodies-and-media-types; C-08, C-09).
 
 use serde_json::json;
 

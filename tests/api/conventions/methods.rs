@@ -1,4 +1,4 @@
-//! `X-HTTP-METHOD` and slashes (document 1, Authentication 6; C-06, X-27).
+//! `X-HTTP-METHOD` and slashes (docs/rules.md#conventions; C-06, X-27).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Document 1: what all resources have in common.
+//! What all resources have in common (docs/rules.md#conventions).
 
 mod cors;
 mod dates;

@@ -1,4 +1,4 @@
-//! JSON nulls (document 1, Verbs; C-10).
+//! JSON nulls (docs/rules.md#bodies-and-media-types; C-10).
 
 use serde_json::json;
 

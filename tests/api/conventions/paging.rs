@@ -1,4 +1,4 @@
-//! Pages of a collection (document 1, Paging; P-01, P-02, P-04 to P-06).
+//! Pages of a collection (docs/rules.md#paging; P-01, P-02, P-04, P-05, P-06).
 
 use std::collections::BTreeSet;
 

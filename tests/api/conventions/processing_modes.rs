@@ -1,4 +1,4 @@
-//! `X-Platform-Processing-Mode` (document 1, Processing modes; M-01 to M-03).
+//! `X-Platform-Processing-Mode` (docs/rules.md#processing-modes; M-01 to M-03).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Row 61: a device asks for its credentials (document 3, Built-in message ids; S-45, N-01).
+//! Row 61: a device asks for its credentials (docs/rules.md#rows-and-responses; S-45, N-01).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The compact CSV protocol (document 3, Compact CSV protocol; rulings sections 22 and 23).
+//! The compact CSV protocol (docs/rules.md#csv-protocol).
 
 mod acting_device;
 mod bootstrap;

@@ -1,4 +1,4 @@
-//! Several X-Ids in one request (22.5; S-10, S-12, S-13).
+//! Several X-Ids in one request (S-40, S-41; S-10, S-12, S-13).
 
 use super::{register, send, send_to};
 use crate::harness::TestServer;

@@ -1,4 +1,4 @@
-//! `/platform` and the entry resources (document 1, Platform root; document 2, the `…Api` types; C-14).
+//! `/platform` and the entry resources (docs/rules.md#bodies-and-media-types; C-14).
 
 mod resources;
 mod roles;

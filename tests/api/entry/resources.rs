@@ -1,4 +1,4 @@
-//! Each entry resource as a whole, against the lists of the documents.
+//! Each entry resource as a whole, against the lists that clients know.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Template names and placeholders, literally from document 2.
+//! Template names and placeholders, word for word as clients know them.
 
 use std::collections::BTreeSet;
 

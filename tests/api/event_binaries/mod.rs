@@ -1,4 +1,4 @@
-//! The files of events (document 2, Event binaries; rulings V-03 to V-09).
+//! The files of events (docs/rules.md#events; V-03 to V-09).
 
 mod chunks;
 mod delete;

@@ -1,4 +1,4 @@
-//! Groups (document 2, Users; rulings U-01, U-02, U-10).
+//! Groups (docs/rules.md#users-groups-and-roles; U-01, U-02, U-10).
 
 mod defaults;
 mod lifecycle;

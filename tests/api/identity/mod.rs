@@ -1,4 +1,4 @@
-//! External ids (document 2, Identity; D-01 to D-04).
+//! External ids (docs/rules.md#identity; D-01 to D-04).
 
 mod encoding;
 mod lifecycle;

@@ -1,4 +1,4 @@
-//! Managed objects (document 2, Inventory; I-01 to I-16).
+//! Managed objects (docs/rules.md#inventory; I-01 to I-16).
 
 mod cascade;
 mod children;

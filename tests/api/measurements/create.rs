@@ -1,4 +1,4 @@
-//! POST of one measurement (document 2, Measurements; G-03, G-11, E-05, C-08, C-09).
+//! POST of one measurement (docs/rules.md#measurements; G-03, G-11, E-05, C-08, C-09).
 
 use serde_json::{Value, json};
 

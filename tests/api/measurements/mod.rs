@@ -1,4 +1,4 @@
-//! Measurements (document 2, Measurements; G-01 to G-11).
+//! Measurements (docs/rules.md#measurements; G-01 to G-11).
 
 mod aggregation;
 mod collections;

@@ -1,4 +1,4 @@
-//! Subscriptions and what microservices act as (document 2, Applications; document 3, Microservices; W-10 to W-13, U-03, Z-03).
+//! Subscriptions and what microservices act as (docs/rules.md#applications-and-microservices; W-10 to W-13, U-03, Z-03).
 
 mod bootstrap_user;
 mod current_application;

@@ -1,4 +1,4 @@
-//! `/cep/modules` (document 2, Event-processing modules; ).
+//! `/cep/modules` (docs/rules.md#event-processing-modules; ).
 
 mod deployment;
 mod lease;

@@ -1,4 +1,4 @@
-//! Operations (document 2, Operation; O-01 to O-10, B-04).
+//! Operations (docs/rules.md#operations; O-01 to O-10, B-04).
 
 mod delete;
 mod filters;

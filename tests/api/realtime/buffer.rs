@@ -1,4 +1,4 @@
-//! How long a session keeps what nobody fetched (document 1, Events 4; B-10, B-12).
+//! How long a session keeps what nobody fetched (docs/rules.md#sessions-and-messages; B-10, B-12).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Notifications over Bayeux (document 1, Events; B-01 to B-23).
+//! Notifications over Bayeux (docs/rules.md#real-time-notifications; B-01 to B-23).
 
 mod acknowledgement;
 mod buffer;

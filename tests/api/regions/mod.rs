@@ -1,4 +1,4 @@
-//! Regional addresses and proxies: whose tenant a host is, and what links start with (document 1, Addresses; C-01, C-15).
+//! Regional addresses and proxies: whose tenant a host is, and what links start with (docs/rules.md#tenants-and-credentials; C-01, C-15).
 
 mod addresses;
 mod proxies;

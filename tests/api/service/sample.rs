@@ -1,4 +1,4 @@
-//! A whole microservice (document 3, Microservices): it starts with nothing but the environment of W-14, learns with its
+//! A whole microservice (docs/rules.md#applications-and-microservices): it starts with nothing but the environment of W-14, learns with its
 //! bootstrap user who subscribes to it, acts as a service user in each of these tenants, and answers what the platform passes
 //! on to it.
 

@@ -1,4 +1,4 @@
-//! Users (document 2, Users; rulings U-01 to U-16).
+//! Users (docs/rules.md#users-groups-and-roles; U-01 to U-16).
 
 mod at_once;
 mod audit;

@@ -1,4 +1,4 @@
-//! What creates and changes applications: the bodies of POST and PUT (document 2, Application; W-04).
+//! What creates and changes applications: the bodies of POST and PUT (docs/rules.md#applications-and-microservices; W-04).
 
 use serde_json::value::RawValue;
 

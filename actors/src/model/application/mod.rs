@@ -1,4 +1,4 @@
-//! Applications: what a tenant offers to its users, or to other tenants (document 2, Application; W-01 to W-16).
+//! Applications: what a tenant offers to its users, or to other tenants (docs/rules.md#applications-and-microservices; W-01 to W-16).
 
 mod change;
 mod members;
@@ -77,7 +77,7 @@ impl ApplicationType {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::External => "EXTERNAL",
@@ -111,7 +111,7 @@ impl Availability {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Market => "MARKET",

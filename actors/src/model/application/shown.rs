@@ -1,4 +1,4 @@
-//! An application as it is answered (document 2, Application; W-06, W-07).
+//! An application as it is answered (docs/rules.md#applications-and-microservices; W-06, W-07).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

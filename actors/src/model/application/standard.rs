@@ -1,4 +1,4 @@
-//! The applications every deployment starts with (document 2, Application name strings; W-16).
+//! The applications every deployment starts with (docs/rules.md#applications-and-microservices; W-16).
 
 use super::{Application, ApplicationType, Availability, NewApplication, Secret};
 use crate::model::id::{ApplicationId, TenantId};

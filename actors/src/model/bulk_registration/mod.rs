@@ -1,4 +1,4 @@
-//! Bulk registration: rows of a file that ask for device users, devices and registration requests (document 2, Bulk CSV;
+//! Bulk registration: rows of a file that ask for device users, devices and registration requests (docs/rules.md#bulk-registration;
 //! N-10 to N-17).
 //!
 //! A [`Header`] says what the columns are for; with it the cells of a line become a [`Row`]. How bytes become cells is the

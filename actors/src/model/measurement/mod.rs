@@ -1,4 +1,4 @@
-//! Measurements (document 2, Measurement; rulings G-01 to G-11).
+//! Measurements (docs/rules.md#measurements; G-01 to G-11).
 
 mod content;
 mod filter;

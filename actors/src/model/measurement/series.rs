@@ -1,4 +1,4 @@
-//! Series: what a source measured over a time, one column per series (document 2, Series result; G-06 to G-08).
+//! Series: what a source measured over a time, one column per series (docs/rules.md#measurements; G-06 to G-08).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -160,7 +160,7 @@ impl TenantStatus {
         }
     }
 
-    /// The word of the document.
+    /// The word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",

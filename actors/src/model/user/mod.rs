@@ -1,4 +1,4 @@
-//! Users of a tenant (document 2, Users; U-05 to U-08, U-13, U-14).
+//! Users of a tenant (docs/rules.md#users-groups-and-roles; U-05 to U-08, U-13, U-14).
 
 mod authority;
 mod change;

@@ -1,4 +1,4 @@
-//! Rows 80 to 84: notifications as lines (document 3, CSV real-time notifications; 22.8).
+//! Rows 80 to 84: notifications as lines (docs/rules.md#notifications-as-rows; S-50 to S-59).
 
 mod errors;
 mod sessions;
