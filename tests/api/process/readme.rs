@@ -7,9 +7,12 @@
 
 use std::fs::File;
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::harness::{Program, eventually_within, scratch};
 
@@ -17,7 +20,7 @@ use crate::harness::{Program, eventually_within, scratch};
 const DOCUMENT: Duration = Duration::from_secs(300);
 
 /// The line that the shell prints after each block, with the status of the block's last command.
-const END: &str = "--- end of a block, status";
+const END: &str = "=== end of a block, status";
 
 /// The variables that documents hold passwords in, and the users whose passwords these are.
 const PASSWORDS: [(&str, &str); 3] = [
@@ -170,14 +173,27 @@ fn shell(directory: &Path) -> Command {
     shell
 }
 
+/// A shell; it ends with all that it started when nobody waits for it any more.
+struct Pasted(Child);
+
+impl Drop for Pasted {
+    fn drop(&mut self) {
+        if let Some(group) = self.0.id().try_into().ok().and_then(Pid::from_raw) {
+            // All may have ended by themselves.
+            kill_process_group(group, Signal::KILL).ok();
+        }
+        self.0.wait().ok();
+    }
+}
+
 /// Runs commands in a shell and gives its standard output and standard error. A variable that the commands do not set is an error.
 async fn paste(directory: &Path, path: &str, commands: &str) -> (String, String) {
     let (printed, said) = (directory.join("printed"), directory.join("said"));
     let mut shell = shell(directory);
     shell.args(["-u", "-c", commands]).stdin(Stdio::null());
     shell.stdout(File::create(&printed).unwrap()).stderr(File::create(&said).unwrap());
-    let mut child = shell.spawn().unwrap();
-    eventually_within(DOCUMENT, path, async || child.try_wait().unwrap()).await;
+    let mut pasted = Pasted(shell.process_group(0).spawn().unwrap());
+    eventually_within(DOCUMENT, path, async || pasted.0.try_wait().unwrap()).await;
     let (printed, said) = (std::fs::read_to_string(printed).unwrap(), std::fs::read_to_string(said).unwrap());
     assert!(!said.contains("unbound variable"), "{path}\n{printed}\n{said}");
     (printed, said)
