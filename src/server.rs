@@ -226,6 +226,11 @@ impl Server {
         format!("{}://{}", self.edge.scheme, self.address)
     }
 
+    /// The database, to be told what its operator sees of it.
+    pub fn database(&self) -> Database {
+        self.edge.platform.database().clone()
+    }
+
     /// Serves until `stop` resolves. Then: accepts nothing new, finishes requests under way, answers held polls with
     /// the advice to come back within a few seconds, and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
@@ -245,13 +250,14 @@ impl Server {
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 13] {
+    fn keep_up(&self) -> [JoinHandle<()>; 14] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
         [
             spawn(telemetry::keep_up()),
             spawn(tls::keep_fresh(self.tls.clone())),
+            spawn(store::keep_log_short(database())),
             spawn(store::binaries::sweep_hourly(database())),
             spawn(store::device_credentials::sweep(database(), self.edge.limits().device_credentials)),
             spawn(store::access_tokens::sweep(database())),

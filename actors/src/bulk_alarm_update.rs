@@ -31,7 +31,7 @@ const STEP: i64 = 500;
 const SHRINK: i64 = 8;
 /// Before a step is tried again that lost against devices.
 const CONTENDED: Duration = Duration::from_millis(20);
-/// Before a step is tried again while the database is away.
+/// Before a step is tried again while the database is away or its disk full.
 const AWAY: Duration = Duration::from_secs(1);
 
 /// The bulk updates that a process is at work on.
@@ -105,7 +105,7 @@ impl BulkAlarmUpdate {
                 Some(CONTENDED)
             }
             Err(Error::Contended) => Some(CONTENDED),
-            Err(Error::Unavailable(_)) => Some(AWAY),
+            Err(Error::Unavailable(_) | Error::DiskFull) => Some(AWAY),
             Err(error) => {
                 let held = &self.held;
                 tracing::error!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id, %error,
@@ -151,6 +151,7 @@ async fn take_step(
     size: i64,
 ) -> Result<Stepped> {
     let _turn = all.lane.acquire().await.map_err(Error::unavailable)?;
+    context.database.ensure_room()?;
     let step = find_step(&context.database, held, size).await?;
     let (paused, lease) = (context.pause(&step.sources).await, context.limits.bulk_lease);
 

@@ -138,7 +138,8 @@ impl WriterHandle {
     /// that number: what a module does, see [`Origin::fence`](crate::model::origin::Origin::fence).
     ///
     /// # Errors
-    /// `Unavailable` when the queue is full or the database away: then nothing is known to be stored. `Conflict` when the fence
+    /// `Unavailable` when the queue is full or the database away: then nothing is known to be stored. `DiskFull` without room on
+    /// its disk. `Conflict` when the fence
     /// no longer holds. Otherwise what is wrong with this very change; its neighbours in the batch are not concerned.
     pub(crate) async fn write(&self, change: Change, fence: Option<i64>) -> Result<Written> {
         let answer = self.begin(change, fence)?;
@@ -164,7 +165,8 @@ impl WriterHandle {
     fn begin(&self, change: Change, fence: Option<i64>) -> Result<oneshot::Receiver<Result<Written>>> {
         let (reply_to, answer) = oneshot::channel();
         let waiting = Waiting { write: Write { change, fence }, reply_to };
-        let pushed = self.database.ensure_reachable().and_then(|()| self.queue.push(waiting));
+        let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
+        let pushed = ready.and_then(|()| self.queue.push(waiting));
         match pushed {
             Ok(Pushed::Wake) => self.writer.do_send(Wake),
             Ok(Pushed::Busy) => {}

@@ -34,7 +34,7 @@ const STEP_BYTES: usize = 8 << 20;
 const STEPS_AT_ONCE: usize = 3;
 /// Before a step is tried again that lost against others.
 const CONTENDED: Duration = Duration::from_millis(20);
-/// Before a step is tried again while the database is away.
+/// Before a step is tried again while the database is away or its disk full.
 const AWAY: Duration = Duration::from_secs(1);
 /// No timer is set for longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -99,7 +99,7 @@ impl BulkOperationActor {
             }
             Err(error) if error.is_foreign_key_violation() => Some(CONTENDED),
             Err(Error::Contended) => Some(CONTENDED),
-            Err(Error::Unavailable(_)) => Some(AWAY),
+            Err(Error::Unavailable(_) | Error::DiskFull) => Some(AWAY),
             Err(error) => {
                 tracing::error!(tenant.id = %tenant, bulk_operation.id = %id, %error,
                     "a bulk operation failed, it is tried again when its lease ends");
@@ -144,6 +144,7 @@ impl Run {
         if !self.ramp.wait(now).is_zero() {
             return Ok(Stepped::On);
         }
+        self.context.database.ensure_room()?;
         if self.held.total.is_none() {
             return self.begin().await;
         }

@@ -15,7 +15,7 @@ use crate::model::reference::WantedReferences;
 use crate::model::timestamp::Timestamp;
 use crate::store;
 use crate::store::access::Source;
-use crate::store::managed_objects::ManagedObjectUpdate;
+use crate::store::managed_objects::{ChangedBy, ManagedObjectUpdate};
 use crate::writer::{Change, Written};
 
 /// A managed object to create.
@@ -30,7 +30,7 @@ pub struct NewObject {
 /// Changes what a PUT sent, and nothing else (C-10).
 ///
 /// Sent by the edge for `PUT /inventory/managedObjects/<id>`. Replies with the object as it stands. Publishes UPDATE;
-/// an empty PUT is a heartbeat, changes nothing and tells nobody (I-15).
+/// an empty PUT is a heartbeat, changes nothing and tells nobody (I-15). Changes of smart rules are audited (Y-06).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden` for a caller who needs to be the owner and is not; `Unavailable` or `Database`.
@@ -129,7 +129,12 @@ impl Device {
             self.context.heard(self.id, &origin);
             return Ok(object);
         }
-        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now() };
+        let by = ChangedBy {
+            audit_record: self.context.ids.next(),
+            user: origin.user.clone(),
+            application: origin.application.clone(),
+        };
+        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now(), by };
         let sets_templates = update.sets_templates();
 
         let written =

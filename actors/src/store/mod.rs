@@ -62,6 +62,7 @@ pub mod operation_queues;
 pub mod operations;
 pub mod options;
 pub(crate) mod presence;
+mod room;
 mod server_fragments;
 pub mod standard_applications;
 pub mod subscriptions;
@@ -88,6 +89,8 @@ use crate::limits::Limits;
 use access::RecentSources;
 use measurement_rollups::Rollups;
 use measurement_shapes::Shapes;
+use room::Scarcity;
+pub use room::{Room, keep_log_short};
 
 const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
 
@@ -107,6 +110,7 @@ pub struct Database {
     reads: Pool,
     devices: Pool,
     reachable: Arc<AtomicBool>,
+    scarcity: Arc<Scarcity>,
     statement_timeout: Duration,
     shapes: Arc<Shapes>,
     rollups: Arc<Rollups>,
@@ -153,6 +157,7 @@ impl Database {
             devices: pool(&config, connections.devices)?,
             config: Arc::new(config),
             reachable: Arc::new(AtomicBool::new(true)),
+            scarcity: Arc::default(),
             statement_timeout: limits.statement_timeout,
             shapes: Arc::default(),
             rollups: Arc::new(Rollups::new(limits)),

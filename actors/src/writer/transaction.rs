@@ -130,17 +130,18 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
+    // In the order they were sent in: what fails behind the first failure fails because of it.
     begun?;
-    // What fails behind it fails because of it.
     held?;
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
     let measured = measured?;
     objects?;
-    let (mut changed, attached) = (changed?, attached?);
+    let mut changed = changed?;
     let (mut events, new_texts) = (events?, new_texts?);
     // One for each, in the order of the changes.
     let mut queued = queued?.into_iter();
     let operations = operations?;
+    let attached = attached?;
     committed?;
 
     let stored = |found: bool| if found { Written::Stored } else { Written::Stale };
