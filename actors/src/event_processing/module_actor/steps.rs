@@ -128,7 +128,7 @@ impl Steps {
 
     fn check(&self) -> Result<(), Trouble> {
         let (retained, most) = (self.runtime.retained(), self.budget.retained);
-        if retained.events <= most.events && retained.bytes <= most.bytes {
+        if !retained.exceeds(most) {
             return Ok(());
         }
         let text = format!(

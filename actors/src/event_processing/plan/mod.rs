@@ -114,6 +114,8 @@ pub(crate) struct TriggerPlan {
 #[derive(Debug)]
 pub(crate) struct VariablePlan {
     pub(crate) name: Arc<str>,
+    /// The statement that creates it, by its place.
+    pub(crate) statement: usize,
     pub(crate) type_: Type,
     /// Null without.
     pub(crate) initial: Option<Expression>,
@@ -123,6 +125,8 @@ pub(crate) struct VariablePlan {
 #[derive(Debug)]
 pub(crate) struct WindowPlan {
     pub(crate) name: Arc<str>,
+    /// The statement that creates it, by its place.
+    pub(crate) statement: usize,
     /// Of what is inserted: rows of these columns, or events of an input stream as they are.
     pub(crate) type_: StreamType,
     pub(crate) view: ViewPlan,
@@ -132,6 +136,8 @@ pub(crate) struct WindowPlan {
 #[derive(Debug)]
 pub(crate) struct ContextPlan {
     pub(crate) name: Arc<str>,
+    /// The statement that creates it, by its place.
+    pub(crate) statement: usize,
     /// For each stream (place among [`ModulePlan::streams`]) its filter and its keys, of which all have the same number. The event is
     /// source 0. Events of streams that are not here belong to no partition.
     pub(crate) partitions: Vec<PartitionPlan>,

@@ -27,6 +27,8 @@ pub(super) struct Declaration<'a> {
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
     pub(super) name: Arc<str>,
+    /// The statement that is being planned, by its place.
+    pub(super) at: usize,
     pub(super) catalog: &'a Catalog,
     /// Streams that it declares somewhere in its text; its own are meant by them, not those of other modules.
     own: HashSet<Arc<str>>,
@@ -63,7 +65,8 @@ pub(super) struct ReadStream {
 pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
     let mut planner = Planner::new(module, catalog);
     let mut statements = Vec::with_capacity(module.statements.len());
-    for statement in &module.statements {
+    for (at, statement) in module.statements.iter().enumerate() {
+        planner.at = at;
         let kind = planner.statement(statement)?;
         statements.push(StatementPlan { name: statement.name.text.clone(), kind });
     }
@@ -94,6 +97,7 @@ impl<'a> Planner<'a> {
     pub(super) fn new(module: &Module, catalog: &'a Catalog) -> Self {
         Self {
             name: module.name.text.clone(),
+            at: 0,
             catalog,
             own: declared_by(module),
             declares: Catalog::new(),

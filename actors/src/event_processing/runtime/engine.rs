@@ -8,8 +8,9 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::accounts::Accounts;
 use super::forwarded::{self, Unreadable};
-use super::named_windows::NamedWindow;
+use super::named_windows::{NamedWindow, WindowChange};
 use super::partitions::Partitions;
 use super::routes::Routes;
 use super::statement::{Select, Surroundings};
@@ -35,7 +36,7 @@ pub(crate) struct Runtime {
     pub(super) timers: Timers,
     /// What was inserted and not handled yet.
     queue: VecDeque<Work>,
-    pub(super) retained: Retained,
+    pub(super) accounts: Accounts,
     /// How many expressions this step may still evaluate.
     evaluations: Cell<u64>,
     made: Vec<Made>,
@@ -80,7 +81,7 @@ impl Runtime {
             routes: Routes::new(&plan),
             timers: Timers::default(),
             queue: VecDeque::new(),
-            retained: Retained::default(),
+            accounts: Accounts::new(plan.statements.len()),
             evaluations: Cell::new(budget.evaluations),
             made: Vec::new(),
             unreadable: Unreadable::default(),
@@ -159,7 +160,7 @@ impl Runtime {
 
     /// What it keeps in memory.
     pub(crate) fn retained(&self) -> Retained {
-        self.retained
+        self.accounts.total()
     }
 
     /// Variables get their values, patterns begin to wait.
@@ -176,7 +177,7 @@ impl Runtime {
             let scope = super::Scope { sources: [None, None], aggregates: &[], keys: &[], world: &world };
             let value = variable.initial.as_ref().and_then(|initial| initial.evaluate(&scope).ok());
             let value = value.unwrap_or(Value::Null);
-            self.retained.bytes += value.size().bytes;
+            self.accounts.charge(variable.statement, |own| own.bytes += value.size().bytes);
             self.variables.push(value);
         }
         let mut turn = Turn { look_ups: &NoLookUps, outcome: &mut outcome };
@@ -203,12 +204,14 @@ impl Runtime {
             let from = work.from;
             self.handle(work, turn);
             if self.is_over_budget() {
-                let fault = Fault::new("the module retains more than a module may");
-                turn.outcome.faults.push((from.unwrap_or_default(), fault));
+                let fault =
+                    Fault::new("the module retains more than a module may, most of it for this statement");
+                turn.outcome.faults.push((self.accounts.greatest(self.budget.retained), fault));
                 self.queue.clear();
             } else if self.evaluations.get() == 0 && !self.queue.is_empty() {
                 let fault = Fault::new("one event sets more going than a module may do at a time");
-                turn.outcome.faults.push((from.unwrap_or_default(), fault));
+                let asked = self.queue.front().and_then(|next| next.from).or(from);
+                turn.outcome.faults.push((asked.unwrap_or_default(), fault));
                 self.queue.clear();
             }
         }
@@ -220,7 +223,9 @@ impl Runtime {
             Place::Stream(stream) => self.dispatch(stream, &work.event, cause, turn),
             Place::Window(window) => {
                 let Some(key) = self.window_key(window, &work, turn) else { return };
-                let change = self.windows[window].insert(work.event, key, self.now, &mut self.retained);
+                let now = self.now;
+                let change = self
+                    .change_window(window, |window, retained| window.insert(work.event, key, now, retained));
                 self.dispatch_change(window, &change, cause, turn);
             }
         }
@@ -230,7 +235,8 @@ impl Runtime {
         match owner {
             Owner::Window(window) => {
                 if self.windows[window].armed.went_off(deadline) {
-                    let change = self.windows[window].expire(self.now, &mut self.retained);
+                    let now = self.now;
+                    let change = self.change_window(window, |window, retained| window.expire(now, retained));
                     self.dispatch_change(window, &change, Cause::Timer, turn);
                 }
             }
@@ -304,15 +310,10 @@ impl Runtime {
             evaluations: &self.evaluations,
         };
         let mut faults = Vec::new();
-        let mut step = Step {
-            world: &world,
-            cause,
-            chain: self.budget.chain,
-            retained: &mut self.retained,
-            made: &mut self.made,
-            faults: &mut faults,
-        };
-        let result = act(&mut step);
+        let (chain, made) = (self.budget.chain, &mut self.made);
+        let result = self.accounts.charge(number, |retained| {
+            act(&mut Step { world: &world, cause, chain, retained, made, faults: &mut faults })
+        });
         turn.outcome.faults.extend(faults.into_iter().map(|fault| (number, fault)));
         result
     }
@@ -340,9 +341,18 @@ impl Runtime {
         outcome.effects.push(Effect::Tell { statement: number, row });
     }
 
+    /// Lets a named window change. What is in it is retained for the statement that created it.
+    pub(super) fn change_window(
+        &mut self,
+        window: usize,
+        change: impl FnOnce(&mut NamedWindow, &mut Retained) -> WindowChange,
+    ) -> WindowChange {
+        let changed = &mut self.windows[window];
+        self.accounts.charge(self.plan.windows[window].statement, |retained| change(changed, retained))
+    }
+
     fn is_over_budget(&self) -> bool {
-        let most = self.budget.retained;
-        self.retained.events > most.events || self.retained.bytes > most.bytes
+        self.accounts.total().exceeds(self.budget.retained)
     }
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::World;
 use super::aggregates::{Memories, Span};
 use super::join::{Join, SideChange};
 use super::join_conditions::JoinKeys;
@@ -14,7 +15,6 @@ use super::results::{Remembered, Results, Sources};
 use super::step::Step;
 use super::timers::Armed;
 use super::views::{Entered, Held, View};
-use super::{Retained, World};
 use crate::event_processing::plan::pattern::PatternPlan;
 use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream};
 use crate::event_processing::stream::StreamEvent;
@@ -205,7 +205,7 @@ impl Instance {
         let mut found = Found::default();
         let before = state.retained();
         seek(state, pattern, self.results.keys(), step.world, &mut found);
-        replace(step.retained, before, state.retained());
+        step.retained.replace(before, state.retained());
         found.faults.into_iter().for_each(|fault| step.fault(fault));
         for found in found.matches {
             self.take_one(plan, &found, step);
@@ -340,9 +340,4 @@ fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     }
-}
-
-fn replace(retained: &mut Retained, before: Retained, after: Retained) {
-    retained.events = (retained.events + after.events).saturating_sub(before.events);
-    retained.bytes = (retained.bytes + after.bytes).saturating_sub(before.bytes);
 }

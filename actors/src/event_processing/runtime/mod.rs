@@ -3,6 +3,7 @@
 //! It is fed with what happens and with the time, in milliseconds since 1970, which never goes back; what it wants done comes out as
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
+mod accounts;
 mod aggregates;
 mod dispatch;
 mod engine;
@@ -115,5 +116,16 @@ impl Retained {
     pub(crate) fn remove(&mut self, bytes: usize) {
         self.events -= 1;
         self.bytes -= bytes;
+    }
+
+    /// Whether it is more than may be.
+    pub(crate) fn exceeds(self, most: Self) -> bool {
+        self.events > most.events || self.bytes > most.bytes
+    }
+
+    /// What a part of it was is now something else.
+    fn replace(&mut self, before: Self, after: Self) {
+        self.events = (self.events + after.events).saturating_sub(before.events);
+        self.bytes = (self.bytes + after.bytes).saturating_sub(before.bytes);
     }
 }

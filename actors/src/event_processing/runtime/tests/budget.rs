@@ -44,6 +44,47 @@ fn a_step_that_retains_too_much_is_told() {
 }
 
 #[test]
+fn too_much_is_laid_to_the_statement_that_retains_most_and_not_to_the_first() {
+    let cases = [
+        ("@Name('kept') select v from S.win:length_batch(100);", "!kept"),
+        (
+            "@Name('kept') create window S.win:keepall() as W; @Name('fills') insert into W select * from S;",
+            "!kept",
+        ),
+        ("@Name('kept') select a.v as v from pattern [every a=S -> b=S(v < 0)];", "!kept"),
+        ("@Name('kept') select v from S output every 100 events;", "!kept"),
+    ];
+    for (keeps, expected) in cases {
+        let text = format!("{STREAM} @Name('hot') select v from S where v > 80; {keeps}");
+        let retained = Retained { events: 10, bytes: 1 << 20 };
+        let mut bench = Bench::with(&text, Budget { retained, ..BUDGET });
+        let outcomes: Vec<_> = (0..12).map(|at| bench.step(at, "S a 1")).collect();
+        let faults: Vec<_> = outcomes.iter().filter(|outcome| !outcome.faults.is_empty()).collect();
+        assert_eq!(
+            bench.written(faults.first().expect(keeps)).split(' ').next_back(),
+            Some(expected),
+            "{keeps}"
+        );
+    }
+}
+
+#[test]
+fn partitions_and_variables_are_laid_to_the_statement_that_creates_them() {
+    let long = "x".repeat(2000);
+    let cases = [
+        "@Name('kept') create context C partition by k from S; context C select k from S;",
+        "@Name('kept') create variable string held; on S set held = k;",
+    ];
+    for keeps in cases {
+        let text = format!("{STREAM} @Name('hot') select v from S where v > 80; {keeps}");
+        let retained = Retained { events: 10, bytes: 1500 };
+        let mut bench = Bench::with(&text, Budget { retained, ..BUDGET });
+        let outcome = bench.step(0, &format!("S {long} 1"));
+        assert!(bench.written(&outcome).contains("!kept"), "{}", bench.written(&outcome));
+    }
+}
+
+#[test]
 fn time_that_jumps_is_caught_up_within_the_budget_of_each_step() {
     let text = format!("{STREAM} @Name('o') select count(*) as n from S output last every 1 seconds");
     let mut bench = Bench::with(&text, Budget { timers: 10, ..BUDGET });
