@@ -6,7 +6,7 @@ use std::sync::Arc;
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio::task::spawn_blocking;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{Json, ToSql};
 
 use super::announcements::{self, Change};
 use super::audit_records::insert_audit_record;
@@ -16,7 +16,7 @@ use crate::error::{Error, Noun, Result};
 use crate::event_processing::stream::InputStreams;
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::id::{AuditRecordId, IdGenerator, TenantId};
-use crate::model::module::{Module, ModuleStatus};
+use crate::model::module::{Module, ModuleStatus, StatementOff};
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 
@@ -25,6 +25,7 @@ const LIST_TEXTS: &str = include_str!("../../../sql/queries/modules/list_texts.s
 const LIST_DEPLOYED: &str = include_str!("../../../sql/queries/modules/list_deployed.sql");
 const INSERT: &str = include_str!("../../../sql/queries/modules/insert.sql");
 const UPDATE: &str = include_str!("../../../sql/queries/modules/update.sql");
+const SWITCH_OFF: &str = include_str!("../../../sql/queries/modules/switch_off.sql");
 const DELETE: &str = include_str!("../../../sql/queries/modules/delete.sql");
 
 /// A module with its text.
@@ -55,6 +56,11 @@ pub(crate) enum ModuleChange {
     Undeploy {
         module: Module,
         reason: Option<String>,
+    },
+    /// Runs on without statements that were switched off, the last ones just now.
+    SwitchOff {
+        module: Module,
+        off: Vec<StatementOff>,
     },
     Delete(Module),
 }
@@ -112,7 +118,7 @@ pub(crate) async fn list_deployed(
 ) -> Result<(Vec<StoredModule>, Option<i64>)> {
     let client = database.loader().await?;
     let rows = client.query(LIST_DEPLOYED, &[&tenant.as_str()]).await?;
-    Ok((rows.iter().map(stored).collect(), rows.first().map(|row| row.get(6))))
+    Ok((rows.iter().map(stored).collect(), rows.first().map(|row| row.get(7))))
 }
 
 async fn make(
@@ -137,6 +143,9 @@ async fn make(
         }
         ModuleChange::Delete(_) => {
             transaction.execute(DELETE, &[&tenant_id, &id]).await?;
+        }
+        ModuleChange::SwitchOff { .. } => {
+            transaction.execute(SWITCH_OFF, &[&tenant_id, &id, &Json(&module.switched_off)]).await?;
         }
         ModuleChange::Rename { .. } | ModuleChange::Deploy(_) | ModuleChange::Undeploy { .. } => {
             let deployed = module.status == ModuleStatus::Deployed;
@@ -166,11 +175,15 @@ async fn record(
         ModuleChange::Undeploy { .. } => {
             ("Module undeployed", vec![AttributeChange::replaced("status", deployed, not)])
         }
+        ModuleChange::SwitchOff { .. } => ("Module statements switched off", Vec::new()),
         ModuleChange::Delete(_) => ("Module deleted", Vec::new()),
     };
     let (text, severity) = match change {
         ModuleChange::Undeploy { reason: Some(reason), .. } => {
             (format!("{activity}: {}: {reason}", module.name), "major")
+        }
+        ModuleChange::SwitchOff { off, .. } => {
+            (format!("{activity}: {}: {}", module.name, StatementOff::shown(off)), "major")
         }
         _ => (format!("{activity}: {}", module.name), "information"),
     };
@@ -192,10 +205,12 @@ impl ModuleChange {
     /// The row as it is to be; of a deletion as it was.
     pub(crate) fn module(&self) -> &Module {
         match self {
-            Self::Insert { module, .. } | Self::Rename { module, .. } | Self::Undeploy { module, .. } => {
-                module
-            }
-            Self::Deploy(module) | Self::Delete(module) => module,
+            Self::Insert { module, .. }
+            | Self::Rename { module, .. }
+            | Self::Undeploy { module, .. }
+            | Self::SwitchOff { module, .. }
+            | Self::Deploy(module)
+            | Self::Delete(module) => module,
         }
     }
 }
@@ -204,8 +219,8 @@ impl ModuleChange {
 fn stored(row: &Row) -> StoredModule {
     StoredModule {
         module: from_row(row),
-        deployment: row.get(4),
+        deployment: row.get(5),
         // It was checked when it was uploaded.
-        text: String::from_utf8_lossy(row.get(5)).into(),
+        text: String::from_utf8_lossy(row.get(6)).into(),
     }
 }

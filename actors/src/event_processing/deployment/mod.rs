@@ -8,6 +8,7 @@ mod beside_others;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod hold;
+mod off;
 pub(crate) mod runner;
 mod sweep;
 

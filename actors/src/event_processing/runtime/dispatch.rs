@@ -81,6 +81,9 @@ impl Runtime {
         let mut all = Vec::new();
         for at in 0..self.routes.contexts(stream).len() {
             let context = self.routes.contexts(stream)[at];
+            if self.is_off(plan.contexts[context].statement) {
+                continue;
+            }
             let mut contexts = std::mem::take(&mut self.contexts);
             let first = self.routes.first_of_context(context);
             let known = contexts[context].count();

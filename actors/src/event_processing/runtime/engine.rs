@@ -25,13 +25,15 @@ use crate::event_processing::value::{Key, Value};
 /// A deployed module and all it remembers.
 pub(crate) struct Runtime {
     pub(super) plan: Arc<ModulePlan>,
-    budget: Budget,
+    pub(super) budget: Budget,
     now: i64,
     pub(super) variables: Vec<Value>,
     pub(super) windows: Vec<NamedWindow>,
     pub(super) contexts: Vec<Partitions>,
     /// One for each statement; none for those that are no `select`.
-    selects: Vec<Option<Select>>,
+    pub(super) selects: Vec<Option<Select>>,
+    /// For each statement whether it was switched off.
+    pub(super) off: Vec<bool>,
     pub(super) routes: Routes,
     pub(super) timers: Timers,
     /// What was inserted and not handled yet.
@@ -78,6 +80,7 @@ impl Runtime {
             windows: plan.windows.iter().map(NamedWindow::new).collect(),
             contexts: plan.contexts.iter().map(|_| Partitions::default()).collect(),
             selects: plan.statements.iter().map(|statement| select(&statement.kind)).collect(),
+            off: vec![false; plan.statements.len()],
             routes: Routes::new(&plan),
             timers: Timers::default(),
             queue: VecDeque::new(),
@@ -203,6 +206,7 @@ impl Runtime {
         while let Some(work) = self.queue.pop_front() {
             let from = work.from;
             self.handle(work, turn);
+            self.relieve(turn.outcome);
             if self.is_over_budget() {
                 let fault =
                     Fault::new("the module retains more than a module may, most of it for this statement");
@@ -221,6 +225,7 @@ impl Runtime {
         let cause = Cause::Event(work.depth.max(work.event.depth()));
         match work.place {
             Place::Stream(stream) => self.dispatch(stream, &work.event, cause, turn),
+            Place::Window(window) if self.is_off(self.plan.windows[window].statement) => {}
             Place::Window(window) => {
                 let Some(key) = self.window_key(window, &work, turn) else { return };
                 let now = self.now;
@@ -351,7 +356,7 @@ impl Runtime {
         self.accounts.charge(self.plan.windows[window].statement, |retained| change(changed, retained))
     }
 
-    fn is_over_budget(&self) -> bool {
+    pub(super) fn is_over_budget(&self) -> bool {
         self.accounts.total().exceeds(self.budget.retained)
     }
 }

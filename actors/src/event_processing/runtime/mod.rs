@@ -26,6 +26,7 @@ mod schedule;
 mod scope;
 mod statement;
 mod step;
+mod switching_off;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
 pub(crate) use scope::{Scope, World};
+pub(crate) use switching_off::{Excess, OffCause};
 
 use super::plan::expression::Finder;
 use super::stream::{Depth, OutputStream, Row};
@@ -76,6 +78,8 @@ pub(crate) struct Outcome {
     pub(crate) effects: Vec<Effect>,
     /// By the place of the statement.
     pub(crate) faults: Vec<(usize, Fault)>,
+    /// Statements that were switched off, by their place.
+    pub(crate) off: Vec<(usize, OffCause)>,
 }
 
 /// The one way from expressions to the store. It may wait, so a module that looks up runs where that is allowed.

@@ -4,7 +4,7 @@ use super::bench::{BUDGET, Bench};
 use crate::event_processing::runtime::aggregates::{Memories, Memory};
 use crate::event_processing::runtime::results::Remembered;
 use crate::event_processing::runtime::views::Held;
-use crate::event_processing::runtime::{Budget, Retained};
+use crate::event_processing::runtime::{Budget, Excess, OffCause, Outcome, Retained};
 use crate::event_processing::stream::{Input, Occurrence, StreamEvent};
 
 const STREAM: &str = "create schema S(k string, v double);";
@@ -31,57 +31,117 @@ fn what_left_and_what_was_put_out_is_no_longer_retained() {
     assert!(left.bytes < empty.bytes + 7 * 600, "{left:?}");
 }
 
+/// The names of the statements that were switched off.
+fn off(bench: &Bench, outcome: &Outcome) -> Vec<String> {
+    outcome.off.iter().map(|(statement, _)| bench.name(*statement)).collect()
+}
+
+fn of_events(events: usize) -> Budget {
+    Budget { retained: Retained { events, bytes: 1 << 20 }, ..BUDGET }
+}
+
 #[test]
-fn a_step_that_retains_too_much_is_told() {
-    let text = format!("{STREAM} @Name('o') select v from S.win:keepall()");
-    let retained = Retained { events: 10, bytes: 1 << 20 };
-    let mut bench = Bench::with(&text, Budget { retained, ..BUDGET });
+fn a_statement_that_retains_too_much_is_switched_off_with_all_it_keeps() {
+    let text =
+        format!("{STREAM} @Name('o') select v from S.win:length_batch(100); @Name('n') select v from S;");
+    let mut bench = Bench::with(&text, of_events(10));
+    let begun = bench.runtime.retained();
     for at in 0..10 {
-        assert!(bench.step(at, "S a 1").faults.is_empty());
+        assert_eq!(bench.step(at, "S a 1").off.len(), 0);
     }
-    assert_eq!(bench.step(10, "S a 1").faults.len(), 1);
-    assert_eq!(bench.runtime.retained().events, 11);
+    let outcome = bench.step(10, "S a 1");
+    assert_eq!((off(&bench, &outcome), bench.written(&outcome)), (vec!["o".to_owned()], "n 1".to_owned()));
+    let is_of_module = |cause| matches!(cause, OffCause::Retains(own, Excess::OfModule) if own.events == 11);
+    assert!(is_of_module(outcome.off[0].1), "{:?}", outcome.off);
+    let left = bench.runtime.retained();
+    assert!(left.events == 0 && left.bytes < begun.bytes, "{left:?} of {begun:?}");
+    for at in 11..200 {
+        bench.run(&[(at, "S a 1", "n 1")]);
+    }
 }
 
 #[test]
 fn too_much_is_laid_to_the_statement_that_retains_most_and_not_to_the_first() {
     let cases = [
-        ("@Name('kept') select v from S.win:length_batch(100);", "!kept"),
-        (
-            "@Name('kept') create window S.win:keepall() as W; @Name('fills') insert into W select * from S;",
-            "!kept",
-        ),
-        ("@Name('kept') select a.v as v from pattern [every a=S -> b=S(v < 0)];", "!kept"),
-        ("@Name('kept') select v from S output every 100 events;", "!kept"),
+        "@Name('kept') select v from S.win:length_batch(100);",
+        "@Name('kept') create window S.win:keepall() as W; insert into W select * from S;",
+        "@Name('kept') select a.v as v from pattern [every a=S -> b=S(v < 0)];",
+        "@Name('kept') select v from S output every 100 events;",
+        "@Name('kept') select a.v as v from S.win:keepall() a, S.std:lastevent() b where a.v > b.v;",
     ];
-    for (keeps, expected) in cases {
+    for keeps in cases {
         let text = format!("{STREAM} @Name('hot') select v from S where v > 80; {keeps}");
-        let retained = Retained { events: 10, bytes: 1 << 20 };
-        let mut bench = Bench::with(&text, Budget { retained, ..BUDGET });
-        let outcomes: Vec<_> = (0..12).map(|at| bench.step(at, "S a 1")).collect();
-        let faults: Vec<_> = outcomes.iter().filter(|outcome| !outcome.faults.is_empty()).collect();
-        assert_eq!(
-            bench.written(faults.first().expect(keeps)).split(' ').next_back(),
-            Some(expected),
-            "{keeps}"
-        );
+        let mut bench = Bench::with(&text, of_events(10));
+        let all: Vec<_> = (0..30).flat_map(|at| bench.step(at, "S a 1").off).collect();
+        let names: Vec<_> = all.iter().map(|(statement, _)| bench.name(*statement)).collect();
+        assert_eq!(names, ["kept"], "{keeps}");
+        let outcome = bench.step(30, "S a 90");
+        assert_eq!(bench.written(&outcome).split(' ').next(), Some("hot"), "{keeps}");
     }
 }
 
 #[test]
-fn partitions_and_variables_are_laid_to_the_statement_that_creates_them() {
+fn a_window_that_is_switched_off_is_empty_for_its_readers_which_go_on() {
+    let text = format!(
+        "{STREAM} create schema D(k string); @Name('w') create window S.win:keepall() as W;
+        @Name('i') insert into W select * from S; @Name('n') select count(*) as n from W;
+        @Name('j') select w.v as v from D d unidirectional, W w where w.k = d.k; @Name('d') select k from D"
+    );
+    let mut bench = Bench::with(&text, of_events(3));
+    bench.run(&[
+        (0, "S a 1", "i a,1 n 1"),
+        (0, "D a", "j 1 d a"),
+        (0, "S b 1", "i b,1 n 2"),
+        (0, "S c 1", "i c,1 n 3"),
+        (0, "S d 1", "i d,1 n 4"),
+        (0, "D a", "d a"),
+        (0, "S e 1", "i e,1"),
+        (9, "D e", "d e"),
+    ]);
+    assert_eq!(bench.runtime.retained().events, 0);
+    assert!(!bench.runtime.is_at_rest());
+}
+
+#[test]
+fn statements_of_a_context_that_is_switched_off_are_so_too() {
     let long = "x".repeat(2000);
-    let cases = [
-        "@Name('kept') create context C partition by k from S; context C select k from S;",
-        "@Name('kept') create variable string held; on S set held = k;",
-    ];
-    for keeps in cases {
-        let text = format!("{STREAM} @Name('hot') select v from S where v > 80; {keeps}");
-        let retained = Retained { events: 10, bytes: 1500 };
-        let mut bench = Bench::with(&text, Budget { retained, ..BUDGET });
-        let outcome = bench.step(0, &format!("S {long} 1"));
-        assert!(bench.written(&outcome).contains("!kept"), "{}", bench.written(&outcome));
-    }
+    let text = format!(
+        "{STREAM} @Name('hot') select v from S where v > 80; @Name('c') create context C partition by k from S;
+        @Name('a') context C select count(*) as n from S; @Name('p') context C select a.v as v from pattern [every a=S]"
+    );
+    let budget = Budget { retained: Retained { events: 10, bytes: 7000 }, ..BUDGET };
+    let mut bench = Bench::with(&text, budget);
+    bench.step(0, "S a 90");
+    let outcome = bench.step(0, &format!("S {long}1 90"));
+    assert_eq!(off(&bench, &outcome), [""; 0]);
+    let outcome = bench.step(0, &format!("S {long}2 90"));
+    assert_eq!(off(&bench, &outcome), ["c", "a", "p"]);
+    let left = bench.runtime.retained();
+    assert!(left.events == 0 && left.bytes < 1000, "{left:?}");
+    bench.run(&[(0, "S a 91", "hot 91")]);
+}
+
+#[test]
+fn too_much_in_a_variable_is_told_of_the_statement_that_creates_it_and_cannot_be_switched_off() {
+    let text = format!(
+        "{STREAM} @Name('hot') select v from S; @Name('kept') create variable string held; on S set held = k;"
+    );
+    let budget = Budget { retained: Retained { events: 10, bytes: 1500 }, ..BUDGET };
+    let mut bench = Bench::with(&text, budget);
+    let outcome = bench.step(0, &format!("S {} 1", "x".repeat(2000)));
+    assert_eq!((bench.written(&outcome).as_str(), outcome.off.len()), ("hot 1 !kept", 0));
+    assert!(bench.runtime.retained().exceeds(budget.retained));
+}
+
+#[test]
+fn a_module_without_a_select_that_goes_on_is_at_rest() {
+    let text =
+        format!("{STREAM} @Name('a') select v from S; create variable string held; on S set held = k;");
+    let mut bench = Bench::new(&text);
+    assert!(!bench.runtime.is_at_rest());
+    bench.runtime.leave_off(["a", "unknown"]);
+    assert!(bench.runtime.is_at_rest());
+    bench.run(&[(0, "S a 1", "")]);
 }
 
 #[test]
