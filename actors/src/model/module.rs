@@ -74,6 +74,8 @@ pub struct Module {
     pub last_modified: Timestamp,
     /// Statements that do not run although it is deployed.
     pub switched_off: Vec<StatementOff>,
+    /// What looks like a slip in its text (NE19), each with its place.
+    pub warnings: Vec<String>,
 }
 
 impl Serialize for Linked<'_, Module> {
@@ -87,6 +89,9 @@ impl Serialize for Linked<'_, Module> {
         map.serialize_entry("status", &module.status)?;
         if !module.switched_off.is_empty() {
             map.serialize_entry("switchedOff", &module.switched_off)?;
+        }
+        if !module.warnings.is_empty() {
+            map.serialize_entry("warnings", &module.warnings)?;
         }
         map.end()
     }

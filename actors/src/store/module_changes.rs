@@ -25,6 +25,7 @@ const LIST_TEXTS: &str = include_str!("../../../sql/queries/modules/list_texts.s
 const LIST_DEPLOYED: &str = include_str!("../../../sql/queries/modules/list_deployed.sql");
 const INSERT: &str = include_str!("../../../sql/queries/modules/insert.sql");
 const UPDATE: &str = include_str!("../../../sql/queries/modules/update.sql");
+const WARN: &str = include_str!("../../../sql/queries/modules/warn.sql");
 const SWITCH_OFF: &str = include_str!("../../../sql/queries/modules/switch_off.sql");
 const DELETE: &str = include_str!("../../../sql/queries/modules/delete.sql");
 
@@ -62,6 +63,8 @@ pub(crate) enum ModuleChange {
         module: Module,
         off: Vec<StatementOff>,
     },
+    /// Has other warnings, because others changed beside it. Nobody did anything to it.
+    Warn(Module),
     Delete(Module),
 }
 
@@ -118,7 +121,7 @@ pub(crate) async fn list_deployed(
 ) -> Result<(Vec<StoredModule>, Option<i64>)> {
     let client = database.loader().await?;
     let rows = client.query(LIST_DEPLOYED, &[&tenant.as_str()]).await?;
-    Ok((rows.iter().map(stored).collect(), rows.first().map(|row| row.get(7))))
+    Ok((rows.iter().map(stored).collect(), rows.first().map(|row| row.get(8))))
 }
 
 async fn make(
@@ -133,8 +136,8 @@ async fn make(
     match change {
         ModuleChange::Insert { text, inputs, .. } => {
             let inputs = i32::from(inputs.bits());
-            let parameters: [&(dyn ToSql + Sync); 6] =
-                [&tenant_id, &id, &module.name, &inputs, &time, &text.as_bytes()];
+            let parameters: [&(dyn ToSql + Sync); 7] =
+                [&tenant_id, &id, &module.name, &inputs, &time, &text.as_bytes(), &module.warnings];
             let inserted = transaction.execute(INSERT, &parameters).await.map_err(Error::from);
             inserted.map_err(|error| match error.is_foreign_key_violation() {
                 true => Error::not_found(Noun::Tenant, tenant),
@@ -144,12 +147,17 @@ async fn make(
         ModuleChange::Delete(_) => {
             transaction.execute(DELETE, &[&tenant_id, &id]).await?;
         }
+        ModuleChange::Warn(_) => {
+            transaction.execute(WARN, &[&tenant_id, &id, &module.warnings]).await?;
+        }
         ModuleChange::SwitchOff { .. } => {
             transaction.execute(SWITCH_OFF, &[&tenant_id, &id, &Json(&module.switched_off)]).await?;
         }
         ModuleChange::Rename { .. } | ModuleChange::Deploy(_) | ModuleChange::Undeploy { .. } => {
             let deployed = module.status == ModuleStatus::Deployed;
-            transaction.execute(UPDATE, &[&tenant_id, &id, &module.name, &deployed, &time]).await?;
+            let parameters: [&(dyn ToSql + Sync); 6] =
+                [&tenant_id, &id, &module.name, &deployed, &time, &module.warnings];
+            transaction.execute(UPDATE, &parameters).await?;
         }
     }
     record(transaction, tenant, change, by).await
@@ -176,6 +184,7 @@ async fn record(
             ("Module undeployed", vec![AttributeChange::replaced("status", deployed, not)])
         }
         ModuleChange::SwitchOff { .. } => ("Module statements switched off", Vec::new()),
+        ModuleChange::Warn(_) => return Ok(()),
         ModuleChange::Delete(_) => ("Module deleted", Vec::new()),
     };
     let (text, severity) = match change {
@@ -209,6 +218,7 @@ impl ModuleChange {
             | Self::Rename { module, .. }
             | Self::Undeploy { module, .. }
             | Self::SwitchOff { module, .. }
+            | Self::Warn(module)
             | Self::Deploy(module)
             | Self::Delete(module) => module,
         }
@@ -219,8 +229,8 @@ impl ModuleChange {
 fn stored(row: &Row) -> StoredModule {
     StoredModule {
         module: from_row(row),
-        deployment: row.get(5),
+        deployment: row.get(6),
         // It was checked when it was uploaded.
-        text: String::from_utf8_lossy(row.get(6)).into(),
+        text: String::from_utf8_lossy(row.get(7)).into(),
     }
 }

@@ -66,17 +66,18 @@ pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch,
     };
     (module.status, module.last_modified) = (status, now);
     let deployed = status == ModuleStatus::Deployed;
-    let candidate = deployed.then(|| (id, module.name.as_str().into(), text));
+    let candidate = deployed.then(|| (id, module.name.as_str().into(), text.clone()));
     let planned = planned(&others, candidate);
     match deployed {
         true => {
             accepted(&planned, id)?;
             module.switched_off.clear();
+            module.warnings = planned.warnings(id, &text);
             changes.push(ModuleChange::Deploy(module.clone()));
         }
         false => changes.push(ModuleChange::Undeploy { module: module.clone(), reason: None }),
     }
-    changes.extend(dependents(&others, &planned, now));
+    changes.extend(of_others(&others, &planned, now));
     Ok((changes, module))
 }
 
@@ -88,7 +89,7 @@ pub(crate) fn delete(stored: &[StoredModule], id: ModuleId, now: Timestamp) -> D
     let (StoredModule { module, .. }, others) = apart(stored, id)?;
     let mut changes = vec![ModuleChange::Delete(module.clone())];
     if module.status == ModuleStatus::Deployed {
-        changes.extend(dependents(&others, &planned(&others, None), now));
+        changes.extend(of_others(&others, &planned(&others, None), now));
     }
     Ok((changes, module))
 }
@@ -109,7 +110,7 @@ pub(crate) fn switch_off(
     let name = module.name.clone();
     let module = Module { status: ModuleStatus::NotDeployed, last_modified: now, ..module };
     let mut changes = vec![ModuleChange::Undeploy { module, reason: Some(reason.to_owned()) }];
-    changes.extend(dependents(&others, &planned(&others, None), now));
+    changes.extend(of_others(&others, &planned(&others, None), now));
     Ok((changes, Some(name)))
 }
 
@@ -146,9 +147,10 @@ fn insert(others: &[StoredModule], new: &NewModule, mut changes: Vec<ModuleChang
         status: ModuleStatus::Deployed,
         last_modified: *now,
         switched_off: Vec::new(),
+        warnings: planned.warnings(*id, text),
     };
     changes.push(ModuleChange::Insert { module: module.clone(), text: text.clone(), inputs });
-    changes.extend(dependents(others, &planned, *now));
+    changes.extend(of_others(others, &planned, *now));
     Ok((changes, module))
 }
 
@@ -181,16 +183,20 @@ fn accepted(planned: &Planned, id: ModuleId) -> Result<InputStreams> {
     Ok(plan.inputs)
 }
 
-/// Those that cannot run any more.
-fn dependents(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
-    let refused = others.iter().filter_map(|other| Some((other, planned.refused.get(&other.module.id)?)));
-    let undeploy = |(other, mistake): (&StoredModule, &String)| {
+/// What becomes of the others: those that cannot run any more, and those of which there is something else to warn.
+fn of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
+    let change = |other: &StoredModule| {
         let mut module = other.module.clone();
-        (module.status, module.last_modified) = (ModuleStatus::NotDeployed, now);
-        let reason = Some(format!("it needs another module that changed: {mistake}"));
-        ModuleChange::Undeploy { module, reason }
+        if let Some(mistake) = planned.refused.get(&module.id) {
+            (module.status, module.last_modified) = (ModuleStatus::NotDeployed, now);
+            let reason = Some(format!("it needs another module that changed: {mistake}"));
+            return Some(ModuleChange::Undeploy { module, reason });
+        }
+        planned.plans.get(&module.id)?;
+        module.warnings = planned.warnings(module.id, &other.text);
+        (module.warnings != other.module.warnings).then_some(ModuleChange::Warn(module))
     };
-    refused.map(undeploy).collect()
+    others.iter().filter_map(change).collect()
 }
 
 impl StoredModule {

@@ -35,6 +35,7 @@ mod tests;
 mod triggers;
 mod types;
 mod walk;
+mod warnings;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub(crate) struct ModulePlan {
     pub(crate) declares: Catalog,
     /// What it needs of other modules: streams and schemas it names and does not declare anywhere in its text.
     pub(crate) uses: Catalog,
+    /// What looks like a slip; see [`warnings`](Self::warnings).
+    warnings: Vec<warnings::Warning>,
     /// Whether an expression of it reads the store, so that it must not run where nobody may wait.
     pub(crate) looks_up: bool,
 }

@@ -1,11 +1,12 @@
 //! A module, statement by statement. Each sees what stands above it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::catalog::{Catalog, enumerate};
 use super::resolve::Access;
+use super::warnings::Warning;
 use super::{ContextPlan, ModulePlan, StatementKind, StatementPlan, Stream, VariablePlan, WindowPlan};
 use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{self, Module, Name, Span, VariableKind};
@@ -46,6 +47,7 @@ pub(super) struct Planner<'a> {
     stream_places: HashMap<Arc<str>, usize>,
     inputs: InputStreams,
     pub(super) looks_up: Cell<bool>,
+    pub(super) warnings: RefCell<Vec<Warning>>,
     parts: Cell<usize>,
 }
 
@@ -79,6 +81,7 @@ pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mis
         inputs: planner.inputs,
         declares: planner.declares,
         uses: planner.uses,
+        warnings: planner.warnings.into_inner(),
         looks_up: planner.looks_up.get(),
     })
 }
@@ -114,6 +117,7 @@ impl<'a> Planner<'a> {
             stream_places: HashMap::new(),
             inputs: InputStreams::default(),
             looks_up: Cell::new(false),
+            warnings: RefCell::default(),
             parts: Cell::new(MAX_PARTS),
         }
     }

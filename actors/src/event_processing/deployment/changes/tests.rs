@@ -23,7 +23,14 @@ fn new(id: i64, text: &str) -> NewModule {
 
 fn stored(id: i64, text: &str, status: ModuleStatus) -> StoredModule {
     let name = parse(text).unwrap().name.text.to_string();
-    let module = Module { id: ModuleId(id), name, status, last_modified: then(), switched_off: Vec::new() };
+    let module = Module {
+        id: ModuleId(id),
+        name,
+        status,
+        last_modified: then(),
+        switched_off: vec![],
+        warnings: vec![],
+    };
     StoredModule { module, deployment: 1, text: text.into() }
 }
 
@@ -51,6 +58,7 @@ fn said(changes: &[ModuleChange]) -> Vec<String> {
             ModuleChange::Undeploy { reason: None, .. } => "undeploy".into(),
             ModuleChange::Undeploy { reason: Some(_), .. } => "switch off".into(),
             ModuleChange::SwitchOff { off, .. } => format!("without {}", StatementOff::shown(off)),
+            ModuleChange::Warn(module) => format!("warn {:?}", module.warnings),
             ModuleChange::Delete(_) => "delete".into(),
         };
         format!("{deed}: {id} {name} {status:?}")
@@ -214,4 +222,32 @@ fn module_that_is_not_there_is_not_found() {
     ] {
         assert!(matches!(outcome, Err(Error::NotFound { .. })));
     }
+}
+
+const MISSPELT: &str =
+    "module misspelt;\ninsert into CreateAlarms select event.text as text from EventCreated;\n";
+const READER: &str = "module reader;\nselect text from CreateAlarms;\n";
+const WARNING: &str =
+    "nobody reads 'CreateAlarms', a stream of this module's own; is 'CreateAlarm' meant?, line 2, column 13";
+
+#[test]
+fn misspelt_output_stream_is_warned_of_while_nobody_reads_it() {
+    let (_, module) = deploy(&[], &new(1, MISSPELT)).unwrap();
+    assert_eq!(module.warnings, [WARNING]);
+    let warned = StoredModule { module, ..deployed(1, MISSPELT) };
+
+    let (changes, module) = deploy(std::slice::from_ref(&warned), &new(2, READER)).unwrap();
+    let expected = ["insert, reads 0: 2 reader Deployed", "warn []: 1 misspelt Deployed"];
+    assert_eq!((said(&changes), module.warnings.len()), (expected.map(String::from).to_vec(), 0));
+
+    let read = StoredModule { module: changes[1].module().clone(), ..deployed(1, MISSPELT) };
+    let (changes, _) = delete(&[read, deployed(2, READER)], ModuleId(2), now()).unwrap();
+    assert_eq!(said(&changes)[1], format!("warn [{WARNING:?}]: 1 misspelt Deployed"));
+}
+
+#[test]
+fn module_deployed_anew_is_warned_of_as_it_is_planned_now() {
+    let all = [stored(1, MISSPELT, ModuleStatus::NotDeployed)];
+    let (_, module) = update(&all, ModuleId(1), &to(ModuleStatus::Deployed), now()).unwrap();
+    assert_eq!(module.warnings, [WARNING]);
 }
