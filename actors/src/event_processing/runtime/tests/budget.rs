@@ -22,7 +22,7 @@ fn what_left_and_what_was_put_out_is_no_longer_retained() {
     for at in 0..300 {
         bench.step(at, &format!("S k{} {}", at % 7, at % 5));
     }
-    assert!(bench.runtime.retained().events > 600);
+    assert!(bench.runtime.retained().events > 300);
     for at in 1..10 {
         bench.step(at * 1000, "");
     }
@@ -186,6 +186,7 @@ fn the_next_deadline_of_many_partitions_is_known_at_once() {
 #[test]
 fn what_is_remembered_with_an_event_is_small() {
     assert!(size_of::<Held<Remembered>>() <= 48);
+    assert!(size_of::<Held<Remembered, ()>>() <= 32, "of an event that nobody asks for any more");
     assert_eq!((size_of::<Memory>(), size_of::<Memories>()), (16, 16));
     assert_eq!(size_of::<StreamEvent>(), 16);
     assert_eq!((size_of::<Input>(), size_of::<Occurrence>()), (24, 16));
@@ -209,6 +210,63 @@ fn values_that_aggregates_keep_count_as_retained_until_they_leave() {
     bench.step(0, "S a 1");
     bench.step(0, "S a 1");
     assert_eq!(bench.runtime.retained().bytes, small);
+}
+
+#[test]
+fn a_window_that_is_asked_only_for_aggregates_keeps_what_these_need() {
+    let most = crate::limits::Limits::default().module_budget().retained;
+    // README's example, with all devices together and with the rows of single events.
+    for asks in [
+        "k, avg(v) as a from S.win:time(1 hours) group by k",
+        "avg(v) as a, max(v) as m from S.win:time(1 hours)",
+        "v from S.win:time(1 hours)",
+    ] {
+        let mut bench = Bench::new(&format!("{STREAM} @Name('o') select {asks}"));
+        let mut send = |from: i64, to: i64| {
+            for at in from..to {
+                bench.step(at * 1000 / 280, &format!("S device{} {}", at % 100, at % 7));
+            }
+            bench.runtime.retained()
+        };
+        // 280 a second, for ten seconds after the groups are there; from these an hour is reckoned.
+        let (begun, ten_seconds) = (send(0, 280), send(280, 280 * 11));
+        let hour = begun.bytes + (ten_seconds.bytes - begun.bytes) * 360;
+        assert!(hour < most.bytes && ten_seconds.events == 0, "{asks}: {hour} of {most:?}");
+
+        while bench.runtime.next_deadline().is_some() {
+            bench.step(4_000_000, "");
+        }
+        assert!(bench.runtime.retained().bytes < begun.bytes, "{asks}: what left is not retained");
+    }
+}
+
+#[test]
+fn what_never_leaves_a_window_and_what_does_not_pass_is_not_kept() {
+    let text = format!(
+        "{STREAM} @Name('ever') select sum(v) as s from S.win:keepall();
+        @Name('hot') select count(*) as n from S.win:time(1 hours) where v > 80"
+    );
+    let mut bench = Bench::new(&text);
+    bench.step(0, "S a 1");
+    let begun = bench.runtime.retained();
+    for at in 1..1000 {
+        bench.step(at, "S a 1");
+    }
+    assert_eq!(bench.runtime.retained(), begun);
+    bench.run(&[(1000, "S a 90", "ever 1090 hot 1"), (3_601_000, "", "hot 0")]);
+}
+
+#[test]
+fn events_stay_where_an_output_shows_what_is_in_the_window() {
+    let text = format!("{STREAM} @Name('o') select k, v from S.win:length(2) output snapshot every 2 events");
+    let mut bench = Bench::new(&text);
+    bench.run(&[
+        (0, "S a 1", ""),
+        (0, "S b 2", "o a,1 o b,2"),
+        (0, "S c 3", ""),
+        (0, "S d 4", "o c,3 o d,4"),
+    ]);
+    assert_eq!(bench.runtime.retained().events, 2);
 }
 
 #[test]
