@@ -203,6 +203,8 @@ impl Server {
                 edge.cors.forget(changed);
             }
         });
+        // Before anybody can write something that they would miss.
+        edge.platform.start_modules(Links::new(edge.fallback_base.clone())).await?;
         let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
         let builder = actix_server::Server::build()
             .workers(settings.workers)
@@ -264,7 +266,7 @@ impl Server {
             spawn(store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),
-            spawn(platform().keep_modules_going(links())),
+            spawn(platform().keep_modules_going()),
             spawn(outbound_requests::keep_sending(platform(), self.edge.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),

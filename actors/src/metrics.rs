@@ -60,6 +60,9 @@ pub(crate) static MODULE_WRITES: LazyLock<Counter> =
 /// Messages of modules that are accepted and not delivered.
 pub(crate) static MODULE_MESSAGES: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_module_messages_undelivered_total"));
+/// Statements that were switched off while their module goes on.
+pub(crate) static MODULE_STATEMENTS_SWITCHED_OFF: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_module_statements_switched_off_total"));
 
 /// Modules that were switched off for a cause; rare enough to be looked up.
 pub(crate) fn modules_switched_off(cause: &'static str) -> Counter {
@@ -97,6 +100,10 @@ pub fn describe() {
     describe_counter!("platform_module_events_total", "events that modules were fed with");
     describe_counter!("platform_module_errors_total", "errors of statements of modules");
     describe_counter!("platform_modules_switched_off_total", "modules switched off, by cause");
+    describe_counter!(
+        "platform_module_statements_switched_off_total",
+        "statements of modules switched off, while the module goes on"
+    );
     describe_counter!("platform_module_writes_total", "writes that modules asked for and that were made");
     describe_counter!("platform_module_messages_undelivered_total", "messages of modules, not delivered");
     describe_gauge!("platform_module_retained_events", "events that modules retain");

@@ -75,10 +75,18 @@ impl Platform {
         self.modules.take_outbound_requests()
     }
 
-    /// Runs modules whose lease this process holds, and takes on those that nobody runs, until it is dropped. Links in what they
-    /// tell start with `links`.
-    pub async fn keep_modules_going(self: Arc<Self>, links: Links) {
-        self.modules.clone().keep_going(links).await;
+    /// Runs the modules that no living process runs. When this returns they miss nothing any more; so a server that starts is ready only
+    /// then (CSV3). Links in what they tell start with `links`.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn start_modules(&self, links: Links) -> Result<()> {
+        self.modules.start(links).await
+    }
+
+    /// Runs modules whose lease this process holds, and takes on those that nobody runs, until it is dropped.
+    pub async fn keep_modules_going(self: Arc<Self>) {
+        self.modules.clone().keep_going().await;
     }
 
     /// Lets another process run the modules at once that this one runs. What they remember is lost.

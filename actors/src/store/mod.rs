@@ -53,6 +53,7 @@ mod migrations;
 pub(crate) mod module_changes;
 pub(crate) mod module_holders;
 pub(crate) mod module_leases;
+pub(crate) mod module_session;
 pub mod modules;
 mod names;
 pub mod new_device_requests;
