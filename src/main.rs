@@ -18,6 +18,10 @@ use platform::{secret_key, telemetry};
 use platform_actors::store::{Connections, Database};
 use tokio::signal::unix::{SignalKind, signal};
 
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// What ends the program early, told to the operator as it is.
 type Failure = Box<dyn std::error::Error>;
 
