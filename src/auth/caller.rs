@@ -268,6 +268,12 @@ fn known(head: &impl Head) -> Option<Result<Caller>> {
     Some(Caller { sent_by, ..caller }.within_scope(head.method()))
 }
 
+/// Who proved to be whom a request comes from, if that was a short while ago, whatever the request may do.
+fn remembered(head: &impl Head) -> Option<Caller> {
+    let header = head.header(&header::AUTHORIZATION)?;
+    head.edge().authenticator.remembered(header, authority(head).unwrap_or_default())
+}
+
 /// Who a request comes from, as far as its scope reaches. What a page of another site may have sent without its user's
 /// knowledge is refused, and such a page opens no socket with credentials that its browser added.
 async fn identify(head: &impl Head) -> Result<Caller> {
@@ -326,6 +332,11 @@ fn identified(request: &HttpRequest) -> Identified {
 }
 
 impl Caller {
+    /// Who sent a request, once that was verified: whom to count for what it costs, not what it may do.
+    pub(crate) fn remembered(head: &impl Head) -> Option<Self> {
+        remembered(head)
+    }
+
     /// Who sent a request that came by the fast lane, when that is known at once.
     ///
     /// # Errors

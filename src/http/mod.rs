@@ -7,6 +7,7 @@ pub mod csv;
 pub mod error;
 pub mod file;
 pub mod head;
+pub mod held_bytes;
 pub mod hosted;
 pub mod middleware;
 pub mod multipart;
