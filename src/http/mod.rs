@@ -1,6 +1,6 @@
 //! What all interfaces have in common on the wire (document 1; rulings sections 4 to 6).
 
-mod address;
+pub(crate) mod address;
 pub mod body;
 pub mod cors;
 pub mod csv;

@@ -1,5 +1,6 @@
 //! Document 1: what all resources have in common.
 
+mod addresses;
 mod cors;
 mod dates;
 mod errors;
