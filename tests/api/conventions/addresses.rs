@@ -33,6 +33,7 @@ async fn character_that_no_text_can_hold_is_422_in_our_words() {
         "/inventory/managedObjects?fragmentType=%00",
         "/inventory/managedObjects?query=name+eq+'%00'",
         &format!("/measurement/measurements?source={device}&valueFragmentType=%00"),
+        "/inventory/managedObjects/%00",
         "/alarm/alarms?type=%00",
         "/event/events?fragmentType=%00&fragmentValue=x",
         "/audit/auditRecords?user=%00",

@@ -206,8 +206,7 @@ async fn user_with_too_many_unread_answers_is_told_so_and_nobody_else_is() {
         let large = create_large(&admin).await;
         let mia = side.server.user_with(user, &["ROLE_INVENTORY_READ"]).await;
         let path = format!("/inventory/managedObjects/{large}");
-        let mut unread = Conversation::over(RawConnection::open_narrow(side.address).await);
-        unread.send(get(&large)).await;
+        let unread = begun(side, &large).await;
 
         let refused = until(429, &admin, &path).await;
 
@@ -228,14 +227,21 @@ async fn tenant_with_too_many_unread_answers_is_told_so() {
         let admin = side.admin();
         let large = create_large(&admin).await;
         let mia = side.server.user_with(user, &["ROLE_INVENTORY_READ"]).await;
-        let mut unread = Conversation::over(RawConnection::open_narrow(side.address).await);
-        unread.send(get(&large)).await;
+        let unread = begun(side, &large).await;
 
         let refused = until(429, &mia, &format!("/inventory/managedObjects/{large}")).await;
 
         assert!(refused.text.contains("--held-bytes-per-tenant"), "{}", refused.text);
         drop(unread);
     }
+}
+
+/// A client that reads no more of an object than that it comes.
+async fn begun(side: &Side, id: &str) -> RawConnection {
+    let mut connection = RawConnection::open_narrow(side.address).await;
+    connection.send(get(id).bytes()).await;
+    assert_eq!(connection.read_at_most(12).await, b"HTTP/1.1 200");
+    connection
 }
 
 /// Asks until it is answered so.
