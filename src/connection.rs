@@ -1,6 +1,9 @@
 //! Where connections arrive, and what serves them: the fast lane first, then actix-http over a [`line`].
 
+mod clock;
+mod framing;
 mod line;
+mod patience;
 mod stream;
 mod upgraded;
 
@@ -22,10 +25,14 @@ use actix_service::{
 use actix_web::dev::AppConfig;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
+pub(crate) use clock::{Clock, Place};
+pub(crate) use framing::OVERLONG;
 use futures_util::future::LocalBoxFuture;
 use line::Connection;
 pub(crate) use line::{BodyIs, FOR_A_SILENT_PEER, Line};
-pub(crate) use stream::Stream;
+pub(crate) use patience::Pace;
+use patience::Taking;
+pub(crate) use stream::{Socket, Stream};
 
 use crate::csv::rest_caller::RestRoutes;
 use crate::http::middleware;
@@ -33,7 +40,6 @@ use crate::lane::Lane;
 use crate::routes;
 use crate::server::Edge;
 use crate::service::ServiceConnections;
-use crate::stop::Stop;
 use crate::telemetry;
 use crate::tls::Tls;
 
@@ -98,12 +104,12 @@ pub fn listen(
         fn_factory(move || {
             let (tls, edge, http) = (tls.clone(), of_worker.clone(), http.new_service(()));
             async move {
+                let clock = Clock::start(edge.stop.clone());
                 let lane = match transport {
-                    Transport::FastLane => Some(Lane::new(edge.clone())),
+                    Transport::FastLane => Some(Lane::new(edge.clone(), clock.clone())),
                     Transport::Common => None,
                 };
-                let stop = edge.stop.clone();
-                Ok::<_, ()>(Entrance { stop, tls, lane, http: Rc::new(boxed::service(http.await?)) })
+                Ok::<_, ()>(Entrance { edge, clock, tls, lane, http: Rc::new(boxed::service(http.await?)) })
             }
         })
     })
@@ -123,7 +129,8 @@ type Http = BoxService<(Connection, actix_http::Protocol, Option<SocketAddr>), (
 
 /// Where the connections of a worker arrive.
 struct Entrance {
-    stop: Arc<Stop>,
+    edge: web::Data<Edge>,
+    clock: Rc<Clock>,
     tls: Option<(Arc<Tls>, GracefulShutdownSignal)>,
     lane: Option<Rc<Lane>>,
     http: Rc<Http>,
@@ -139,7 +146,8 @@ impl Service<TcpStream> for Entrance {
     /// The future runs as a task of its own, so a slow handshake keeps nobody else waiting.
     fn call(&self, stream: TcpStream) -> Self::Future {
         let (tls, lane, http) = (self.tls.clone(), self.lane.clone(), self.http.clone());
-        let stop = self.stop.clone();
+        let stop = self.edge.stop.clone();
+        let taking = Taking::new(self.clock.clone(), self.edge.limits().unread_answer);
         Box::pin(async move {
             let peer = stream.peer_addr().ok();
             let mut stream = Stream::open(stream, tls).await?;
@@ -150,7 +158,7 @@ impl Service<TcpStream> for Entrance {
                     None => return Ok(()),
                 }
             }
-            let connection = Connection::new(stream, unread.into(), stop);
+            let connection = Connection::new(stream, &unread, stop, taking);
             let served = http.call((connection, actix_http::Protocol::Http1, peer)).await;
             served.inspect_err(telemetry::count_faulty_connection)
         })

@@ -195,14 +195,14 @@ fn paths() -> Vec<Path> {
     }
     paths.push(at("/application/applications/{id}/binaries", "POST").post(application_binaries::create).reserved());
     // What hosted applications are made of is for browsers.
-    paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).head(hosted_applications::get_root).reserved());
-    paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).head(hosted_applications::get).reserved());
+    paths.push(at("/apps/{contextPath}", "GET,HEAD").get(hosted_applications::get_root).reserved());
+    paths.push(at("/apps/{contextPath}/{path:.*}", "GET,HEAD").get(hosted_applications::get).reserved());
 
-    paths.push(at("/docs/errors", "GET,HEAD").get(error_page::get).head(error_page::get));
+    paths.push(at("/docs/errors", "GET,HEAD").get(error_page::get));
     // Balancers and uptime checkers ask by HEAD.
-    paths.push(at("/health/live", "GET,HEAD").get(health::live).head(health::live));
-    paths.push(at("/health/ready", "GET,HEAD").get(health::ready).head(health::ready));
-    paths.push(at("/metrics", "GET,HEAD").get(health::metrics).head(health::metrics));
+    paths.push(at("/health/live", "GET,HEAD").get(health::live));
+    paths.push(at("/health/ready", "GET,HEAD").get(health::ready));
+    paths.push(at("/metrics", "GET,HEAD").get(health::metrics));
     paths
 }
 
@@ -275,8 +275,17 @@ impl Path {
         Self { pattern: path.to_owned(), allow, resource, reserved: false, without_room: false }
     }
 
-    method!(get, false);
-    method!(head, false);
+    /// HEAD is GET whose answer has no body (RFC 9110, 9.3.2).
+    fn get<F, Args>(self, handler: F) -> Self
+    where
+        F: actix_web::Handler<Args>,
+        Args: actix_web::FromRequest + 'static,
+        F::Output: actix_web::Responder + 'static,
+    {
+        let resource = self.resource.route(web::get().to(handler.clone())).route(web::head().to(handler));
+        Self { resource, ..self }
+    }
+
     method!(post, true);
     method!(put, true);
     method!(delete, false);

@@ -31,6 +31,7 @@ use crate::connection::Transport;
 use crate::csv::{ActingDevices, TemplateSets};
 use crate::hosted_files::HostedFiles;
 use crate::http::cors::Cors;
+use crate::http::held_bytes::HeldBytes;
 use crate::http::hosted::Policies;
 use crate::prerequisites::{self, Prerequisites};
 use crate::service::{Services, probes};
@@ -70,6 +71,8 @@ pub struct Edge {
     pub credential_polls: RateLimit,
     /// How often clients may ask for access tokens (T-07).
     pub token_requests: RateLimit,
+    /// What is in memory for clients that may take their time, by user and tenant.
+    pub held_bytes: Arc<HeldBytes>,
     /// The deviations for existing clients, all together (C-20).
     pub client_compatibility: bool,
     /// Whether error bodies carry the cause (E-03).
@@ -188,6 +191,7 @@ impl Server {
                 "requests for a token from this address",
                 settings.limits.token_requests,
             ),
+            held_bytes: HeldBytes::new(&settings.limits()),
             client_compatibility: settings.client_compatibility,
             debug_errors: settings.debug_errors,
             scheme,

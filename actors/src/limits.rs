@@ -67,6 +67,16 @@ pub struct Limits {
     pub incomplete_upload: Duration,
     /// Bytes of one Bayeux request body or WebSocket message.
     pub bayeux_bytes: usize,
+    /// A connection whose client takes nothing of its answer for this long is ended, by whatever transport.
+    pub unread_answer: Duration,
+    /// A body that comes more slowly than this in the long run is answered 408. The slowest modems bring four times as much.
+    pub body_bytes_per_second: u32,
+    /// So long a body may pause, on the whole or between two bytes.
+    pub body_pause: Duration,
+    /// Bytes of large answers that are not read and of bodies that are not whole, of one user; what comes beyond is answered 429.
+    pub held_bytes_per_user: usize,
+    /// The same of all users of a tenant.
+    pub held_bytes_per_tenant: usize,
     /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
     pub socket_ping: Duration,
     /// A query is stopped after this time and answered 413 (E-01).
@@ -169,6 +179,11 @@ impl Default for Limits {
             application_unpacked_bytes: 1 << 30,
             incomplete_upload: Duration::from_secs(7 * 24 * 3600),
             bayeux_bytes: 256 << 10,
+            unread_answer: Duration::from_secs(60),
+            body_bytes_per_second: 250,
+            body_pause: Duration::from_secs(30),
+            held_bytes_per_user: 64 << 20,
+            held_bytes_per_tenant: 256 << 20,
             socket_ping: Duration::from_secs(30),
             statement_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(10),

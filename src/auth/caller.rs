@@ -18,6 +18,7 @@ use tokio::time::sleep;
 
 use super::throttle::Source;
 use crate::connection::{FOR_A_SILENT_PEER, Line};
+use crate::http::address::check_text;
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::{Wire, application_key, authority, client_address, cors};
@@ -268,6 +269,12 @@ fn known(head: &impl Head) -> Option<Result<Caller>> {
     Some(Caller { sent_by, ..caller }.within_scope(head.method()))
 }
 
+/// Who proved to be whom a request comes from, if that was a short while ago, whatever the request may do.
+fn remembered(head: &impl Head) -> Option<Caller> {
+    let header = head.header(&header::AUTHORIZATION)?;
+    head.edge().authenticator.remembered(header, authority(head).unwrap_or_default())
+}
+
 /// Who a request comes from, as far as its scope reaches. What a page of another site may have sent without its user's
 /// knowledge is refused, and such a page opens no socket with credentials that its browser added.
 async fn identify(head: &impl Head) -> Result<Caller> {
@@ -311,13 +318,13 @@ type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<C
 
 fn identified(request: &HttpRequest) -> Identified {
     match known(request) {
-        Some(known) => Either::Left(ready(known)),
+        Some(known) => Either::Left(ready(known.and_then(|caller| check_text(request).map(|()| caller)))),
         None => {
             let request = request.clone();
             Either::Right(Box::pin(async move {
                 tokio::select! {
                     biased;
-                    caller = identify(&request) => caller,
+                    caller = identify(&request) => caller.and_then(|caller| check_text(&request).map(|()| caller)),
                     () = client_left(&request) => Err(ApiError::Unauthorized),
                 }
             }))
@@ -326,6 +333,11 @@ fn identified(request: &HttpRequest) -> Identified {
 }
 
 impl Caller {
+    /// Who sent a request, once that was verified: whom to count for what it costs, not what it may do.
+    pub(crate) fn remembered(head: &impl Head) -> Option<Self> {
+        remembered(head)
+    }
+
     /// Who sent a request that came by the fast lane, when that is known at once.
     ///
     /// # Errors

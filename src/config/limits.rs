@@ -86,6 +86,31 @@ pub struct LimitSettings {
           value_parser = count(1_024..=16_777_216))]
     pub bayeux_bytes: usize,
 
+    /// Seconds after which a connection ends whose client takes nothing of its answer
+    #[arg(long = "unread-answer-seconds", env = "PLATFORM_UNREAD_ANSWER_SECONDS", value_name = "SECONDS",
+          default_value = "60", value_parser = seconds(1..=3_600))]
+    pub unread_answer: Duration,
+
+    /// Bytes a second that a request body must bring in the long run; one that comes more slowly is answered 408
+    #[arg(long, env = "PLATFORM_BODY_BYTES_PER_SECOND", value_name = "BYTES", default_value = "250",
+          value_parser = value_parser!(u32).range(1..=1_000_000_000))]
+    pub body_bytes_per_second: u32,
+
+    /// Seconds that a request body may pause; each byte gives back some of what pauses before it took
+    #[arg(long = "body-pause-seconds", env = "PLATFORM_BODY_PAUSE_SECONDS", value_name = "SECONDS",
+          default_value = "30", value_parser = seconds(1..=3_600))]
+    pub body_pause: Duration,
+
+    /// Bytes of large answers not read and of bodies not whole, of one user; what comes beyond is answered 429
+    #[arg(long, env = "PLATFORM_HELD_BYTES_PER_USER", value_name = "BYTES", default_value = "67108864",
+          value_parser = count(65_536..=1_099_511_627_776))]
+    pub held_bytes_per_user: usize,
+
+    /// Bytes of large answers not read and of bodies not whole, of all users of a tenant; what comes beyond is answered 429
+    #[arg(long, env = "PLATFORM_HELD_BYTES_PER_TENANT", value_name = "BYTES", default_value = "268435456",
+          value_parser = count(65_536..=1_099_511_627_776))]
+    pub held_bytes_per_tenant: usize,
+
     /// Seconds between pings on a WebSocket; one silent for two and a half of these is closed
     #[arg(long = "socket-ping-seconds", env = "PLATFORM_SOCKET_PING_SECONDS", value_name = "SECONDS",
           default_value = "30", value_parser = seconds(1..=3_600))]
@@ -291,6 +316,11 @@ impl From<&LimitSettings> for Limits {
             application_unpacked_bytes: limits.application_unpacked_bytes,
             incomplete_upload: limits.incomplete_upload,
             bayeux_bytes: limits.bayeux_bytes,
+            unread_answer: limits.unread_answer,
+            body_bytes_per_second: limits.body_bytes_per_second,
+            body_pause: limits.body_pause,
+            held_bytes_per_user: limits.held_bytes_per_user,
+            held_bytes_per_tenant: limits.held_bytes_per_tenant,
             socket_ping: limits.socket_ping,
             statement_timeout: limits.statement_timeout,
             write_timeout: limits.write_timeout,

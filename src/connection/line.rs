@@ -22,6 +22,9 @@ use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Stream;
+use super::clock::Clock;
+use super::framing::{Passing, Requests};
+use super::patience::Taking;
 use crate::stop::Stop;
 
 /// No head of ours is larger; what is, is written at once.
@@ -35,8 +38,10 @@ const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 /// A stream that its handlers can reach as a [`Line`].
 pub(super) struct Connection {
     line: Line,
-    /// What was read of it already.
-    unread: Bytes,
+    requests: Requests,
+    /// What passes on to actix-http of what was read.
+    passing: Bytes,
+    taking: Taking,
     stop: Arc<Stop>,
     /// Resolves when the server waits for clients no longer; made when its stop begins.
     grace_over: Option<LocalBoxFuture<'static, ()>>,
@@ -49,6 +54,7 @@ pub(crate) struct Line(Rc<LineState>);
 #[derive(Debug)]
 struct LineState {
     stream: RefCell<Stream>,
+    clock: Rc<Clock>,
     head: Head,
     peer_ended: Cell<bool>,
     /// Whether it was read from, and whether something came, since [`Line::expect_read`].
@@ -57,6 +63,8 @@ struct LineState {
     body: Cell<BodyIs>,
     /// Who is to be told of the end of the peer, when the body allows that.
     end_waits: RefCell<Option<Waker>>,
+    /// Whether the peer is not listened to any longer.
+    given_up: Cell<bool>,
 }
 
 /// Where the body of a request is.
@@ -78,17 +86,30 @@ struct Head {
 }
 
 impl Line {
-    fn new(stream: Stream) -> Self {
+    fn new(stream: Stream, clock: Rc<Clock>) -> Self {
         let stream = RefCell::new(stream);
         Self(Rc::new(LineState {
             stream,
+            clock,
             head: Head::default(),
             peer_ended: Cell::new(false),
             read: Cell::new(true),
             came: Cell::new(true),
             body: Cell::new(BodyIs::Nothing),
             end_waits: RefCell::new(None),
+            given_up: Cell::new(false),
         }))
+    }
+
+    /// The clock of the worker.
+    pub(crate) fn clock(&self) -> &Rc<Clock> {
+        &self.0.clock
+    }
+
+    /// Listens to the peer no longer: to actix-http that is the end of what comes, so that the connection ends behind the answer.
+    pub(crate) fn give_up(&self, cx: &Context<'_>) {
+        self.0.given_up.set(true);
+        cx.waker().wake_by_ref();
     }
 
     /// Withholds the head of the answer that is given next, until the first byte of its body, or its end.
@@ -142,6 +163,59 @@ impl Line {
         }
     }
 
+    fn something_came(&self) {
+        self.0.came.set(true);
+        if self.0.body.get() == BodyIs::Taken {
+            self.0.body.set(BodyIs::Underway);
+        }
+    }
+
+    /// The peer sends nothing more, or nothing that could be read: ready when actix-http may hear of it.
+    fn poll_end(&self, cx: &Context<'_>) -> Poll<()> {
+        self.0.peer_ended.set(true);
+        if self.0.body.get() == BodyIs::Underway {
+            *self.0.end_waits.borrow_mut() = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
+    fn poll_write(&self, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        let (head, mut stream) = (&self.0.head, self.0.stream.borrow_mut());
+        if head.takes(buffer) {
+            return Poll::Ready(Ok(buffer.len()));
+        }
+        let mut withheld = head.withheld.borrow_mut();
+        while !withheld.is_empty() {
+            let both = [IoSlice::new(&withheld), IoSlice::new(buffer)];
+            let written = ready!(Pin::new(&mut *stream).poll_write_vectored(cx, &both))?;
+            if written == 0 {
+                return Poll::Ready(Ok(0));
+            }
+            if written < withheld.len() {
+                withheld.drain(..written);
+                continue;
+            }
+            let of_buffer = written - withheld.len();
+            *withheld = Vec::new();
+            if of_buffer > 0 {
+                return Poll::Ready(Ok(of_buffer));
+            }
+        }
+        Pin::new(&mut *stream).poll_write(cx, buffer)
+    }
+
+    fn poll_shutdown(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let (mut withheld, mut stream) = (self.0.head.withheld.borrow_mut(), self.0.stream.borrow_mut());
+        while !withheld.is_empty() {
+            match ready!(Pin::new(&mut *stream).poll_write(cx, &withheld))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => drop(withheld.drain(..written)),
+            }
+        }
+        Pin::new(&mut *stream).poll_shutdown(cx)
+    }
+
     /// Whether the peer closed or reset the connection, as far as the system knows at this moment: the worker may not
     /// have come to notice it. Asked while the connection is polled.
     pub(crate) fn peer_is_gone(&self, cx: &Context<'_>) -> bool {
@@ -180,8 +254,14 @@ fn end_of_head(written: &[u8]) -> Option<usize> {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, unread: Bytes, stop: Arc<Stop>) -> Self {
-        Self { line: Line::new(stream), unread, stop, grace_over: None }
+    /// `unread`: what was read of it already.
+    pub(super) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: Taking) -> Self {
+        let (line, mut requests) = (Line::new(stream, taking.clock().clone()), Requests::new());
+        let passing = match requests.follow(unread) {
+            Passing::First(count) => Bytes::copy_from_slice(&unread[..count]),
+            Passing::Instead(other) => other.into(),
+        };
+        Self { line, requests, passing, taking, stop, grace_over: None }
     }
 
     pub(super) fn line(&self) -> &Line {
@@ -192,8 +272,8 @@ impl Connection {
         self.line.0.stream.borrow_mut()
     }
 
-    fn head(&self) -> &Head {
-        &self.line.0.head
+    fn unless_over<T>(&mut self, cx: &Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.taking.unless_over(cx, &mut self.line.0.stream.borrow_mut(), written)
     }
 
     /// Ready when what the peer may still send is not waited for any longer: the server stops, and the grace is over. To
@@ -220,77 +300,60 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.line.0.read.set(true);
-        if !self.unread.is_empty() {
-            self.line.0.came.set(true);
-            let most = buffer.remaining().min(self.unread.len());
-            buffer.put_slice(&self.get_mut().unread.split_to(most));
-            return Poll::Ready(Ok(()));
-        }
+        let this = self.get_mut();
+        this.line.0.read.set(true);
         let before = buffer.filled().len();
-        let read = Pin::new(&mut *self.stream()).poll_read(cx, buffer);
-        let line = &self.line.0;
-        match read {
-            Poll::Ready(Ok(())) if buffer.filled().len() > before => {
-                line.came.set(true);
-                if line.body.get() == BodyIs::Taken {
-                    line.body.set(BodyIs::Underway);
-                }
-                read
+        loop {
+            if !this.passing.is_empty() {
+                let most = buffer.remaining().min(this.passing.len());
+                buffer.put_slice(&this.passing.split_to(most));
             }
-            Poll::Ready(Ok(())) => {
-                line.peer_ended.set(true);
-                if line.body.get() == BodyIs::Underway {
-                    *line.end_waits.borrow_mut() = Some(cx.waker().clone());
-                    return Poll::Pending;
-                }
-                read
+            if buffer.filled().len() > before {
+                this.line.something_came();
+                return Poll::Ready(Ok(()));
             }
-            Poll::Pending => self.get_mut().poll_grace(cx).map(Ok),
-            read => read,
+            if this.line.0.given_up.get() {
+                return Poll::Ready(Ok(()));
+            }
+            let read = Pin::new(&mut *this.stream()).poll_read(cx, buffer);
+            match read {
+                Poll::Ready(Ok(())) if buffer.filled().len() > before => {
+                    this.line.0.came.set(true);
+                    match this.requests.follow(&buffer.filled()[before..]) {
+                        Passing::First(count) => buffer.set_filled(before + count),
+                        Passing::Instead(other) => {
+                            buffer.set_filled(before);
+                            this.passing = other.into();
+                        }
+                    }
+                }
+                Poll::Ready(Ok(())) => return this.line.poll_end(cx).map(Ok),
+                Poll::Pending if this.requests.are_broken() => return this.line.poll_end(cx).map(Ok),
+                Poll::Pending => return this.poll_grace(cx).map(Ok),
+                failed => return failed,
+            }
         }
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
-        if self.head().takes(buffer) {
-            return Poll::Ready(Ok(buffer.len()));
-        }
-        let mut withheld = self.head().withheld.borrow_mut();
-        while !withheld.is_empty() {
-            let both = [IoSlice::new(&withheld), IoSlice::new(buffer)];
-            let written = ready!(Pin::new(&mut *self.stream()).poll_write_vectored(cx, &both))?;
-            if written == 0 {
-                return Poll::Ready(Ok(0));
-            }
-            if written < withheld.len() {
-                withheld.drain(..written);
-                continue;
-            }
-            let of_buffer = written - withheld.len();
-            *withheld = Vec::new();
-            if of_buffer > 0 {
-                return Poll::Ready(Ok(of_buffer));
-            }
-        }
-        Pin::new(&mut *self.stream()).poll_write(cx, buffer)
+        let this = self.get_mut();
+        let written = this.line.poll_write(cx, buffer);
+        this.unless_over(cx, written)
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut *self.stream()).poll_flush(cx)
+        let this = self.get_mut();
+        let flushed = Pin::new(&mut *this.stream()).poll_flush(cx);
+        this.unless_over(cx, flushed)
     }
 
     /// The head of an answer whose body stayed empty, and whose end is the end of the connection, waits until now.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut withheld = self.head().withheld.borrow_mut();
-        while !withheld.is_empty() {
-            match ready!(Pin::new(&mut *self.stream()).poll_write(cx, &withheld))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => drop(withheld.drain(..written)),
-            }
-        }
-        Pin::new(&mut *self.stream()).poll_shutdown(cx)
+        let this = self.get_mut();
+        let shut = this.line.poll_shutdown(cx);
+        this.unless_over(cx, shut)
     }
 }
 

@@ -2,8 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, HeaderName};
 
+use platform_actors::Error;
+
+use super::error::Result;
 use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};
 
 /// Scheme and authority of the address the client used; forwarded ones count from trusted proxies only (C-15).
@@ -20,15 +24,43 @@ pub fn base(head: &impl Head) -> String {
     }
 }
 
-/// Host and port of the address the client used; `None` when it named none that could stand in a link. What a proxy forwards
-/// and is no address counts as not forwarded.
+/// Host and port of the address the client used; `None` when it named none that could stand in a link. An address in the request
+/// line goes before `Host` (RFC 9112, 3.2.2). What a proxy forwards and is no address counts as not forwarded.
 pub fn authority(head: &impl Head) -> Option<&str> {
-    let named = head.header(&HOST).and_then(text).map(str::trim);
     forwarded(head, &X_FORWARDED_HOST)
         .filter(|authority| is_authority(authority))
-        .or(named)
         .or_else(|| head.target_authority())
+        .or_else(|| head.header(&HOST).and_then(text).map(str::trim))
         .filter(|authority| is_authority(authority))
+}
+
+/// Refuses a request that names an address that is none: proxies on the way may read it otherwise than this server.
+///
+/// # Errors
+/// 400, which does not repeat what was named.
+pub(crate) fn check(head: &impl Head) -> Result<()> {
+    let is_address = |value: &[u8]| text(value).map(str::trim).is_some_and(is_authority);
+    let mut named = head.values(&HOST).chain(head.target_authority().map(str::as_bytes));
+    match named.all(is_address) {
+        true => Ok(()),
+        false => Err(Error::Malformed("The request names a host that is no address".into()).into()),
+    }
+}
+
+/// Refuses an address with a character that no text in the database can have: nothing there is named so, and nothing can be found by
+/// it.
+///
+/// # Errors
+/// `Invalid`.
+pub(crate) fn check_text(request: &HttpRequest) -> Result<()> {
+    let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+    match target.contains("%00") {
+        true => {
+            Err(Error::Invalid("The address of the request contains the character U+0000 (%00)".into())
+                .into())
+        }
+        false => Ok(()),
+    }
 }
 
 /// What the nearest proxy says, if it is trusted. Of several values the last counts: a proxy that appends writes behind what
@@ -40,7 +72,7 @@ fn forwarded<'h>(head: &'h impl Head, name: &'h HeaderName) -> Option<&'h str> {
 }
 
 /// Whether this is a host name or an address, with or without a port, and nothing more.
-fn is_authority(text: &str) -> bool {
+pub(crate) fn is_authority(text: &str) -> bool {
     let port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
     if let Some((address, rest)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
         return address.parse::<Ipv6Addr>().is_ok()

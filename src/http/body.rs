@@ -1,5 +1,6 @@
 //! Reading a request body, within its limit.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,9 +13,10 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use platform_actors::model::body::Body;
 
-use crate::connection::{BodyIs, Line};
+use crate::connection::{BodyIs, Line, Pace, Place};
 use crate::http::edge;
 use crate::http::error::{ApiError, Result};
+use crate::http::held_bytes::Share;
 use crate::stop::Stop;
 
 /// The bytes of a body as they come. A client may close its half of the connection behind them (B-24); see
@@ -22,6 +24,9 @@ use crate::stop::Stop;
 pub struct Incoming {
     payload: web::Payload,
     line: Option<Line>,
+    pace: Pace,
+    /// While nothing is there.
+    waits: Option<Place>,
 }
 
 impl Incoming {
@@ -30,7 +35,19 @@ impl Incoming {
         // Rows of CSV make requests that came over no connection.
         let line = request.conn_data::<Line>().cloned();
         line.iter().for_each(|line| line.body_is(BodyIs::Underway));
-        Self { payload, line }
+        Self { payload, line, pace: Pace::new(edge(request).limits()), waits: None }
+    }
+
+    /// Nothing is there. Ready when that has gone on for too long; then the client is not listened to any longer.
+    fn poll_pause(&mut self, cx: &Context<'_>) -> Poll<PayloadError> {
+        let Some(line) = &self.line else { return Poll::Pending };
+        line.body_is(BodyIs::Taken);
+        let waits = self.waits.get_or_insert_with(|| Place::take(line.clock(), self.pace.wait()));
+        if waits.poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        line.give_up(cx);
+        Poll::Ready(PayloadError::Io(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -39,8 +56,13 @@ impl Stream for Incoming {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = self.payload.poll_next_unpin(cx);
-        if next.is_pending() {
-            self.line.iter().for_each(|line| line.body_is(BodyIs::Taken));
+        match &next {
+            Poll::Pending => return self.poll_pause(cx).map(|error| Some(Err(error))),
+            Poll::Ready(Some(Ok(bytes))) => {
+                self.waits = None;
+                self.pace.came(bytes.len());
+            }
+            Poll::Ready(_) => {}
         }
         next
     }
@@ -58,7 +80,7 @@ pub struct Unread {
     announced: Option<usize>,
     /// A coding that is not taken. Told when the body is read, behind what can be refused without it (C-07a).
     coding: Option<String>,
-    stop: Arc<Stop>,
+    request: HttpRequest,
 }
 
 impl FromRequest for Unread {
@@ -68,11 +90,11 @@ impl FromRequest for Unread {
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
         let length = request.headers().get(header::CONTENT_LENGTH);
         let announced = length.and_then(|value| value.to_str().ok()?.parse().ok());
-        let (coding, stop) = (foreign_coding(request), edge(request).stop.clone());
-        let payload = web::Payload::from_request(request, payload).into_inner();
+        let (coding, request) = (foreign_coding(request), request.clone());
+        let payload = web::Payload::from_request(&request, payload).into_inner();
         std::future::ready(
             payload
-                .map(|payload| Self { payload: Incoming::of(request, payload), announced, coding, stop })
+                .map(|payload| Self { payload: Incoming::of(&request, payload), announced, coding, request })
                 .map_err(|e| {
                     ApiError::Http(StatusCode::BAD_REQUEST, format!("The body cannot be read: {e}"))
                 }),
@@ -84,7 +106,8 @@ impl Unread {
     /// Reads the body whole.
     ///
     /// # Errors
-    /// As [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known.
+    /// As [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known; `TooManyRequests` when too much is held of
+    /// unfinished bodies.
     pub async fn read(mut self, limit: usize) -> Result<Bytes> {
         if let Err(refusal) = self.check_coding() {
             self.refuse().await;
@@ -102,10 +125,17 @@ impl Unread {
         };
         let mut body = BytesMut::from(first);
         body.extend_from_slice(&second);
+        let mut share = None;
         while let Some(chunk) = self.next().await? {
-            if body.len() + chunk.len() > limit {
+            let length = body.len() + chunk.len();
+            let refusal = match length > limit {
+                true => Some(ApiError::TooLarge { limit }),
+                false => Share::cover(&mut share, &self.request, length).err(),
+            };
+            if let Some(refusal) = refusal {
+                drop((body, share));
                 self.refuse().await;
-                return Err(ApiError::TooLarge { limit });
+                return Err(refusal);
             }
             body.extend_from_slice(&chunk);
         }
@@ -120,16 +150,17 @@ impl Unread {
     /// The next bytes of a body that is too long to be read whole; `None` at its end.
     ///
     /// # Errors
-    /// 415 for a body that is coded (e.g. gzip), 400 when it ends too early, 503 when a server that stops cannot wait for the rest.
+    /// 415 for a body that is coded (e.g. gzip), 400 when it ends too early, 408 when it comes too slowly, 503 when a server that
+    /// stops cannot wait for the rest.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>> {
         self.check_coding()?;
         self.next().await
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>> {
-        self.payload.next().await.transpose().map_err(|error| match self.stop.grace_is_over() {
+        self.payload.next().await.transpose().map_err(|error| match self.stop().grace_is_over() {
             true => ApiError::Stopping,
-            false => broken(error),
+            false => broken(&error),
         })
     }
 
@@ -144,9 +175,14 @@ impl Unread {
         }
     }
 
+    /// The request whose body this is.
+    pub fn request(&self) -> &HttpRequest {
+        &self.request
+    }
+
     /// Whether the server stops: it ends bodies that do not come whole soon.
     pub fn stop(&self) -> &Arc<Stop> {
-        &self.stop
+        &edge(&self.request).stop
     }
 
     /// The body as it comes.
@@ -196,10 +232,19 @@ fn foreign_coding(request: &HttpRequest) -> Option<String> {
     foreign.next().map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
+/// Whether a body was given up because it came too slowly.
+pub fn is_too_slow(error: &PayloadError) -> bool {
+    matches!(error, PayloadError::Io(error) if error.kind() == io::ErrorKind::TimedOut)
+}
+
 fn within(body: Bytes, limit: usize) -> Result<Bytes> {
     if body.len() > limit { Err(ApiError::TooLarge { limit }) } else { Ok(body) }
 }
 
-fn broken(error: PayloadError) -> ApiError {
+/// Why a body cannot be read.
+fn broken(error: &PayloadError) -> ApiError {
+    if is_too_slow(error) {
+        return ApiError::BodyTooSlow;
+    }
     ApiError::Http(StatusCode::BAD_REQUEST, format!("The body cannot be read: {error}"))
 }

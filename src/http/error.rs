@@ -59,6 +59,8 @@ pub enum ApiError {
     UnsupportedContentEncoding(String),
     /// The body did not come whole before a server that stops had to go.
     Stopping,
+    /// The body came too slowly, so the rest of it is not waited for.
+    BodyTooSlow,
     /// The body is larger than allowed.
     TooLarge {
         /// Bytes allowed.
@@ -195,6 +197,8 @@ impl ApiError {
                 response.insert_header((header::RETRY_AFTER, "5"))
             }
             Self::Stopping => response.insert_header((header::RETRY_AFTER, "2")),
+            // Where the next request begins nobody will know.
+            Self::BodyTooSlow => response.force_close(),
             Self::UnsupportedContentEncoding(_) => {
                 response.insert_header((header::ACCEPT_ENCODING, "identity"))
             }
@@ -239,6 +243,7 @@ impl ResponseError for ApiError {
                 StatusCode::UNSUPPORTED_MEDIA_TYPE
             }
             Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Service { fault, .. } => match fault {
                 ServiceFault::NoAddress

@@ -1,5 +1,8 @@
 //! What happens to every request before it is routed and after it is answered.
 
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use actix_web::HttpMessage;
@@ -8,15 +11,19 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::uri::{PathAndQuery, Uri};
 use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
+use bytes::Bytes;
+use platform_actors::Error;
 
+use crate::connection::OVERLONG;
 use crate::http::error::ApiError;
 use crate::http::head::X_HTTP_METHOD;
 use crate::http::hosted::AtHome;
-use crate::http::{cors, edge, hosted};
+use crate::http::{address, cors, edge, held_bytes, hosted};
 use crate::telemetry::RouteDurations;
 
-/// Emulated methods (C-06), collapsed slashes, error bodies with the client's address, request durations, a line for who debugs,
-/// what pages of hosted applications may do, what pages of other sites may read (C-16).
+/// Emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the client's address, request durations, a
+/// line for who debugs, answers without bodies, large answers, what pages of hosted applications may do, what pages of other sites
+/// may read (C-16).
 ///
 /// # Errors
 /// None: what goes wrong inside is already an answer.
@@ -27,7 +34,10 @@ pub async fn around(
     let begun = Instant::now();
     emulate_method(&mut request);
     collapse_slashes(&mut request);
-    let response = next.call(request).await?;
+    let response = match malformed(&request) {
+        None => render_error(next.call(request).await?),
+        Some(error) => render_error(request.error_response(error)),
+    };
     if let Some(durations) = response.request().app_data::<RouteDurations>() {
         durations.record(response.status(), begun.elapsed());
     }
@@ -39,7 +49,7 @@ pub async fn around(
         took = ?begun.elapsed(),
         "request answered"
     );
-    let mut response = render_error(response);
+    let mut response = held_bytes::count(without_body(response));
     delimit_by_closing(&mut response);
     if hosted::is_below_apps(response.request().path()) {
         let request = response.request().clone();
@@ -51,6 +61,19 @@ pub async fn around(
         Box::pin(cors::allow(&request, response.headers_mut())).await;
     }
     Ok(response)
+}
+
+/// What is wrong with a head that was read, whatever it asks for.
+fn malformed(request: &ServiceRequest) -> Option<ApiError> {
+    if request.path() == OVERLONG {
+        let message = "The address of the request is longer than the 65534 bytes allowed";
+        return Some(ApiError::Http(StatusCode::URI_TOO_LONG, message.into()));
+    }
+    if request.headers().get_all(header::AUTHORIZATION).nth(1).is_some() {
+        let message = "The request has more than one header Authorization";
+        return Some(Error::Malformed(message.into()).into());
+    }
+    address::check(request.request()).and_then(|()| held_bytes::check(request)).err()
 }
 
 /// Clients limited to GET and POST name the method they mean (C-06). An unknown one is routed as no method at all, so
@@ -100,8 +123,31 @@ pub fn collapsed(uri: &Uri) -> Option<Uri> {
         collapsed.push_str(query);
     }
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = PathAndQuery::from_maybe_shared(bytes::Bytes::from(collapsed)).ok();
+    parts.path_and_query = PathAndQuery::from_maybe_shared(Bytes::from(collapsed)).ok();
     Uri::from_parts(parts).ok()
+}
+
+/// The answer to a HEAD says how long the body of a GET is; the body itself is not even made where it is not in memory.
+fn without_body(response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    if response.request().method() != Method::HEAD {
+        return response;
+    }
+    response.map_body(|_, body| BoxBody::new(Unsent(body.size())))
+}
+
+/// The length of a body that is not sent.
+struct Unsent(BodySize);
+
+impl MessageBody for Unsent {
+    type Error = Infallible;
+
+    fn size(&self) -> BodySize {
+        self.0
+    }
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+        Poll::Ready(None)
+    }
 }
 
 /// A client of HTTP/1.0 does not know chunks (B-24): where a length is not known, its answer ends with the connection.

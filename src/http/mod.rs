@@ -1,12 +1,13 @@
 //! What all interfaces have in common on the wire (docs/rules.md#conventions).
 
-mod address;
+pub(crate) mod address;
 pub mod body;
 pub mod cors;
 pub mod csv;
 pub mod error;
 pub mod file;
 pub mod head;
+pub mod held_bytes;
 pub mod hosted;
 pub mod middleware;
 pub mod multipart;

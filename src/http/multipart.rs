@@ -3,20 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use actix_multipart::{Field, Multipart, MultipartError};
+use actix_web::HttpRequest;
 use actix_web::error::PayloadError;
 use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use platform_actors::Error;
 
-use crate::http::Wire;
-use crate::http::body::{Incoming, Unread, pass_over};
+use crate::http::body::{Incoming, Unread, is_too_slow, pass_over};
 use crate::http::error::{ApiError, Result};
-use crate::stop::Stop;
+use crate::http::held_bytes::Share;
+use crate::http::{Wire, edge};
 
 /// Parts of one form; the rules name three.
 const MAX_PARTS: usize = 32;
@@ -31,12 +31,12 @@ pub struct Form {
     count: usize,
 }
 
-/// How long a form may be, whether this one is longer, and whether the server waits for its rest.
+/// How long a form may be, whether this one is longer, and who sends it.
 #[derive(Clone)]
 struct Bounds {
     limit: usize,
     exceeded: Rc<Cell<bool>>,
-    stop: Arc<Stop>,
+    request: HttpRequest,
 }
 
 /// The bytes of a form: read by its parts, or passed over when it is refused.
@@ -79,7 +79,7 @@ impl Form {
             body.refuse().await;
             return Err(refusal);
         }
-        let bounds = Bounds { limit, exceeded: Rc::default(), stop: body.stop().clone() };
+        let bounds = Bounds { limit, exceeded: Rc::default(), request: body.request().clone() };
         let (exceeded, mut left) = (bounds.exceeded.clone(), limit);
         let payload = Shared(Rc::new(RefCell::new(body.into_payload())));
         let bounded = payload.clone().map(move |chunk| {
@@ -146,13 +146,15 @@ impl Part {
     /// Reads the part whole.
     ///
     /// # Errors
-    /// As [`Part::chunk`]; `TooLarge` beyond `limit` bytes.
+    /// As [`Part::chunk`]; `TooLarge` beyond `limit` bytes; `TooManyRequests` when too much is held of unfinished bodies.
     pub async fn read(mut self, limit: usize) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut share) = (Vec::new(), None);
         while let Some(chunk) = self.chunk().await? {
-            if bytes.len() + chunk.len() > limit {
+            let length = bytes.len() + chunk.len();
+            if length > limit {
                 return Err(ApiError::TooLarge { limit });
             }
+            Share::cover(&mut share, &self.bounds.request, length)?;
             bytes.extend_from_slice(&chunk);
         }
         Ok(bytes)
@@ -170,10 +172,11 @@ fn reason(error: &MultipartError) -> String {
 
 impl Bounds {
     fn refusal(&self, error: &MultipartError) -> ApiError {
-        match (self.exceeded.get(), self.stop.grace_is_over()) {
-            (true, _) => ApiError::TooLarge { limit: self.limit },
-            (false, true) => ApiError::Stopping,
-            (false, false) => Error::Malformed(format!("Malformed {FORM_DATA}: {}", reason(error))).into(),
+        match (self.exceeded.get(), edge(&self.request).stop.grace_is_over(), error) {
+            (true, ..) => ApiError::TooLarge { limit: self.limit },
+            (false, true, _) => ApiError::Stopping,
+            (_, _, MultipartError::Payload(error)) if is_too_slow(error) => ApiError::BodyTooSlow,
+            _ => Error::Malformed(format!("Malformed {FORM_DATA}: {}", reason(error))).into(),
         }
     }
 }

@@ -212,12 +212,28 @@ impl Outgoing {
         Self::new(end(head, config), Text::default(), b"")
     }
 
+    /// Writes it all, until the system has taken the last byte.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub(super) fn poll_all(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: &mut Stream,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<()>> {
+        while self.written < self.len() {
+            ready!(self.poll_write(cx, stream, buffer))?;
+        }
+        Pin::new(stream).poll_flush(cx)
+    }
+
     /// Writes as much as there is room for, at once. What fits into the buffer goes through it: for small parts that costs less
     /// than to name them one by one.
     ///
     /// # Errors
     /// The peer is gone.
-    pub(super) fn poll_write(
+    fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         stream: &mut Stream,
@@ -257,11 +273,6 @@ impl Outgoing {
                 Poll::Ready(Ok(()))
             }
         }
-    }
-
-    /// Whether everything was written.
-    pub(super) fn is_written(&self) -> bool {
-        self.written == self.len()
     }
 
     fn len(&self) -> usize {

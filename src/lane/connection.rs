@@ -6,23 +6,19 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::Lane;
 use super::answer::{Answer, Head, Outgoing, answer, hold_at_once};
-use super::clock::Place;
 use super::request::{HEAD_BYTES, Look, Outline, Request, look};
 use crate::auth::Caller;
-use crate::connection::{KEEP_ALIVE, REQUEST_HEAD, Stream};
+use crate::connection::{KEEP_ALIVE, Pace, Place, REQUEST_HEAD, Stream};
 use crate::http::error::ApiError;
+use crate::http::held_bytes::LARGE;
 use crate::realtime::Text;
 use crate::realtime::long_polling::HeldPoll;
-
-/// A client that takes nothing of its answer for this long is gone.
-const SLOWEST: Duration = Duration::from_secs(60);
 
 /// Serves a connection for as long as its requests are the lane's. Ends with what came and was not served at the first that is
 /// not; with nothing when the connection ended in peace.
@@ -36,7 +32,7 @@ pub(super) struct Connection {
     /// What came and was not answered.
     unread: Vec<u8>,
     /// The head among it, when its body has not come whole.
-    outline: Option<Box<Outline>>,
+    unfinished: Option<Box<Unfinished>>,
     /// What is being written, before anything else happens.
     outgoing: Option<Outgoing>,
     state: State,
@@ -76,6 +72,12 @@ impl From<Behind> for State {
     }
 }
 
+/// A request whose body has not come whole.
+struct Unfinished {
+    outline: Outline,
+    pace: Pace,
+}
+
 /// A poll that is held.
 struct Hold {
     head: Head,
@@ -108,7 +110,7 @@ impl Connection {
             stream: Some(stream),
             peer,
             unread: Vec::new(),
-            outline: None,
+            unfinished: None,
             outgoing: None,
             state: State::Idle,
             is_used: false,
@@ -119,7 +121,7 @@ impl Connection {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Next>> {
         loop {
             if self.is_stopping() {
-                match (&self.outline, self.lane.edge.stop.grace_is_over()) {
+                match (&self.unfinished, self.lane.edge.stop.grace_is_over()) {
                     (None, _) => return Poll::Ready(Ok(Next::Ended)),
                     (Some(_), true) => return Poll::Ready(Ok(Next::CutShort)),
                     (Some(_), false) => {}
@@ -137,8 +139,11 @@ impl Connection {
             if let Some(next) = next {
                 return Poll::Ready(Ok(next));
             }
-            // A head has a time as a whole; of a body something must come now and then.
-            if self.outline.is_some() || (self.is_used && self.unread.len() == came) {
+            // A head has a time as a whole.
+            if let Some(unfinished) = &mut self.unfinished {
+                unfinished.pace.came(came);
+                self.place.set(unfinished.pace.wait());
+            } else if self.is_used && self.unread.len() == came {
                 self.place.set(REQUEST_HEAD);
             }
         }
@@ -156,15 +161,15 @@ impl Connection {
 
     /// What is unread, if it can be told already.
     fn look(&mut self) -> Option<Next> {
-        let outline = match self.outline.take() {
-            Some(outline) => *outline,
-            None => {
-                match look(&self.unread, |path| self.lane.find(path), self.lane.edge.limits().bayeux_bytes) {
-                    Look::Incomplete => return None,
-                    Look::Foreign => return Some(Next::Foreign),
-                    Look::Head(outline) => outline,
-                }
-            }
+        // What is large is counted, and not here.
+        let most = self.lane.edge.limits().bayeux_bytes.min(LARGE);
+        let (outline, pace) = match self.unfinished.take() {
+            Some(unfinished) => (unfinished.outline, Some(unfinished.pace)),
+            None => match look(&self.unread, |path| self.lane.find(path), most) {
+                Look::Incomplete => return None,
+                Look::Foreign => return Some(Next::Foreign),
+                Look::Head(outline) => (outline, None),
+            },
         };
         // Another request stands behind it: the order of several answers is not the lane's business.
         if self.unread.len() > outline.end {
@@ -181,7 +186,8 @@ impl Connection {
         if !is_known {
             return Some(Next::Foreign);
         }
-        self.outline = Some(Box::new(request.outline));
+        let pace = pace.unwrap_or_else(|| Pace::new(self.lane.edge.limits()));
+        self.unfinished = Some(Box::new(Unfinished { outline: request.outline, pace }));
         None
     }
 
@@ -240,12 +246,13 @@ impl Connection {
         self.write(outgoing);
     }
 
-    /// What is answered to a request whose body did not come whole while a server that stops waited for it.
-    fn cut_short(&mut self) -> Outgoing {
-        let Some(outline) = self.outline.take() else { return Outgoing::late(&self.lane.config) };
+    /// What is answered to a request that did not come whole, for this reason.
+    fn refuse(&mut self, why: &ApiError) -> Outgoing {
+        let Some(unfinished) = self.unfinished.take() else { return Outgoing::late(&self.lane.config) };
         let bytes = std::mem::take(&mut self.unread);
-        let request = Request { lane: self.lane.clone(), outline: *outline, peer: self.peer, bytes };
-        Outgoing::refusal(ApiError::Stopping.answer(&request), true, None, &self.lane.config)
+        let request =
+            Request { lane: self.lane.clone(), outline: unfinished.outline, peer: self.peer, bytes };
+        Outgoing::refusal(why.answer(&request), true, None, &self.lane.config)
     }
 
     fn is_stopping(&self) -> bool {
@@ -287,25 +294,24 @@ impl Connection {
         let (Some(outgoing), Some(stream)) = (&mut self.outgoing, &mut self.stream) else {
             return Poll::Ready(Ok(()));
         };
-        while !outgoing.is_written() {
-            if outgoing.poll_write(cx, stream, &mut self.lane.buffer.borrow_mut())?.is_pending() {
-                if !std::mem::replace(&mut outgoing.is_stuck, true) {
-                    self.place.set(SLOWEST);
-                    if let State::Telling(poll, _) = &mut self.state {
-                        poll.writing_takes_a_while();
-                    }
+        let slowest = self.lane.edge.limits().unread_answer;
+        if outgoing.poll_all(cx, stream, &mut self.lane.buffer.borrow_mut())?.is_pending() {
+            outgoing.is_stuck &= !stream.took_some();
+            if !std::mem::replace(&mut outgoing.is_stuck, true) {
+                self.place.set(slowest);
+                if let State::Telling(poll, _) = &mut self.state {
+                    poll.writing_takes_a_while();
                 }
-                return self.place.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
             }
+            return self.place.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
         }
-        ready!(Pin::new(stream).poll_flush(cx))?;
         self.outgoing = None;
         if let State::Telling(_, behind) = self.state {
             self.state = behind.into();
         }
         self.place.set(match self.state {
             State::Holding(_) => self.lane.edge.limits().keep_alive,
-            State::Closing => SLOWEST,
+            State::Closing => slowest,
             _ => KEEP_ALIVE,
         });
         Poll::Ready(Ok(()))
@@ -338,10 +344,13 @@ impl Future for Connection {
                     }
                     Next::Foreign => connection.state = State::Leaving,
                     Next::CutShort => {
-                        let refusal = connection.cut_short();
+                        let refusal = connection.refuse(&ApiError::Stopping);
                         connection.answer(refusal, true);
                     }
-                    Next::Late => connection.answer(Outgoing::late(&connection.lane.config), true),
+                    Next::Late => {
+                        let refusal = connection.refuse(&ApiError::BodyTooSlow);
+                        connection.answer(refusal, true);
+                    }
                     Next::Ended => connection.state = State::Closing,
                 },
                 State::Answering(answer) => {

@@ -9,7 +9,6 @@
 //! connections of a worker share, and what is told is shared with everybody who is told the same.
 
 mod answer;
-mod clock;
 mod connection;
 #[cfg(test)]
 mod fuzz;
@@ -21,15 +20,13 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use actix_http::ServiceConfig;
-use actix_web::rt::spawn;
 use actix_web::web;
 use platform_actors::bayeux::channel::Endpoint;
 
-use crate::connection::Stream;
+use crate::connection::{Clock, Stream};
 use crate::routes;
 use crate::server::Edge;
 use crate::telemetry::RouteDurations;
-use clock::Clock;
 use connection::Connection;
 
 /// Bytes of a connection that are read at once.
@@ -54,14 +51,12 @@ struct Path {
 }
 
 impl Lane {
-    /// Until the server stops.
-    pub(crate) fn new(edge: web::Data<Edge>) -> Rc<Self> {
+    /// Of a worker with this clock.
+    pub(crate) fn new(edge: web::Data<Edge>, clock: Rc<Clock>) -> Rc<Self> {
         let path = |(name, endpoint): (String, _)| {
             let durations = RouteDurations::new(&name);
             Path { name, endpoint, durations }
         };
-        let clock = Clock::new();
-        spawn(clock.clone().run(edge.stop.clone()));
         Rc::new(Self {
             edge,
             paths: routes::of_long_polls().map(path).collect(),

@@ -11,6 +11,7 @@ use actix_web::http::header::HeaderName;
 use actix_web::web;
 
 use super::Lane;
+use crate::http::address::is_authority;
 use crate::http::head::Head;
 use crate::server::Edge;
 
@@ -137,7 +138,7 @@ impl Outline {
                 return None;
             }
             match header.name.len() {
-                4 => host |= header.name.eq_ignore_ascii_case("host"),
+                4 if header.name.eq_ignore_ascii_case("host") => host = names_a_host(header.value),
                 10 if header.name.eq_ignore_ascii_case("connection") => {
                     outline.closes = closes(header.value)?
                 }
@@ -194,6 +195,11 @@ fn is_text(value: &[u8]) -> bool {
 
 fn is_unusual(name: &str) -> bool {
     UNUSUAL.iter().any(|unusual| unusual.len() == name.len() && unusual.eq_ignore_ascii_case(name))
+}
+
+/// Whether the value of `Host` is an address. With another one the request is refused elsewhere.
+fn names_a_host(value: &[u8]) -> bool {
+    str::from_utf8(value).is_ok_and(|value| is_authority(value.trim()))
 }
 
 /// What `Connection` says; `None` for all but the two words that everybody knows.

@@ -25,6 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::config::TlsSettings;
+use crate::connection::Socket;
 use crate::http::error::PLAIN_HTTP_REFUSED;
 use crate::telemetry::{Handshake, count_handshake};
 
@@ -98,7 +99,7 @@ impl Tls {
     ///
     /// # Errors
     /// When there is no connection to go on with; the client knows as much as it can.
-    pub async fn accept(&self, mut tcp: TcpStream) -> io::Result<Box<TlsStream<TcpStream>>> {
+    pub(crate) async fn accept(&self, mut tcp: TcpStream) -> io::Result<Box<TlsStream<Socket>>> {
         let shaking = async {
             let mut first = [0];
             if tcp.peek(&mut first).await? == 1 && first[0] != HANDSHAKE_RECORD {
@@ -106,7 +107,7 @@ impl Tls {
                 return Ok(None);
             }
             let acceptor = TlsAcceptor::from(self.config.read().clone());
-            Ok(Some(Box::new(acceptor.accept(tcp).await?)))
+            Ok(Some(Box::new(acceptor.accept(Socket::new(tcp)).await?)))
         };
         let outcome = timeout(self.handshake, shaking).await;
         let (outcome, counted) = match outcome {

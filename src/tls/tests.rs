@@ -29,7 +29,7 @@ fn loaded() -> (tempfile::TempDir, TlsSettings, Arc<Tls>) {
 }
 
 /// Both ends of an encrypted connection.
-pub(crate) async fn connected() -> (Box<TlsStream<TcpStream>>, client::TlsStream<TcpStream>) {
+pub(crate) async fn connected() -> (Box<TlsStream<Socket>>, client::TlsStream<TcpStream>) {
     let (_directory, settings, tls) = loaded();
     let own = std::fs::read(settings.cert.as_ref().expect("a file")).expect("a file");
     let mut roots = RootCertStore::empty();

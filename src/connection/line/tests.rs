@@ -8,6 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -29,14 +31,21 @@ fn arrived(connection: &Connection) {
     let stream = connection.stream();
     let tcp = match &*stream {
         Stream::Plain(tcp) => tcp,
-        Stream::Tls(stream) => stream.get_ref().0,
+        Stream::Tls(stream) => stream.get_ref().0.tcp(),
     };
     while SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]).is_err() {}
 }
 
 async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
+    encrypted_by(&Clock::new()).await
+}
+
+/// One whose client has a second to take something.
+async fn encrypted_by(clock: &Rc<Clock>) -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
     let (server, client) = crate::tls::tests::connected().await;
-    (Connection::new(Stream::Tls(server), Bytes::new(), Arc::default()), client)
+    crate::connection::stream::bound_unsent(server.get_ref().0.tcp());
+    let taking = Taking::new(clock.clone(), Duration::from_secs(1));
+    (Connection::new(Stream::Tls(server), &[], Arc::default(), taking), client)
 }
 
 #[tokio::test]
@@ -60,15 +69,56 @@ async fn peer_that_says_farewell_or_hangs_up_is_gone_before_the_event_loop_knows
 #[tokio::test]
 async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
     let (mut connection, mut client) = encrypted().await;
-    client.write_all(b"GET /").await.expect("room");
+    client.write_all(REQUEST).await.expect("room");
     client.flush().await.expect("room");
     arrived(&connection);
 
     assert_eq!(asked(&connection.line), (false, true), "whoever waits for the socket finds nothing there");
     assert_eq!(asked(&connection.line), (false, false));
-    let mut read = [0; 5];
+    let mut read = [0; REQUEST.len()];
     connection.read_exact(&mut read).await.expect("what was sent");
-    assert_eq!(&read, b"GET /");
+    assert_eq!(read, REQUEST);
+}
+
+/// What becomes of writing more than the system keeps.
+async fn written(connection: &mut Connection, clock: Rc<Clock>) -> io::Result<()> {
+    let bytes = vec![0; 24 << 20];
+    let writing = async {
+        connection.write_all(&bytes).await?;
+        connection.flush().await
+    };
+    tokio::select! {
+        written = writing => written,
+        () = clock.run(Arc::default()) => unreachable!("it goes on for ever"),
+    }
+}
+
+#[tokio::test]
+async fn peer_that_takes_nothing_for_too_long_is_gone() {
+    let clock = Clock::new();
+    let (mut connection, client) = encrypted_by(&clock).await;
+
+    let written = written(&mut connection, clock).await;
+
+    assert_eq!(written.expect_err("nobody reads").kind(), io::ErrorKind::TimedOut);
+    drop(client);
+}
+
+#[tokio::test]
+async fn peer_that_takes_what_is_written_slowly_is_waited_for() {
+    let clock = Clock::new();
+    let (mut connection, mut client) = encrypted_by(&clock).await;
+    let reading = async {
+        let mut room = vec![0; 64 << 10];
+        while client.read(&mut room).await.is_ok_and(|count| count > 0) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+
+    tokio::select! {
+        written = written(&mut connection, clock) => written.expect("somebody reads"),
+        () = reading => panic!("nothing ends it"),
+    }
 }
 
 #[test]

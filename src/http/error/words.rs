@@ -49,6 +49,7 @@ impl ApiError {
                 "general/Unsupported Media Type".into()
             }
             Self::Stopping => "general/Service Unavailable".into(),
+            Self::BodyTooSlow => "general/Request Timeout".into(),
             Self::TooLarge { .. } => "general/Payload Too Large".into(),
             Self::Service { .. } => {
                 format!("general/{}", self.status_code().canonical_reason().unwrap_or("Error"))
@@ -114,6 +115,9 @@ impl fmt::Display for ApiError {
                 write!(f, "Unsupported Content-Encoding: {given}; allowed: identity, or no such header")
             }
             Self::Stopping => f.write_str("The server is stopping, try again"),
+            Self::BodyTooSlow => f.write_str(
+                "The body came too slowly: its rest is not waited for (--body-bytes-per-second, --body-pause-seconds)",
+            ),
             Self::Service { context_path, fault } => {
                 let why = match fault {
                     ServiceFault::NoAddress => "has no address; the operator sets it",

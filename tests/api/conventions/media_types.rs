@@ -151,6 +151,28 @@ async fn content_type_of_another_resource_or_none_of_json_is_415() {
 }
 
 #[tokio::test]
+async fn body_that_is_coded_is_415_everywhere() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+
+    for (path, content_type) in [
+        ("/inventory/managedObjects", "application/json"),
+        ("/inventory/binaries", "multipart/form-data; boundary=x"),
+        ("/notification/realtime", "application/json"),
+        ("/s", "text/plain"),
+        ("/v1/oauth/accesstokens", "application/json"),
+    ] {
+        for coding in ["gzip", "identity, br", "x"] {
+            let request = admin.request("POST", path).header("Content-Type", content_type);
+            let answer = request.header("Content-Encoding", coding).body("\x1f\u{8b}").send().await;
+            assert_eq!(answer.status, 415, "{path} {coding}: {}", answer.text);
+        }
+    }
+    let plain = admin.request("POST", "/inventory/managedObjects").header("Content-Encoding", "identity");
+    assert_eq!(plain.json(&json!({"name": "pump"})).send().await.status, 201);
+}
+
+#[tokio::test]
 async fn unknown_headers_and_query_members_are_ignored() {
     let server = TestServer::start().await;
 

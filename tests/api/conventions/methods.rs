@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::TestServer;
+use crate::harness::{Answer, TestServer};
 
 #[tokio::test]
 async fn post_with_method_header_acts_as_that_method() {
@@ -55,6 +55,38 @@ async fn method_header_counts_only_after_authentication() {
     let answer = request.json(&json!({})).send().await;
 
     assert_eq!(answer.status, 401, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn head_is_get_without_the_body() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let event = admin.create_event(&device, "file").await["id"].as_str().unwrap().to_owned();
+    let file = format!("/event/events/{event}/binaries");
+    let upload = admin.request("POST", &file).header("Content-Type", "application/octet-stream");
+    assert_eq!(upload.body(vec![b'7'; 300_000]).send().await.status, 201);
+
+    for path in [
+        "/platform".to_owned(),
+        "/inventory/managedObjects".to_owned(),
+        format!("/inventory/managedObjects/{device}"),
+        file,
+        "/inventory/managedObjects/0".to_owned(),
+        "/alarm/alarms?pageSize=x".to_owned(),
+        "/user/currentUser".to_owned(),
+    ] {
+        let (get, head) = (admin.get(&path).await, admin.request("HEAD", &path).send().await);
+        let told = |answer: &Answer| {
+            ["Content-Type", "Content-Length"].map(|name| answer.header(name).map(ToOwned::to_owned))
+        };
+        assert_eq!((head.status, told(&head)), (get.status, told(&get)), "{path}");
+        assert_eq!(head.text, "", "{path}");
+        // The next request on the same connection is answered as itself.
+        assert_eq!(admin.get(&path).await.text, get.text, "{path}");
+    }
+    assert_eq!(server.stranger().request("HEAD", "/alarm/alarms").send().await.status, 401);
+    assert_eq!(admin.request("HEAD", "/devicecontrol/deviceCredentials").send().await.status, 405);
 }
 
 #[tokio::test]

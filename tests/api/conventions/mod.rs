@@ -1,5 +1,6 @@
 //! What all resources have in common (docs/rules.md#conventions).
 
+mod addresses;
 mod cors;
 mod dates;
 mod empty_filters;

@@ -1,6 +1,7 @@
 //! A connection for bytes that no client library sends.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -76,6 +77,11 @@ impl RawConnection {
             came.extend_from_slice(piece);
         }
         String::from_utf8_lossy(&came).into_owned()
+    }
+
+    /// Whether something came already.
+    pub(crate) async fn has_something(&self) -> bool {
+        tokio::time::timeout(Duration::from_millis(1), self.0.peek(&mut [0])).await.is_ok()
     }
 
     /// The stream, for whoever speaks another language on it.

@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use tokio::net::TcpStream;
+
 use crate::harness::{RawConnection, soon};
 
 /// A connection whose answers are told apart.
@@ -59,6 +61,19 @@ impl Conversation {
             Some(answer)
         })
         .await
+    }
+
+    /// The next answer, if some of it came already.
+    pub(crate) async fn answer_if_any(&mut self) -> Option<RawAnswer> {
+        match self.connection.has_something().await {
+            true => self.answer().await,
+            false => None,
+        }
+    }
+
+    /// The stream, for whoever does not listen.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.connection.into_stream()
     }
 
     /// The next answer as far as its head.

@@ -14,4 +14,5 @@ mod order;
 pub(crate) mod pair;
 pub(crate) mod sample;
 mod slow_readers;
+mod slow_senders;
 mod stop;

@@ -1,13 +1,15 @@
-//! Clients of held polls that read slowly or not at all.
+//! Clients that read slowly or not at all, of held polls and of anything else.
 
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::time::sleep;
 
 use super::answers::Conversation;
 use super::pair::{Pair, Side};
 use super::sample::Sample;
-use crate::harness::{Caller, RawConnection, Session, alarm_of, notifications, within};
+use crate::harness::{Answer, Caller, RawConnection, Session, alarm_of, notifications, within};
 
 /// Large enough that a few hundred do not fit into what the system keeps for a connection.
 const TEXT_BYTES: usize = 60_000;
@@ -121,4 +123,136 @@ async fn request_behind_an_answer_that_is_not_read_waits_its_turn() {
             assert!(batch.body.contains("type 99") && behind.body.contains(r#""id":5,"#), "{behind:?}");
         }
     }
+}
+
+/// Sends on, without reading, until the server has closed the connection.
+async fn closed_unread(conversation: Conversation) {
+    let mut stream = conversation.into_stream();
+    let closed = async {
+        // Of a connection that the server has closed the system says so when something is sent.
+        while stream.write_all(b"\r\n").await.is_ok() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    within(Duration::from_secs(30), "the end of a connection whose client does not read", closed).await;
+}
+
+#[tokio::test]
+async fn answer_that_nobody_reads_ends_its_connection_whatever_it_answers() {
+    let pair = Pair::start_with(|settings| {
+        settings.limits.keep_alive = Duration::from_secs(600);
+        settings.limits.unread_answer = Duration::from_secs(1);
+    })
+    .await;
+
+    for side in pair.sides() {
+        let admin = side.admin();
+        let device = admin.create_device("pump").await;
+        let large = create_large(&admin).await;
+        let mut conversation = Conversation::over(RawConnection::open_narrow(side.address).await);
+        conversation.send(get(&large)).await;
+
+        closed_unread(conversation).await;
+        for (conversation, _) in unread_polls(side, &device).await {
+            closed_unread(conversation).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn answer_that_is_read_slowly_comes_whole() {
+    let pair = Pair::start_with(|settings| settings.limits.unread_answer = Duration::from_secs(2)).await;
+
+    for side in pair.sides() {
+        let large = create_large(&side.admin()).await;
+        let mut connection = RawConnection::open(side.address).await;
+        connection.send(get(&large).closing().bytes()).await;
+
+        let mut came = 0;
+        let begun = std::time::Instant::now();
+        loop {
+            // Longer than the time in which something must be read, as a whole.
+            if begun.elapsed() < Duration::from_secs(4) {
+                sleep(Duration::from_millis(100)).await;
+            }
+            match connection.read_at_most(32 << 10).await.len() {
+                0 => break,
+                count => came += count,
+            }
+        }
+        assert!(came > 2_000_000, "{came}");
+    }
+}
+
+/// An object that does not fit into what the system keeps for a connection.
+async fn create_large(admin: &Caller) -> String {
+    let object = json!({"name": "large", "text": "x".repeat(2_000_000)});
+    let answer = admin.request("POST", "/inventory/managedObjects").accepting_json().json(&object);
+    answer.send().await.json()["id"].as_str().expect("an id").to_owned()
+}
+
+/// Asks for an object.
+fn get(id: &str) -> Sample {
+    let line = format!("GET /inventory/managedObjects/{id} HTTP/1.1");
+    Sample::of("").unmeasured().line(&line)
+}
+
+#[tokio::test]
+async fn user_with_too_many_unread_answers_is_told_so_and_nobody_else_is() {
+    let pair = Pair::start_with(|settings| settings.limits.held_bytes_per_user = 3_000_000).await;
+
+    for (side, user) in pair.sides().into_iter().zip(["mia", "max"]) {
+        let admin = side.admin();
+        let large = create_large(&admin).await;
+        let mia = side.server.user_with(user, &["ROLE_INVENTORY_READ"]).await;
+        let path = format!("/inventory/managedObjects/{large}");
+        let unread = begun(side, &large).await;
+
+        let refused = until(429, &admin, &path).await;
+
+        assert!(refused.text.contains("--held-bytes-per-user"), "{}", refused.text);
+        assert!(refused.header("Retry-After").is_some());
+        assert_eq!(mia.get(&path).await.status, 200);
+        assert_eq!(admin.get("/inventory/managedObjects?pageSize=1&type=none").await.status, 200);
+        unread.reset();
+        until(200, &admin, &path).await;
+    }
+}
+
+#[tokio::test]
+async fn tenant_with_too_many_unread_answers_is_told_so() {
+    let pair = Pair::start_with(|settings| settings.limits.held_bytes_per_tenant = 3_000_000).await;
+
+    for (side, user) in pair.sides().into_iter().zip(["mia", "max"]) {
+        let admin = side.admin();
+        let large = create_large(&admin).await;
+        let mia = side.server.user_with(user, &["ROLE_INVENTORY_READ"]).await;
+        let unread = begun(side, &large).await;
+
+        let refused = until(429, &mia, &format!("/inventory/managedObjects/{large}")).await;
+
+        assert!(refused.text.contains("--held-bytes-per-tenant"), "{}", refused.text);
+        drop(unread);
+    }
+}
+
+/// A client that reads no more of an object than that it comes.
+async fn begun(side: &Side, id: &str) -> RawConnection {
+    let mut connection = RawConnection::open_narrow(side.address).await;
+    connection.send(get(id).bytes()).await;
+    assert_eq!(connection.read_at_most(12).await, b"HTTP/1.1 200");
+    connection
+}
+
+/// Asks until it is answered so.
+async fn until(status: u16, caller: &Caller, path: &str) -> Answer {
+    let asking = async {
+        loop {
+            match caller.get(path).await {
+                answer if answer.status == status => return answer,
+                _ => sleep(Duration::from_millis(50)).await,
+            }
+        }
+    };
+    within(Duration::from_secs(30), "another answer", asking).await
 }

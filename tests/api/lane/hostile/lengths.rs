@@ -176,6 +176,46 @@ async fn chunks_are_read_alike() {
 }
 
 #[tokio::test]
+async fn chunk_that_is_none_is_400_with_the_body_of_errors() {
+    let pair = Pair::start().await;
+
+    for (n, chunks) in
+        ["x\r\n[]\r\n0\r\n\r\n", "-2\r\n[]", "2\n[]\n0\n\n", "2\r\n[]0\r\n\r\n", "fffffffffffffffff\r\n[]"]
+            .into_iter()
+            .enumerate()
+    {
+        for (path, tenant) in [("/notification/realtime", "a"), ("/inventory/managedObjects", "b")] {
+            let request = Sample::to(path, chunks).unmeasured().with("Transfer-Encoding: chunked");
+            // Of a host where the password was not verified yet, so that this takes a while.
+            let new = request.clone().instead(&format!("Host: {tenant}{n}.example.org"));
+            for (request, status) in
+                [(request.clone(), 400), (new, 400), (request.without("Authorization"), 401)]
+            {
+                let answers = pair.agree(request).await;
+                assert_eq!((answers.len(), answers[0].status()), (1, status), "{chunks:?}: {answers:?}");
+                assert!(answers[0].body.contains(r#""message":"#), "{chunks:?}: {answers:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn address_that_is_too_long_is_414_with_the_body_of_errors() {
+    let pair = Pair::start().await;
+
+    for length in [65_535, 70_000, 120_000, 300_000] {
+        for start in ["POST /notification/realtime", "GET /inventory/managedObjects"] {
+            let line = format!("{start}?a={} HTTP/1.1", "a".repeat(length));
+            let answers = pair.agree(Sample::idle().line(&line)).await;
+            assert_eq!((answers.len(), answers[0].status()), (1, 414), "{length}: {answers:?}");
+            assert!(answers[0].body.contains("general/URI Too Long"), "{length}: {answers:?}");
+        }
+    }
+    let line = format!("POST /notification/realtime?a={} HTTP/1.1", "a".repeat(65_000));
+    assert_eq!(pair.agree(Sample::idle().line(&line)).await[0].status(), 200);
+}
+
+#[tokio::test]
 async fn what_is_behind_a_body_is_the_next_request() {
     let pair = Pair::start().await;
     let whole = String::from_utf8(Sample::idle().bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! Until when the connections of a worker wait: one timer for all of them. Most of the times that are set never come, so setting
+//! Until when the connections of a worker wait, whoever serves them: one timer for all of them. Most of the times that are set never come, so setting
 //! one costs a look at it and no more.
 
 use std::cell::{Cell, RefCell};
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use actix_web::rt::spawn;
 use slab::Slab;
 use tokio::sync::Notify;
 use tokio::time::sleep_until;
@@ -20,7 +21,7 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// The clock of a worker.
 #[derive(Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     waiting: RefCell<Slab<Waiting>>,
     /// When it looks again.
     next_look: Cell<Instant>,
@@ -37,6 +38,13 @@ struct Waiting {
 }
 
 impl Clock {
+    /// One that goes.
+    pub(crate) fn start(stop: Arc<Stop>) -> Rc<Self> {
+        let clock = Self::new();
+        spawn(clock.clone().run(stop));
+        clock
+    }
+
     pub(super) fn new() -> Rc<Self> {
         Rc::new(Self {
             waiting: RefCell::default(),
@@ -95,14 +103,14 @@ impl Waiting {
 
 /// A connection's place at the clock.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     clock: Rc<Clock>,
     key: usize,
 }
 
 impl Place {
     /// One that waits no longer than this.
-    pub(super) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
+    pub(crate) fn take(clock: &Rc<Clock>, wait: Duration) -> Self {
         let key =
             clock.waiting.borrow_mut().insert(Waiting { due: Instant::now(), is_due: false, waker: None });
         let place = Self { clock: clock.clone(), key };
@@ -111,7 +119,7 @@ impl Place {
     }
 
     /// Waits this long from this moment on.
-    pub(super) fn set(&self, wait: Duration) {
+    pub(crate) fn set(&self, wait: Duration) {
         let due = Instant::now() + wait;
         let mut waiting = self.clock.waiting.borrow_mut();
         let waiting = &mut waiting[self.key];
@@ -123,7 +131,7 @@ impl Place {
     }
 
     /// Ready when it waited long enough. The task is woken then, and at the moments of a stop.
-    pub(super) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<()> {
         let waiting = &mut self.clock.waiting.borrow_mut()[self.key];
         if waiting.is_due {
             return Poll::Ready(());
