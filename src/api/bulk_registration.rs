@@ -37,7 +37,7 @@ use crate::server::Edge;
 const HASHED_AT_ONCE: usize = 2;
 
 /// `POST /devicecontrol/bulkNewDeviceRequests`: registers the devices of the part `file`. Returns 201 with
-/// the result of each row, even if all failed. RowReader are stored batch by batch: if the client disconnects or
+/// the result of each row, even if all failed. Rows are stored batch by batch: if the client disconnects or
 /// the database fails, the batches before stay. Sending the same file again sets their passwords again
 /// (N-13).
 ///

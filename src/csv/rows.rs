@@ -1,6 +1,6 @@
 //! The execution of the rows of one request in order (S-03, S-05, S-06, S-40, S-41).
 //!
-//! RowRunner that only create data do not wait for each other's commit: they share a transaction. They are started
+//! Rows that only create data do not wait for each other's commit: they share a transaction. They are started
 //! in order, so that their ids rise with the rows, and are published and responded to in order (S-03a). Every
 //! other row waits for all rows before it.
 

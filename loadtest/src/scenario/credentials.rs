@@ -49,8 +49,8 @@ struct CredentialTurns {
 pub(super) async fn run(bench: &Bench, settings: &Credentials) -> Result<Report, Error> {
     let (client, token) = token(&bench.target).await?;
     let mut ways = [
-        Turns::new("Basic", Arc::clone(&bench.target)),
-        Turns::new("access token", Arc::new(bench.target.with_bearer(&token))),
+        CredentialTurns::new("Basic", Arc::clone(&bench.target)),
+        CredentialTurns::new("access token", Arc::new(bench.target.with_bearer(&token))),
     ];
     let (begun, generator) = (Instant::now(), Process::own().cpu_seconds().unwrap_or_default());
     for turn in 0..settings.turns {
@@ -209,7 +209,7 @@ mod tests {
 
     fn turns(requests: u64, server: Option<f64>) -> CredentialTurns {
         let target = Target::resolve("http://127.0.0.1:1", Reach::Loopback, "u", "p").unwrap();
-        Turns { requests, server, seconds: 2.0, ..Turns::new("Basic", Arc::new(target)) }
+        CredentialTurns { requests, server, seconds: 2.0, ..CredentialTurns::new("Basic", Arc::new(target)) }
     }
 
     #[test]

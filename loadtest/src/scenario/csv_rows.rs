@@ -217,7 +217,7 @@ mod tests {
 
     /// Returns a way with this many posts in each of two turns, which took two seconds each.
     fn turns(kind: Kind, posts: [u64; 2], answered: &str) -> WayTurns {
-        let mut turns = Turns::new(kind, "".into());
+        let mut turns = WayTurns::new(kind, "".into());
         for posts in posts {
             let mut answers = Answers::new();
             answers.latency.record_n(1000, posts).unwrap();
