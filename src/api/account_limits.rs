@@ -10,7 +10,7 @@ use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
 use crate::server::Edge;
 
-/// `GET /v2/<account>/limits`: returns the limits of the account that the header `X-Auth-Token` names. No
+/// `GET /v2/<account>/limits`: returns the limits of the account, for the token in the header `X-Auth-Token`. No
 /// other credentials are needed (C-03), and `Accept` and `Content-Type` are ignored (L-05).
 ///
 /// # Errors
