@@ -1,5 +1,5 @@
-//! What an operator does beside the API: the first start, the commands `tenant` and `user`, and those of [`applications`] and of
-//! [`tokens`].
+//! The operator's commands beside the API: the first start, the commands `tenant` and `user`, and those of
+//! [`applications`] and of [`tokens`].
 
 pub mod applications;
 pub mod tokens;
@@ -19,16 +19,16 @@ use crate::auth::password::{self, SecretKey};
 use crate::cli::{TenantCreate, UserCreate, UserPasswd};
 use crate::config::{Password, Settings};
 
-/// A user with the password to tell, when the server made it.
+/// A created user, with its password if the server generated it.
 #[derive(Debug)]
 pub struct NewUser {
     /// `tenant/user`.
     pub name: String,
-    /// The password, unless the operator chose it and so knows it.
+    /// The generated password; `None` if the operator chose it.
     pub generated_password: Option<String>,
 }
 
-/// What a command prints: the name, and the password if there is one to tell.
+/// The output of a command: the name, and the password if it was generated.
 impl fmt::Display for NewUser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.generated_password {
@@ -38,18 +38,20 @@ impl fmt::Display for NewUser {
     }
 }
 
-/// Creates tenant `management` with `admin` and `devicebootstrap`, and the default tenant with `admin` (N-09), and the standard
-/// applications (W-16). What exists stays as it is; tenants from before there were groups get theirs (U-10).
+/// Creates tenant `management` with `admin` and `devicebootstrap`, the default tenant with `admin` (N-09),
+/// and the standard applications (W-16). Whatever exists does not change; tenants that are older than groups
+/// get the default groups (U-10).
 ///
-/// Each new user is told of at once: passwords are stored hashed, so one that is not told before the next thing goes wrong is lost.
+/// Each new user is reported at once: only hashes are stored, so a password that is not printed before a
+/// later step fails would be lost.
 ///
 /// # Errors
-/// `Unavailable` or `Database`; `Invalid` when a user cannot be told of.
+/// `Unavailable` or `Database`; `Invalid` when a user cannot be reported.
 pub async fn first_start(
     database: &Database,
     key: &SecretKey,
     settings: &Settings,
-    tell: &mut dyn FnMut(NewUser) -> io::Result<()>,
+    report: &mut dyn FnMut(NewUser) -> io::Result<()>,
 ) -> Result<()> {
     store::groups::ensure_default_groups(database).await?;
     let (admin_password, bootstrap_password) =
@@ -65,21 +67,21 @@ pub async fn first_start(
         if store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
             match insert_user(database, key, (&id, user), rights, &secret).await {
-                // Another server was quicker and tells its password.
+                // Another server created the user first and reports its password.
                 Err(Error::Duplicate { .. }) => continue,
                 inserted => inserted?,
             }
             let new = NewUser { name: format!("{tenant}/{user}"), generated_password: secret.generated() };
-            tell(new).map_err(|e| {
-                Error::Invalid(format!("the password of {tenant}/{user} cannot be told: {e}"))
+            report(new).map_err(|e| {
+                Error::Invalid(format!("the password of {tenant}/{user} cannot be printed: {e}"))
             })?;
         }
     }
     make_standard_applications(database, key).await
 }
 
-/// Makes the applications of tenant `management` that every deployment starts with, once: those that were deleted or renamed
-/// stay so (W-16). Nobody has chosen their keys, so these are drawn.
+/// Creates the applications of tenant `management` that every deployment starts with, once: applications that
+/// were deleted or renamed are not created again (W-16). Their keys are generated.
 async fn make_standard_applications(database: &Database, key: &SecretKey) -> Result<()> {
     if store::standard_applications::were_made(database).await? {
         return Ok(());
@@ -96,7 +98,7 @@ async fn make_standard_applications(database: &Database, key: &SecretKey) -> Res
     store::standard_applications::make(database, &made.collect::<Vec<_>>()).await
 }
 
-/// `platform tenant create`: a tenant with its first user, a member of group `admins`.
+/// `platform tenant create`: creates a tenant with its first user, a member of group `admins`.
 ///
 /// # Errors
 /// `Duplicate` for a known id or domain, `Invalid` for values that are not allowed.
@@ -109,7 +111,8 @@ pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &Tenant
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
 }
 
-/// `platform user create`: a user with the given roles, held directly, and the two every user has (U-05).
+/// `platform user create`: creates a user with the given roles, held directly, and the two roles every user
+/// has (U-05).
 ///
 /// # Errors
 /// `Duplicate` for a known name, `NotFound` for an unknown tenant, `Invalid` for values that are not allowed.
@@ -121,7 +124,8 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
-/// `platform user passwd`: a new password; running servers drop what they remember of the user and end its sessions.
+/// `platform user passwd`: sets a new password. Running servers drop cached credentials of the user and end
+/// its sessions.
 ///
 /// # Errors
 /// `NotFound` for an unknown user.
@@ -132,13 +136,13 @@ pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPa
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
-/// What a new user may do.
+/// The rights of a new user.
 enum Rights<'a> {
-    /// As a member of group `admins`.
+    /// Those of a member of group `admins`.
     Administrator,
-    /// Collecting device credentials, and nothing else (N-09).
+    /// Only to collect device credentials (N-09).
     Bootstrap,
-    /// By roles held directly.
+    /// Roles held directly.
     Roles(&'a [Role]),
 }
 
@@ -170,7 +174,7 @@ fn ignore_duplicate(outcome: Result<()>) -> Result<()> {
     }
 }
 
-/// A password and where it comes from, which decides how it is hashed (U-16).
+/// A password with its origin, which determines how it is hashed (U-16).
 enum Secret {
     Chosen(String),
     Generated(String),
@@ -184,7 +188,8 @@ impl Secret {
         }
     }
 
-    /// From the argument, else from a pipe, else generated.
+    /// Returns the password from the argument, or else from standard input if that is a pipe, or else
+    /// generates one.
     fn from_argument(argument: Option<&Password>) -> Result<Self> {
         if argument.is_some() || io::stdin().is_terminal() {
             return Ok(Self::choose_or_generate(argument));

@@ -1,7 +1,7 @@
-//! The command line: what `platform` understands, before anything is done.
+//! The command line of `platform`: its commands and arguments.
 //!
-//! `serve` is the default and takes every setting of [`Settings`]; the other commands take where the data is as
-//! flags and everything else from the environment, so that they see what the server sees.
+//! `serve` is the default and takes every setting of [`Settings`]. The other commands take the location of
+//! the data as flags and everything else from the environment, so that they use the settings of the server.
 
 mod applications;
 #[cfg(test)]
@@ -19,44 +19,44 @@ pub use tokens::{
 
 use crate::config::{self, Environment, Password, Settings, StoreSettings};
 
-/// What the operator asked for.
+/// A parsed command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// Run the server until it is told to stop.
+    /// Run the server until it is stopped.
     Serve(Box<Settings>),
     /// Create a tenant and its first user.
     TenantCreate {
-        /// Of the server; the flags of the command are in them.
+        /// The settings of the server, with the flags of the command.
         settings: Box<Settings>,
         /// The tenant.
         tenant: TenantCreate,
     },
     /// Create a user of a tenant.
     UserCreate {
-        /// Of the server; the flags of the command are in them.
+        /// The settings of the server, with the flags of the command.
         settings: Box<Settings>,
         /// The user.
         user: UserCreate,
     },
     /// Give a user a new password.
     UserPasswd {
-        /// Of the server; the flags of the command are in them.
+        /// The settings of the server, with the flags of the command.
         settings: Box<Settings>,
         /// The user.
         user: UserPasswd,
     },
-    /// Do something with tokens, or with what they are for.
+    /// Manage access tokens, or accounts of the limits query.
     Tokens {
-        /// Of the server; the flags of the command are in them.
+        /// The settings of the server, with the flags of the command.
         settings: Box<Settings>,
-        /// What.
+        /// The task.
         task: TokenTask,
     },
-    /// Do something with applications.
+    /// Manage applications.
     Applications {
-        /// Of the server; the flags of the command are in them.
+        /// The settings of the server, with the flags of the command.
         settings: Box<Settings>,
-        /// What.
+        /// The task.
         task: ApplicationTask,
     },
 }
@@ -122,7 +122,7 @@ const ABOUT: &str =
     "A multi-tenant device-management server: REST, and notifications over long polling and WebSocket";
 
 const EXPLAINED: &str = "\
-A multi-tenant device-management server: devices and applications talk REST, and are notified over
+A multi-tenant device-management server: devices and applications use REST, and are notified over
 Bayeux long polling and WebSocket.
 
 Started without anything it serves on http://127.0.0.1:8080 with a private PostgreSQL of its own below
@@ -143,8 +143,8 @@ Examples:
   platform token client create main --user mia --scope READ
   platform application route rules http://10.0.0.7:8080
 
-Every setting is a flag and a variable; a flag goes before its variable, that before the default. What
-is unknown or malformed is refused. The unit of a number stands in its name.";
+Every setting is a flag and a variable; a flag goes before its variable, that before the default. An
+unknown or malformed setting is rejected. The unit of a number is part of its name.";
 
 #[derive(Debug, Parser)]
 #[command(name = "platform", version, about = ABOUT, long_about = EXPLAINED, after_help = EXAMPLES)]
@@ -172,7 +172,7 @@ enum TopLevel {
     /// Manage accounts of the limits query and their tokens, also beside a running server
     #[command(subcommand)]
     Limits(tokens::LimitsCommand),
-    /// Say where microservices run, also beside a running server
+    /// Set the addresses of microservices, also beside a running server
     #[command(subcommand)]
     Application(applications::ApplicationCommand),
 }
@@ -191,7 +191,7 @@ enum UserCommand {
     Passwd(OnStore<UserPasswd>),
 }
 
-/// A command's own arguments and where the data is.
+/// The arguments of a command, with the location of the data.
 #[derive(Debug, Args)]
 struct OnStore<A: Args> {
     #[command(flatten)]
@@ -200,18 +200,19 @@ struct OnStore<A: Args> {
     store: StoreSettings,
 }
 
-/// Reads the command line and the environment of this process; prints clap's message and exits when they ask for
-/// help or cannot be understood (exit code 2).
+/// Parses the command line and the environment of this process. On a request for help or invalid arguments it
+/// prints clap's message and exits (exit code 2 for invalid arguments).
 pub fn parse() -> Command {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
     parse_from(std::env::args_os(), &environment).unwrap_or_else(|error| error.exit())
 }
 
-/// Understands a command line (`arguments` begins with the program's name) and an environment.
+/// Parses a command line (`arguments` starts with the program's name) and an environment.
 ///
 /// # Errors
-/// clap's error: what is unknown or malformed, by name, and what is allowed. Help and version are such errors too.
+/// clap's error: the unknown or malformed argument, and the allowed values. Help and version are such errors
+/// too.
 pub fn parse_from(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     environment: &Environment,
@@ -221,7 +222,7 @@ pub fn parse_from(
     let mut command = config::with_environment(described.clone(), environment);
     let matches = match command.try_get_matches_from_mut(&arguments) {
         Ok(matches) => matches,
-        // Help shows the variables and the true defaults, which the command that reads has replaced.
+        // Help shows the variables and the true defaults, which the parsing command has replaced.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             return Err(described.try_get_matches_from(&arguments).err().unwrap_or(error));
         }

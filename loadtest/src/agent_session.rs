@@ -1,4 +1,4 @@
-//! The session of one agent, in JSON or in CSV: the same steps, in other words.
+//! The session of an agent, in JSON or in CSV, with the same steps.
 
 use crate::agents::Agent;
 use crate::bayeux;
@@ -7,29 +7,29 @@ use crate::error::Error;
 use crate::long_polling::LongPolling;
 use crate::operations::{self, Operation, Status};
 
-/// What an agent speaks.
+/// The protocol of an agent.
 #[derive(Debug, Clone)]
 pub(crate) enum Language {
     /// Bayeux messages and REST.
     Json,
-    /// Rows.
+    /// Rows of the CSV protocol.
     Csv(CsvAgent),
 }
 
 /// A subscribed session.
 #[derive(Debug)]
 pub(crate) enum Session {
-    /// See [`Language::Json`].
+    /// A session in JSON.
     Json(LongPolling),
-    /// See [`Language::Csv`].
+    /// A session in CSV.
     Csv(CsvSession, CsvAgent),
 }
 
 impl Session {
-    /// Shakes hands and subscribes; no poll is sent yet.
+    /// Sends the handshake and subscribes, but sends no poll yet.
     ///
     /// # Errors
-    /// The server refuses a step or goes away.
+    /// The server rejects a step or disconnects.
     pub(crate) async fn subscribe(agent: &Agent) -> Result<Self, Error> {
         match &agent.language {
             Language::Json => {
@@ -43,10 +43,10 @@ impl Session {
         }
     }
 
-    /// The operations that are PENDING; while no poll is held.
+    /// Returns the operations that are PENDING. No poll may be held meanwhile.
     ///
     /// # Errors
-    /// The server refuses or goes away.
+    /// The server rejects the request or disconnects.
     pub(crate) async fn pending(&mut self, agent: &Agent) -> Result<Vec<Operation>, Error> {
         match self {
             Self::Json(session) => {
@@ -57,10 +57,10 @@ impl Session {
         }
     }
 
-    /// Waits until the held poll is answered; gives the operations it brought.
+    /// Waits for the response to the held poll and returns its operations.
     ///
     /// # Errors
-    /// The connection broke, or something else came.
+    /// The connection broke, or the response has anything else.
     pub(crate) async fn told(&mut self) -> Result<Vec<Operation>, Error> {
         match self {
             Self::Json(session) => bayeux::notifications(session.batch().await?),
@@ -68,10 +68,10 @@ impl Session {
         }
     }
 
-    /// Tells how far an operation has come; while no poll is held.
+    /// Updates the status of an operation. No poll may be held meanwhile.
     ///
     /// # Errors
-    /// The server refuses or goes away.
+    /// The server rejects the request or disconnects.
     pub(crate) async fn advance(
         &mut self,
         agent: &Agent,

@@ -1,4 +1,5 @@
-//! The agents of a run: each holds a poll with credentials of its own and carries out what it is told.
+//! The agents of a run: each holds a poll with its own credentials and executes the operations it receives
+//!
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,42 +10,44 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::agent_session::{Language, Session};
-use crate::audience::{Event, Mishaps, all_open};
+use crate::audience::{ClientFailures, Event, all_open};
 use crate::error::Error;
-use crate::operation_ledger::{OperationLedger, Sight};
+use crate::operation_ledger::{OperationLedger, SeenBy};
 use crate::operations::{Operation, Status};
 use crate::random;
 use crate::run::Run;
 use crate::target::Target;
 
-/// Pause after an answer without notifications, so that a server that holds nothing is not polled in a loop.
+/// The pause after a response without notifications, so that a server that holds nothing is not polled in a
+/// tight loop.
 const EMPTY_ANSWER_PAUSE: Duration = Duration::from_millis(50);
-/// Longest time an agent is away that lost its connection; what is queued meanwhile it must find.
+/// The longest time an agent stays away after it lost its connection; it must find operations that were
+/// queued meanwhile.
 const AWAY: Duration = Duration::from_millis(500);
-/// Longest time until an agent drops its connection when none is to do so.
+/// The time after which an agent drops its connection if none should.
 const NEVER: Duration = Duration::from_secs(86_400);
-/// Time between two looks at what is not done yet.
+/// The interval of progress checks.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// What the agents note down.
+/// The shared record of what the agents did.
 #[derive(Debug)]
-pub(crate) struct Notes {
+pub(crate) struct AgentRecord {
     run: Arc<Run>,
     ledger: Mutex<OperationLedger>,
 }
 
-impl Notes {
-    /// Empty notes. Where operations carry marks, receiver `n` of the run must be agent `n`.
+impl AgentRecord {
+    /// Creates an empty record. If operations carry marks, receiver `n` of the run must be agent `n`.
     pub(crate) fn new(run: &Arc<Run>, ledger: OperationLedger) -> Self {
         Self { run: Arc::clone(run), ledger: Mutex::new(ledger) }
     }
 
-    /// The operations.
+    /// Returns the ledger of operations.
     pub(crate) fn ledger(&self) -> MutexGuard<'_, OperationLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until so many operations are seen and all of these are done, at most `limit`.
+    /// Waits until `count` operations were seen and all of them are done, at most `limit`.
     pub(crate) async fn all_done(&self, count: usize, limit: Duration) {
         let done = async {
             while self.ledger().progress() != (count, 0) {
@@ -54,15 +57,15 @@ impl Notes {
         tokio::time::timeout(limit, done).await.ok();
     }
 
-    /// The server lists an operation; those of other runs are passed over.
+    /// Records an operation that the server lists; those of other runs are ignored.
     pub(crate) fn listed(&self, operation: &Operation) {
         if operation.mark().is_none_or(|mark| self.run.is_own(mark)) {
             self.ledger().listed(operation);
         }
     }
 
-    /// Gives whether the agent has to carry it out.
-    fn seen(&self, agent: u32, operation: &Operation, sight: Sight) -> bool {
+    /// Records that an agent saw an operation; returns whether the agent has to execute it.
+    fn seen(&self, agent: u32, operation: &Operation, sight: SeenBy) -> bool {
         let is_new = self.ledger().seen(agent, operation, sight, self.run.now());
         if is_new && let Some(mark) = operation.mark() {
             self.run.found(agent as usize, agent, vec![mark]);
@@ -75,33 +78,33 @@ impl Notes {
     }
 }
 
-/// One agent.
+/// An agent.
 #[derive(Debug)]
 pub(crate) struct Agent {
-    /// Its number, from 0.
+    /// The number of the agent, from 0.
     pub(crate) number: u32,
-    /// Its managed object.
+    /// The id of its managed object.
     pub(crate) id: String,
-    /// The server, spoken to by its device user.
+    /// The server, accessed as its device user.
     pub(crate) target: Target,
-    /// How it speaks.
+    /// The protocol of the agent.
     pub(crate) language: Language,
 }
 
-/// How the agents of a run behave.
+/// The behaviour of the agents of a run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner {
-    /// How many are opened at the same time.
+pub(crate) struct AgentBehaviour {
+    /// The number of agents that connect at the same time.
     pub(crate) connecting: usize,
-    /// How long one stays connected on average before it drops its connection; `None` is for ever.
+    /// The mean time until an agent drops its connection; `None` means never.
     pub(crate) stays: Option<Duration>,
 }
 
 #[derive(Debug)]
-struct Stage {
-    notes: Arc<Notes>,
+struct AgentsState {
+    notes: Arc<AgentRecord>,
     permits: Semaphore,
-    manner: Manner,
+    manner: AgentBehaviour,
     is_calm: AtomicBool,
     reconnects: AtomicU64,
     events: mpsc::UnboundedSender<Event>,
@@ -110,19 +113,23 @@ struct Stage {
 /// All agents; dropping it ends them.
 #[derive(Debug)]
 pub(crate) struct Agents {
-    stage: Arc<Stage>,
+    stage: Arc<AgentsState>,
     events: mpsc::UnboundedReceiver<Event>,
     _agents: JoinSet<()>,
 }
 
 impl Agents {
-    /// Lets the agents connect, and returns when all are subscribed and polling.
+    /// Connects the agents, and returns when all are subscribed and polling.
     ///
     /// # Errors
-    /// The first agent that could not connect.
-    pub(crate) async fn open(notes: &Arc<Notes>, agents: Vec<Agent>, manner: Manner) -> Result<Self, Error> {
+    /// The error of the first agent that could not connect.
+    pub(crate) async fn open(
+        notes: &Arc<AgentRecord>,
+        agents: Vec<Agent>,
+        manner: AgentBehaviour,
+    ) -> Result<Self, Error> {
         let (sender, mut events) = mpsc::unbounded_channel();
-        let stage = Arc::new(Stage {
+        let stage = Arc::new(AgentsState {
             notes: Arc::clone(notes),
             permits: Semaphore::new(manner.connecting.max(1)),
             manner,
@@ -139,19 +146,19 @@ impl Agents {
         Ok(Self { stage, events, _agents: tasks })
     }
 
-    /// From now on no agent drops its connection.
+    /// Makes all agents keep their connections from now on.
     pub(crate) fn calm_down(&self) {
         self.stage.is_calm.store(true, Ordering::Relaxed);
     }
 
-    /// Ends every agent and tells what happened to them before.
-    pub(crate) fn close(mut self) -> Mishaps {
-        Mishaps::of(self.stage.reconnects.load(Ordering::Relaxed), &mut self.events)
+    /// Ends all agents and returns their failures.
+    pub(crate) fn close(mut self) -> ClientFailures {
+        ClientFailures::of(self.stage.reconnects.load(Ordering::Relaxed), &mut self.events)
     }
 }
 
-/// One agent from its first handshake to its end; the run aborts it when it is over.
-async fn attend(stage: Arc<Stage>, agent: Agent) {
+/// Runs an agent from its first handshake to its end; the run aborts it when it is over.
+async fn attend(stage: Arc<AgentsState>, agent: Agent) {
     let opened = {
         let _permit = stage.permits.acquire().await;
         Box::pin(come_back(&stage, &agent)).await
@@ -163,17 +170,18 @@ async fn attend(stage: Arc<Stage>, agent: Agent) {
         }
         Err(error) => Event::NotOpened(error),
     };
-    // Nobody listens only when the run is already over.
+    // An error means that the run is over.
     stage.events.send(ended).ok();
 }
 
-/// Serves, drops the connection and comes back, again and again; gives why it could not go on.
-async fn live(stage: &Stage, agent: &Agent, mut session: Session) -> Error {
+/// Serves, drops the connection and reconnects, again and again; returns the error that ended it.
+async fn live(stage: &AgentsState, agent: &Agent, mut session: Session) -> Error {
     loop {
         if let Err(error) = serve(stage, agent, &mut session).await {
             return error;
         }
-        // The old connection goes first: a device that lost its network does not know what was on the way.
+        // The old connection is dropped first: a device that lost its network does not know what was in
+        // transit.
         drop(session);
         stage.reconnects.fetch_add(1, Ordering::Relaxed);
         tokio::time::sleep(up_to(AWAY)).await;
@@ -184,17 +192,17 @@ async fn live(stage: &Stage, agent: &Agent, mut session: Session) -> Error {
     }
 }
 
-/// Shakes hands, subscribes, carries out what is PENDING by now, and polls.
-async fn come_back(stage: &Stage, agent: &Agent) -> Result<Session, Error> {
+/// Sends a handshake, subscribes, executes pending operations, and polls.
+async fn come_back(stage: &AgentsState, agent: &Agent) -> Result<Session, Error> {
     let mut session = Session::subscribe(agent).await?;
     let pending = session.pending(agent).await?;
-    carry_out(stage, agent, &mut session, &pending, Sight::Found).await?;
+    carry_out(stage, agent, &mut session, &pending, SeenBy::Found).await?;
     session.poll_again().await?;
     Ok(session)
 }
 
-/// Carries out what notifications bring, until it is time to drop the connection.
-async fn serve(stage: &Stage, agent: &Agent, session: &mut Session) -> Result<(), Error> {
+/// Executes operations from notifications, until it is time to drop the connection.
+async fn serve(stage: &AgentsState, agent: &Agent, session: &mut Session) -> Result<(), Error> {
     let stays = stage.manner.stays.map_or(NEVER, |mean| up_to(2 * mean));
     let leaves = tokio::time::sleep_until(Instant::now() + stays);
     tokio::pin!(leaves);
@@ -211,20 +219,20 @@ async fn serve(stage: &Stage, agent: &Agent, session: &mut Session) -> Result<()
         };
         match told.is_empty() {
             true => tokio::time::sleep(EMPTY_ANSWER_PAUSE).await,
-            false => carry_out(stage, agent, session, &told, Sight::Notified).await?,
+            false => carry_out(stage, agent, session, &told, SeenBy::Notified).await?,
         }
         session.poll_again().await?;
     }
 }
 
 async fn carry_out(
-    stage: &Stage,
+    stage: &AgentsState,
     agent: &Agent,
     session: &mut Session,
     operations: &[Operation],
-    sight: Sight,
+    sight: SeenBy,
 ) -> Result<(), Error> {
-    // All are seen when they come, though one is carried out after the other.
+    // All are recorded on arrival, but executed one after the other.
     let new: Vec<&Operation> =
         operations.iter().filter(|operation| stage.notes.seen(agent.number, operation, sight)).collect();
     for operation in new {
@@ -236,7 +244,7 @@ async fn carry_out(
     Ok(())
 }
 
-/// A random time, at most so long.
+/// Returns a random time up to `longest`.
 fn up_to(longest: Duration) -> Duration {
     Duration::from_micros(random::below(longest.as_micros() as u64))
 }

@@ -1,4 +1,4 @@
-//! The audience: every client that holds a poll or a WebSocket, one small task each.
+//! The audience: every client that holds a poll or a WebSocket, each in a small task.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,14 +18,15 @@ use crate::run::Run;
 use crate::target::Target;
 use crate::websocket::WebSocket;
 
-/// How long opening the whole audience may take.
+/// The longest time in which the whole audience must be open.
 const OPENING_LIMIT: Duration = Duration::from_secs(600);
-/// Attempts to come back after a broken connection; the waits between them grow by 200 ms each.
+/// The number of attempts to reconnect; the waits between them grow by 200 ms each.
 const REOPEN_ATTEMPTS: u32 = 10;
-/// Pause after an answer without notifications, so that a server that holds nothing is not polled in a loop.
+/// The pause after a response without notifications, so that a server that holds nothing is not polled in a
+/// tight loop.
 const EMPTY_ANSWER_PAUSE: Duration = Duration::from_millis(50);
 
-/// How a client is connected.
+/// The transport of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Transport {
@@ -35,30 +36,31 @@ pub(crate) enum Transport {
     WebSocket,
 }
 
-/// One client to open.
+/// A client to be opened.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    /// Its number in the ledger.
+pub(crate) struct ClientSpec {
+    /// The index of the client in the ledger.
     pub(crate) receiver: ReceiverId,
-    /// What it subscribes to.
+    /// The channel it subscribes to.
     pub(crate) channel: String,
-    /// How it connects.
+    /// The transport it uses.
     pub(crate) transport: Transport,
 }
 
-/// What happened to the clients after they were open.
+/// The failures of clients after they were open.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Mishaps {
-    /// Broken connections on which the session went on.
+pub(crate) struct ClientFailures {
+    /// The number of broken connections whose session continued.
     pub(crate) reconnects: u64,
-    /// Clients that ended: session unknown to the server, or no connection to be had.
+    /// The number of clients that ended: their session was unknown to the server, or they could not
+    /// reconnect.
     pub(crate) ended: u64,
-    /// Why the first of them ended.
+    /// The reason why the first client ended.
     pub(crate) first_cause: Option<String>,
 }
 
 #[derive(Debug)]
-struct Stage {
+struct AudienceState {
     target: Arc<Target>,
     run: Arc<Run>,
     permits: Semaphore,
@@ -66,21 +68,21 @@ struct Stage {
     events: mpsc::UnboundedSender<Event>,
 }
 
-/// What happens to a client.
+/// An event of a client.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// It is subscribed and polls.
+    /// The client has subscribed and polls.
     Opened,
-    /// It could not be opened.
+    /// The client could not be opened.
     NotOpened(Error),
-    /// It ended.
+    /// The client ended.
     Ended(Error),
 }
 
-/// Waits until so many clients are open.
+/// Waits until `count` clients are open.
 ///
 /// # Errors
-/// The first client that could not be opened, or that they are not all open within ten minutes.
+/// The error of the first client that could not be opened, or a timeout of ten minutes.
 pub(crate) async fn all_open(events: &mut mpsc::UnboundedReceiver<Event>, count: usize) -> Result<(), Error> {
     let progress = Progress::count("opening polls", count);
     let all_open = async {
@@ -101,24 +103,24 @@ pub(crate) async fn all_open(events: &mut mpsc::UnboundedReceiver<Event>, count:
 /// All open clients; dropping it closes them.
 #[derive(Debug)]
 pub(crate) struct Audience {
-    stage: Arc<Stage>,
+    stage: Arc<AudienceState>,
     events: mpsc::UnboundedReceiver<Event>,
     _clients: JoinSet<()>,
 }
 
 impl Audience {
-    /// Opens every seat, at most `concurrency` at a time, and returns when all are subscribed and polling.
+    /// Opens every client, at most `concurrency` at a time, and returns when all are subscribed and polling.
     ///
     /// # Errors
-    /// The first client that could not be opened.
+    /// The error of the first client that could not be opened.
     pub(crate) async fn open(
         target: &Arc<Target>,
         run: &Arc<Run>,
-        seats: Vec<Seat>,
+        seats: Vec<ClientSpec>,
         concurrency: usize,
     ) -> Result<Self, Error> {
         let (sender, mut events) = mpsc::unbounded_channel();
-        let stage = Arc::new(Stage {
+        let stage = Arc::new(AudienceState {
             target: Arc::clone(target),
             run: Arc::clone(run),
             permits: Semaphore::new(concurrency.max(1)),
@@ -134,14 +136,14 @@ impl Audience {
         Ok(Self { stage, events, _clients: clients })
     }
 
-    /// Closes every client and tells what happened to them before.
-    pub(crate) fn close(mut self) -> Mishaps {
-        Mishaps::of(self.stage.reconnects.load(Ordering::Relaxed), &mut self.events)
+    /// Closes every client and returns their failures.
+    pub(crate) fn close(mut self) -> ClientFailures {
+        ClientFailures::of(self.stage.reconnects.load(Ordering::Relaxed), &mut self.events)
     }
 }
 
-impl Mishaps {
-    /// What is known now.
+impl ClientFailures {
+    /// Returns the failures so far.
     pub(crate) fn of(reconnects: u64, events: &mut mpsc::UnboundedReceiver<Event>) -> Self {
         let mut mishaps = Self { reconnects, ..Self::default() };
         while let Ok(event) = events.try_recv() {
@@ -154,19 +156,19 @@ impl Mishaps {
     }
 }
 
-/// One client from opening to its end; the run aborts it when it is over.
-async fn attend(stage: Arc<Stage>, seat: Seat) {
+/// Runs a client from opening to its end; the run aborts it when it is over.
+async fn attend(stage: Arc<AudienceState>, seat: ClientSpec) {
     let outcome = match seat.transport {
         Transport::LongPolling => hold_polls(&stage, &seat).await,
         Transport::WebSocket => Box::pin(read_frames(&stage, &seat)).await,
     };
     if let Err(event) = outcome {
-        // Nobody listens only when the run is already over.
+        // An error means that the run is over.
         stage.events.send(event).ok();
     }
 }
 
-async fn hold_polls(stage: &Stage, seat: &Seat) -> Result<(), Event> {
+async fn hold_polls(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Event> {
     let mut session = {
         let _permit = stage.permits.acquire().await;
         let opening = Box::pin(LongPolling::open(&stage.target, bayeux::REALTIME, &seat.channel));
@@ -194,8 +196,8 @@ async fn hold_polls(stage: &Stage, seat: &Seat) -> Result<(), Event> {
     }
 }
 
-/// Counts the batch; an answer without notifications must at least be a successful connect reply.
-fn note_batch(stage: &Stage, seat: &Seat, batch: &[u8]) -> Result<usize, Error> {
+/// Counts the notifications of a batch; a response without any must at least be a successful connect reply.
+fn note_batch(stage: &AudienceState, seat: &ClientSpec, batch: &[u8]) -> Result<usize, Error> {
     let count = stage.run.deliver(seat.receiver, batch);
     if count == 0 {
         bayeux::expect_success(bayeux::CONNECT, batch)?;
@@ -203,7 +205,7 @@ fn note_batch(stage: &Stage, seat: &Seat, batch: &[u8]) -> Result<usize, Error> 
     Ok(count)
 }
 
-async fn reopen(stage: &Stage, session: &mut LongPolling) -> Result<(), Error> {
+async fn reopen(stage: &AudienceState, session: &mut LongPolling) -> Result<(), Error> {
     stage.reconnects.fetch_add(1, Ordering::Relaxed);
     let mut last = Error::Timeout("reconnect");
     for attempt in 0..REOPEN_ATTEMPTS {
@@ -216,7 +218,7 @@ async fn reopen(stage: &Stage, session: &mut LongPolling) -> Result<(), Error> {
     Err(last)
 }
 
-async fn read_frames(stage: &Stage, seat: &Seat) -> Result<(), Event> {
+async fn read_frames(stage: &AudienceState, seat: &ClientSpec) -> Result<(), Event> {
     let mut session = {
         let _permit = stage.permits.acquire().await;
         WebSocket::open(&stage.target, &seat.channel).await.map_err(Event::NotOpened)?

@@ -1,4 +1,4 @@
-//! Bayeux messages as the generator sends them, and the little it reads of the replies.
+//! The Bayeux messages that the generator sends, and the members of replies that it reads.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -6,16 +6,16 @@ use serde_json::json;
 
 use crate::error::Error;
 
-/// Where the channels of resources are, such as `/alarms/208`.
+/// The endpoint of the channels of resources, such as `/alarms/208`.
 pub(crate) const REALTIME: &str = "/notification/realtime";
-/// Where the channels of agents are, such as `/208`.
+/// The endpoint of the channels of agents, such as `/208`.
 pub(crate) const OPERATIONS: &str = "/notification/operations";
 
-/// Meta channels in use.
+/// The meta channel of handshakes.
 pub(crate) const HANDSHAKE: &str = "/meta/handshake";
-/// See [`HANDSHAKE`].
+/// The meta channel of subscriptions.
 pub(crate) const SUBSCRIBE: &str = "/meta/subscribe";
-/// See [`HANDSHAKE`].
+/// The meta channel of connects.
 pub(crate) const CONNECT: &str = "/meta/connect";
 
 #[derive(Debug, Deserialize)]
@@ -28,34 +28,34 @@ struct Reply {
     client_id: Option<String>,
 }
 
-/// The first message of a session; `connection_type` is `long-polling` or `websocket`.
+/// Returns the first message of a session; `connection_type` is `long-polling` or `websocket`.
 pub(crate) fn handshake(connection_type: &str) -> String {
     json!([{"id": "1", "channel": HANDSHAKE, "version": "1.0", "supportedConnectionTypes": [connection_type]}])
         .to_string()
 }
 
-/// Asks for the notifications of a channel.
+/// Returns the message that subscribes to a channel.
 pub(crate) fn subscribe(client_id: &str, subscription: &str) -> String {
     json!([{"id": "2", "channel": SUBSCRIBE, "clientId": client_id, "subscription": subscription}])
         .to_string()
 }
 
-/// The message that is held until a notification exists.
+/// Returns the message that is held until there is a notification.
 pub(crate) fn connect(client_id: &str, connection_type: &str) -> String {
     json!([{"id": "3", "channel": CONNECT, "clientId": client_id, "connectionType": connection_type}])
         .to_string()
 }
 
-/// Reads the `clientId` out of a handshake answer.
+/// Returns the `clientId` of a handshake response.
 ///
 /// # Errors
-/// As [`expect_success`], and when the reply holds no `clientId`.
+/// As [`expect_success`], and when the reply has no `clientId`.
 pub(crate) fn client_id(answer: &[u8]) -> Result<String, Error> {
     let reply = successful_reply(HANDSHAKE, answer)?;
     reply.client_id.ok_or(Error::Bayeux { channel: HANDSHAKE, reason: "no clientId".to_owned() })
 }
 
-/// Checks that an answer holds a successful reply on a meta channel.
+/// Checks that a response has a successful reply on a meta channel.
 ///
 /// # Errors
 /// No reply on the channel, or `successful` is not true.
@@ -63,11 +63,11 @@ pub(crate) fn expect_success(channel: &'static str, answer: &[u8]) -> Result<(),
     successful_reply(channel, answer).map(drop)
 }
 
-/// The data of the notifications in the answer to a poll; an answer without any must at least be a successful connect
-/// reply.
+/// Returns the data of the notifications in the response to a poll. A response without any must at least be a
+/// successful connect reply.
 ///
 /// # Errors
-/// The answer is something else.
+/// The response is anything else.
 pub(crate) fn notifications<T: DeserializeOwned>(answer: &[u8]) -> Result<Vec<T>, Error> {
     #[derive(Deserialize)]
     struct Message<T> {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn notifications_are_told_from_the_reply_and_from_a_refusal() {
+    fn notifications_are_separated_from_the_reply_and_from_an_error() {
         let told = br#"[{"channel":"/7","id":"1","data":4},{"channel":"/7","id":"2","data":5},{"channel":"/meta/connect","successful":true}]"#;
         assert_eq!(notifications::<u8>(told).unwrap(), [4, 5]);
         let none = br#" [{"channel":"/meta/connect","successful":true}]"#;

@@ -1,5 +1,5 @@
-//! What is posted: the path and the body of each kind of write. Every row carries its mark, by which it is found again
-//! in notifications and when it is read back.
+//! The path and the body of each kind of write. Every row carries a mark, by which it is recognised in
+//! notifications and when it is read back.
 
 use std::fmt::Write as _;
 
@@ -11,63 +11,64 @@ use crate::csv::{self, rows};
 use crate::mark::{FRAGMENT, Mark};
 use crate::operations;
 
-/// Fragment of a measurement that holds its mark.
+/// The fragment of a measurement that holds its mark.
 const MARK: &str = "lt_Mark";
 
 /// A kind of write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One alarm, of a type of its own, so that none is de-duplicated.
+    /// One alarm, of a unique type, so that none is de-duplicated.
     Alarm,
     /// One event.
     Event,
     /// One measurement: two fragments, six series.
     Measurement,
-    /// One operation; its source is the device that shall carry it out.
+    /// One operation; its source is the device that must execute it.
     Operation,
-    /// A measurementCollection of so many of them, stored as a whole or not at all.
+    /// A measurementCollection of this many measurements, stored completely or not at all.
     Measurements(u32),
-    /// One measurement that is to be told rather than read back: its mark is the text that notifications are scanned for.
-    ToldMeasurement,
-    /// One measurement with one reading, as short as it can be said.
+    /// One measurement that is received as a notification instead of read back: its mark is the text that
+    /// notifications are scanned for.
+    NotifiedMeasurement,
+    /// One measurement with one reading, as short as possible.
     Reading,
-    /// So many of the same as rows of the static set, stored each for itself.
+    /// This many rows of the static set with the same content, each stored separately.
     StaticRows(u32),
     /// One event, as a row of the template set.
     CustomRow,
 }
 
 impl Kind {
-    /// Where it is posted.
+    /// Returns the path to which it is posted.
     pub(crate) fn path(self) -> &'static str {
         if self.is_csv() { csv::PATH } else { self.read_path() }
     }
 
-    /// Where it is read.
+    /// Returns the path from which it is read.
     pub(crate) fn read_path(self) -> &'static str {
         match self {
             Self::Alarm => "/alarm/alarms",
             Self::Event | Self::CustomRow => "/event/events",
             Self::Measurement
             | Self::Measurements(_)
-            | Self::ToldMeasurement
+            | Self::NotifiedMeasurement
             | Self::Reading
             | Self::StaticRows(_) => "/measurement/measurements",
             Self::Operation => operations::PATH,
         }
     }
 
-    /// Whether it is made of rows.
+    /// Returns whether it consists of CSV rows.
     pub(crate) fn is_csv(self) -> bool {
         matches!(self, Self::StaticRows(_) | Self::CustomRow)
     }
 
-    /// Whether it is sent with no more headers than it must have.
+    /// Returns whether it is sent with the minimum of headers.
     pub(crate) fn is_bare(self) -> bool {
         self.is_csv() || self == Self::Reading
     }
 
-    /// Rows in one post.
+    /// Returns the number of rows in a post.
     pub(crate) fn rows(self) -> u32 {
         match self {
             Self::Measurements(rows) | Self::StaticRows(rows) => rows,
@@ -75,7 +76,7 @@ impl Kind {
         }
     }
 
-    /// The body of one post; `first` marks its first row, the sequences of the others follow.
+    /// Returns the body of a post; `first` marks its first row, and the sequences of the others follow.
     pub(crate) fn body(self, source: &str, first: Mark) -> String {
         let now = OffsetDateTime::now_utc();
         let mut body = String::with_capacity(if self.is_csv() { 40 } else { 400 } * self.rows() as usize);
@@ -83,7 +84,7 @@ impl Kind {
             Self::Alarm => alarm(&mut body, source, first, &text(now)),
             Self::Event => event(&mut body, source, first, &text(now)),
             Self::Measurement => measurement(&mut body, source, first, &text(now)),
-            Self::ToldMeasurement => told_measurement(&mut body, source, first, &text(now)),
+            Self::NotifiedMeasurement => notified_measurement(&mut body, source, first, &text(now)),
             Self::Operation => operation(&mut body, source, first),
             Self::Reading => rows::reading(&mut body, source, first, &text(now)),
             Self::StaticRows(rows) => rows::static_rows(&mut body, first, rows),
@@ -93,7 +94,7 @@ impl Kind {
                 for row in 0..rows {
                     let separator = if row == 0 { "" } else { "," };
                     body.push_str(separator);
-                    // As a device that kept them for a while: one a second, the last one now.
+                    // The times are those of a device that buffered its rows: one a second, the last one now.
                     let time = now - time::Duration::seconds(i64::from(rows - 1 - row));
                     measurement(&mut body, source, first.following(row), &text(time));
                 }
@@ -104,7 +105,7 @@ impl Kind {
     }
 }
 
-/// A time to the millisecond.
+/// Formats a time to the millisecond.
 fn text(time: OffsetDateTime) -> String {
     let time = time.replace_millisecond(time.millisecond()).unwrap_or(time);
     time.format(&Rfc3339).unwrap_or_default()
@@ -137,8 +138,7 @@ fn operation(body: &mut String, device: &str, mark: Mark) {
     .ok();
 }
 
-/// Four of the numbers look like readings: a few digits, no more than needed, different every time. The other two are the
-/// mark.
+/// Four of the numbers look like readings: a few digits, different every time. The other two are the mark.
 fn measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
     let vary = |step: u32, span: u32| {
         f64::from(mark.sequence.wrapping_mul(step).wrapping_add(mark.device.wrapping_mul(31)) % span)
@@ -156,8 +156,8 @@ fn measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
     .ok();
 }
 
-/// About as long as an alarm, so that notifications of both weigh the same.
-fn told_measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
+/// The body is about as long as that of an alarm, so that notifications of both have the same size.
+fn notified_measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
     write!(
         body,
         r#"{{"type":"loadtest","time":"{time}","lt_Air":{{"T":{{"value":21.{},"unit":"C"}}}},"source":{{"id":"{source}"}},"{FRAGMENT}":"{mark}"}}"#,
@@ -166,7 +166,7 @@ fn told_measurement(body: &mut String, source: &str, mark: Mark, time: &str) {
     .ok();
 }
 
-/// A measurement that was read, as far as its mark.
+/// A measurement that was read back, as far as its mark.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Marked {
     #[serde(rename = "lt_Mark")]
@@ -185,7 +185,7 @@ struct Reading {
 }
 
 impl Marked {
-    /// Its mark, if it has one.
+    /// Returns its mark, if it has one.
     pub(crate) fn mark(&self) -> Option<Mark> {
         let mark = self.mark.as_ref()?;
         Mark::of_readings(mark.run.value, mark.n.value)
@@ -223,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn told_measurement_carries_the_mark_that_notifications_are_scanned_for() {
-        let (text, measurement) = body(Kind::ToldMeasurement);
+    fn notified_measurement_carries_the_mark_that_notifications_are_scanned_for() {
+        let (text, measurement) = body(Kind::NotifiedMeasurement);
         assert!(measurement["lt_Air"]["T"]["value"].is_number());
         assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
     }

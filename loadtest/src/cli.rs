@@ -1,4 +1,4 @@
-//! What can be asked for on the command line.
+//! The command line.
 
 mod credentials;
 mod csv;
@@ -61,16 +61,16 @@ pub(crate) struct Common {
     /// Process whose memory and CPU are measured [default: the one that listens on the target port]
     #[arg(long, global = true)]
     pub(crate) server_pid: Option<u32>,
-    /// Threads of the generator; one is right when it is pinned to one core
+    /// Threads of the generator; use one when it is pinned to one core
     #[arg(long, global = true, default_value_t = 1)]
     pub(crate) threads: usize,
     /// Connections being opened at the same time
     #[arg(long, global = true, default_value_t = 64)]
     pub(crate) connecting: usize,
-    /// Seconds of rest before the memory with all polls open is read
+    /// Seconds of idling before the memory with all polls open is read
     #[arg(long, global = true, default_value_t = 3)]
     pub(crate) settle: u64,
-    /// Most seconds to wait for deliveries still owed after the last post
+    /// Longest wait in seconds for outstanding deliveries after the last post
     #[arg(long, global = true, default_value_t = 20)]
     pub(crate) drain: u64,
     /// Leave the devices and alarms on the server
@@ -87,29 +87,30 @@ pub(crate) struct Common {
 /// The scenarios.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Scenario {
-    /// Each device holds a poll, dashboards watch all alarms, alarms arrive at a fixed rate
+    /// Each device holds a poll, dashboards subscribe to all alarms, alarms arrive at a fixed rate
     Fleet(Fleet),
-    /// Many polls on one channel; each alarm goes to all, the next is posted when all have it
+    /// Many polls on one channel; each alarm goes to all, the next is posted when all have received it
     Fanout(Fanout),
-    /// Alarms as fast as the server takes them, nobody listening
+    /// Alarms as fast as the server accepts them, without subscribers
     Alarms(Alarms),
-    /// Measurements, one or many per post, as fast as the server takes them or on a fixed schedule
+    /// Measurements, one or many per post, as fast as the server accepts them or on a fixed schedule
     Measurements(Measurements),
-    /// Measurements as rows of the compact CSV protocol, one or many per request, against the same as JSON
+    /// Measurements as rows of the compact CSV protocol, one or many per request, compared with the same as
+    /// JSON
     CsvRows(CsvRows),
-    /// Devices send rows in CSV, hold polls in CSV, and carry out operations that are queued at a fixed rate
+    /// Devices send rows in CSV, hold polls in CSV, and execute operations that are queued at a fixed rate
     Csv(Csv),
     /// Reads by Basic credentials and by an access token, in turns: what each costs the server
     Credentials(Credentials),
-    /// Measurements with and without event-processing modules, in turns: what these cost the server
+    /// Measurements with and without event-processing modules, in turns: what the modules cost the server
     Modules(Modules),
     /// One device's year of measurements, sent in collections
     SeriesFill(SeriesFill),
     /// Reads of that year: series by day, by hour and raw, a page of a day
     Series(Series),
-    /// Starts the server, ends it at random moments under writes, and compares what it holds with what it answered
+    /// Starts the server, kills it at random moments under writes, and compares its data with its responses
     Durability(Durability),
-    /// Many devices speak, some fall silent: exactly those are reported, once and in time
+    /// Many devices send messages, some stop: exactly those must be reported, once and in time
     Availability(Availability),
     /// Fills a database with many alarms, events and measurements, by SQL
     DataFill(DataFill),
@@ -117,30 +118,31 @@ pub(crate) enum Scenario {
     Data(Data),
     /// Calls of a microservice, directly and through the platform
     Service(Service),
-    /// Polls held and nothing happening
+    /// Holds polls while nothing happens
     Hold(Hold),
-    /// Downloads of one file of a hosted application, alone or in turns with the same file at another server
+    /// Downloads of one file of a hosted application, alone or in turns with the same file from another
+    /// server
     Hosted(Hosted),
     /// Reads of a large inventory, one after the other; filled by `inventory-fill`
     Inventory(Inventory),
     /// Fills a database with a large inventory, by SQL
     InventoryFill(InventoryFill),
-    /// Agents hold polls and carry out operations that are posted at a fixed rate
+    /// Agents hold polls and execute operations that are posted at a fixed rate
     Agents(Agents),
-    /// One bulk operation over a group: each device has one, and the ramp is kept
+    /// One bulk operation over a group: each device gets one operation, and the ramp is kept
     Bulk(Bulk),
     /// One file registers many devices
     Registration(Registration),
-    /// All devices of a fleet come back at once
+    /// All devices of a fleet reconnect at once
     Reconnect(Reconnect),
-    /// Many connections send nothing, or their requests byte by byte, while a few clients go on as ever
+    /// Many connections send nothing, or their requests byte by byte, while a few clients work as usual
     Trickle(Trickle),
 }
 
-/// What is written.
+/// The kind of objects that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Written {
+pub(crate) enum ObjectKind {
     /// Alarms
     Alarm,
     /// Events
@@ -149,16 +151,16 @@ pub(crate) enum Written {
     Measurement,
 }
 
-impl Written {
-    /// As a kind of post that is waited for by clients.
-    pub(crate) fn told_kind(self) -> Kind {
+impl ObjectKind {
+    /// Returns the kind of post whose notification is awaited.
+    pub(crate) fn notified_kind(self) -> Kind {
         match self {
-            Self::Measurement => Kind::ToldMeasurement,
+            Self::Measurement => Kind::NotifiedMeasurement,
             other => other.kind(),
         }
     }
 
-    /// First part of the channels that tell of it.
+    /// Returns the first part of the channels for its notifications.
     pub(crate) fn channel(self) -> &'static str {
         match self {
             Self::Alarm => "/alarms",
@@ -167,7 +169,7 @@ impl Written {
         }
     }
 
-    /// As a kind of post.
+    /// Returns the kind of post.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Alarm => Kind::Alarm,

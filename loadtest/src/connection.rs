@@ -1,4 +1,4 @@
-//! One keep-alive HTTP/1.1 connection without a read buffer of its own.
+//! A keep-alive HTTP/1.1 connection without a read buffer of its own.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use crate::error::Error;
 use crate::response::ResponseParser;
 
-/// How long any answer but that of a held poll may take.
+/// The timeout of all responses except those to held polls.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 thread_local! {
@@ -21,7 +21,7 @@ thread_local! {
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; 64 * 1024].into_boxed_slice());
 }
 
-/// A connection to the server: one request, then its answer, then the next.
+/// A connection to the server: one request, then its response, then the next.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -29,45 +29,45 @@ pub(crate) struct Connection {
     traffic: Traffic,
 }
 
-/// Bytes of HTTP, heads and bodies, as they went through a socket.
+/// The bytes of HTTP, heads and bodies, on a socket.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Traffic {
-    /// Bytes of requests.
+    /// The bytes of requests.
     pub(crate) sent: u64,
-    /// Bytes of answers.
+    /// The bytes of responses.
     pub(crate) received: u64,
 }
 
 impl Traffic {
-    /// Adds the bytes of other requests and answers.
+    /// Adds the bytes of other requests and responses.
     pub(crate) fn add(&mut self, other: Self) {
         self.sent += other.sent;
         self.received += other.received;
     }
 
-    /// What went through after an earlier look.
+    /// Returns the bytes since an earlier value.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self { sent: self.sent - earlier.sent, received: self.received - earlier.received }
     }
 }
 
-/// A complete answer; valid until the next request on the connection.
+/// A complete response; valid until the next request on the connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Response<'a> {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub(crate) status: u16,
-    /// Seconds after which the request may be sent again, where the answer says so.
+    /// The seconds after which the request may be sent again, if the response has `Retry-After`.
     pub(crate) retry_after: Option<u16>,
-    /// Decoded body; may start with keep-alive spaces.
+    /// The decoded body; it may start with keep-alive spaces.
     pub(crate) body: &'a [u8],
 }
 
-/// How an answer begins.
+/// The state of a response after its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// It is complete.
+    /// The response is complete.
     Whole,
-    /// 200, and the body is still to come: a poll that is held.
+    /// The status is 200 and the body is pending: the poll is held.
     Held,
 }
 
@@ -77,7 +77,7 @@ impl Connection {
         Self { stream, parser: ResponseParser::new(), traffic: Traffic::default() }
     }
 
-    /// All that went through so far.
+    /// Returns the total traffic.
     pub(crate) fn traffic(&self) -> Traffic {
         self.traffic
     }
@@ -93,10 +93,10 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits for the complete answer, however long it is held.
+    /// Waits for the complete response, however long it is held.
     ///
     /// # Errors
-    /// The socket is closed before the answer is complete, or the answer is malformed.
+    /// The socket is closed before the response is complete, or the response is malformed.
     pub(crate) async fn receive(&mut self) -> Result<Response<'_>, Error> {
         while !self.parser.is_done() {
             poll_fn(|context| self.poll_read_some(context)).await?;
@@ -108,8 +108,8 @@ impl Connection {
         })
     }
 
-    /// Waits for the head of the answer, which comes long before the body when a poll is held. Another answer than 200 is
-    /// awaited as a whole; [`Self::receive`] gives it.
+    /// Waits for the head of the response, which precedes the body by far when a poll is held. A response
+    /// with another status than 200 is awaited completely; [`Self::receive`] returns it.
     ///
     /// # Errors
     /// As [`Self::receive`].
@@ -123,7 +123,7 @@ impl Connection {
         self.receive().await.map(|_| Beginning::Whole)
     }
 
-    /// Sends a request and waits for its answer, at most a minute.
+    /// Sends a request and waits for its response, at most a minute.
     ///
     /// # Errors
     /// As [`Self::send`] and [`Self::receive`], within [`Error::During`]; [`Error::Timeout`].
@@ -131,7 +131,7 @@ impl Connection {
         self.call_within(ANSWER_TIMEOUT, step, request).await
     }
 
-    /// As [`Self::call`], for what may take longer.
+    /// Sends a request as [`Self::call`] does, with a longer timeout.
     ///
     /// # Errors
     /// As [`Self::call`].

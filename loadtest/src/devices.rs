@@ -1,4 +1,4 @@
-//! The devices of a run: made before it, removed after it together with their alarms.
+//! The devices of a run: created before it, and removed after it together with their alarms.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +13,9 @@ use crate::target::Target;
 
 const PATH: &str = "/inventory/managedObjects";
 const BODY: &str = r#"{"name":"Load test device","type":"loadtest_Device","plat_IsDevice":{}}"#;
-/// Connections that create and remove devices.
+/// The number of connections that create and remove devices.
 const CONNECTIONS: usize = 32;
-/// How long a removal may take; what is left then stays.
+/// The longest time of a removal; devices that are left then stay.
 const LIMIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Deserialize)]
@@ -23,18 +23,18 @@ struct Created {
     id: String,
 }
 
-/// Creates `count` devices; the ids in the order of the device indexes.
+/// Creates `count` devices; returns their ids in the order of the device indexes.
 ///
 /// # Errors
-/// The first device that was not answered 201.
+/// The first response other than 201.
 pub(crate) async fn create(target: &Arc<Target>, count: usize) -> Result<Vec<String>, Error> {
     create_as(target, count, BODY).await
 }
 
-/// Creates `count` devices with this body; the ids in the order of the device indexes.
+/// Creates `count` devices with this body; returns their ids in the order of the device indexes.
 ///
 /// # Errors
-/// The first device that was not answered 201.
+/// The first response other than 201.
 pub(crate) async fn create_as(target: &Arc<Target>, count: usize, body: &str) -> Result<Vec<String>, Error> {
     let request: Arc<[u8]> = target.post(PATH, body).into();
     let progress = Arc::new(Progress::count("creating devices", count));
@@ -84,7 +84,7 @@ pub(crate) async fn remove(target: &Arc<Target>, ids: &[String]) -> usize {
     send_all(target, "removing devices", requests, 204).await
 }
 
-/// Sends requests over many connections, in any order; returns how many were not answered with the expected status in
+/// Sends requests over many connections, in any order; returns how many did not get the expected status in
 /// five minutes.
 pub(crate) async fn send_all(
     target: &Arc<Target>,

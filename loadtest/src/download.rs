@@ -1,5 +1,5 @@
-//! Downloads on one keep-alive connection: what comes is counted and forgotten, so that a large file costs the generator
-//! little.
+//! Downloads on one keep-alive connection. The bytes are counted and dropped, so that a large file costs the
+//! generator little.
 
 use std::time::Instant;
 
@@ -11,9 +11,9 @@ use crate::error::Error;
 use crate::response::ParseError;
 use crate::target::Target;
 
-/// Bytes that are read at once.
+/// The number of bytes per read.
 const BUFFER: usize = 256 * 1024;
-/// Longest answer head that is accepted, in bytes.
+/// The longest response head in bytes.
 const MAX_HEAD: usize = 16 * 1024;
 
 /// A connection that downloads.
@@ -23,14 +23,14 @@ pub(crate) struct Downloader {
     buffer: Vec<u8>,
 }
 
-/// A download that is over.
+/// A finished download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Downloaded {
-    /// HTTP status code.
+    /// The HTTP status code.
     pub(crate) status: u16,
-    /// Bytes of the body.
+    /// The size of the body in bytes.
     pub(crate) bytes: usize,
-    /// Microseconds from the request to the last byte.
+    /// The microseconds from the request to the last byte.
     pub(crate) took: u64,
 }
 
@@ -43,10 +43,10 @@ impl Downloader {
         Ok(Self { stream: target.open_stream().await?, buffer: vec![0; BUFFER] })
     }
 
-    /// Sends a complete request and reads its answer to the end, which must announce its length.
+    /// Sends a complete request and reads its response to the end. The response must have a `Content-Length`.
     ///
     /// # Errors
-    /// The connection broke, or the answer is malformed.
+    /// The connection broke, or the response is malformed.
     pub(crate) async fn download(&mut self, request: &[u8]) -> Result<Downloaded, Error> {
         let sent = Instant::now();
         self.stream.write_all(request).await?;
@@ -76,7 +76,7 @@ impl Downloader {
     }
 }
 
-/// Status and length of the body.
+/// Returns status and length of the body.
 fn read_head(head: &[u8]) -> Result<(u16, usize), ParseError> {
     let text = std::str::from_utf8(head).map_err(|_| ParseError::StatusLine)?;
     let mut lines = text.split("\r\n");
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn head_tells_status_and_length_in_any_spelling() {
+    fn status_and_length_are_parsed_in_any_spelling() {
         let head = b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-length: 12\r\n\r\n";
         assert_eq!(read_head(head), Ok((200, 12)));
         assert_eq!(read_head(b"HTTP/1.1 200 OK\r\n\r\n"), Err(ParseError::Unframed));

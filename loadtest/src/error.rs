@@ -1,32 +1,33 @@
-//! Why a run could not be measured. Faults of the server under load are figures in the report, not errors.
+//! Errors that prevent a measurement. Failures of the server under load are figures in the report, not
+//! errors.
 
 use std::io;
 
-/// What ends a run, or one client's life within it.
+/// An error that ends a run, or one client within it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The socket failed or was closed.
     #[error("connection: {0}")]
     Io(#[from] io::Error),
-    /// A step with an answer of its own failed.
+    /// A step of the preparation failed.
     #[error("{step}: {cause}")]
     During {
-        /// What was asked for.
+        /// The step.
         step: &'static str,
-        /// Why it failed.
+        /// The reason why it failed.
         cause: Box<Error>,
     },
-    /// The server sent something that is not HTTP/1.1 as the generator understands it.
-    #[error("malformed HTTP answer: {0}")]
+    /// The server sent something that is not HTTP/1.1 as the generator supports it.
+    #[error("malformed HTTP response: {0}")]
     Response(#[from] crate::response::ParseError),
-    /// A step of the preparation was answered with another status than the contract says.
+    /// The response to a step of the preparation had an unexpected status.
     #[error("{step}: status {status}: {body}")]
     Status {
-        /// What was asked for.
+        /// The step.
         step: &'static str,
-        /// The HTTP status that came.
+        /// The HTTP status.
         status: u16,
-        /// The first 200 bytes of the answer.
+        /// The first 200 bytes of the response.
         body: String,
     },
     /// A Bayeux reply was missing, malformed or `successful:false`.
@@ -34,38 +35,38 @@ pub(crate) enum Error {
     Bayeux {
         /// The meta channel of the request.
         channel: &'static str,
-        /// The `error` member, or what was wrong with the reply.
+        /// The member `error`, or the fault of the reply.
         reason: String,
     },
-    /// A row of the compact CSV protocol was answered by something else than it must be.
+    /// The response to a row of the compact CSV protocol was unexpected.
     #[error("{row}: {reason}")]
     Csv {
-        /// What was sent.
+        /// The row.
         row: &'static str,
-        /// What came.
+        /// The response.
         reason: String,
     },
     /// The WebSocket failed.
     #[error("WebSocket: {0}")]
     WebSocket(#[from] Box<tokio_tungstenite::tungstenite::Error>),
-    /// The database that was to be filled refused.
+    /// The database that was to be filled reported an error.
     #[error("database: {0}")]
     Database(#[from] tokio_postgres::Error),
-    /// An answer did not come within the time every step is given.
-    #[error("no answer to {0} in time")]
+    /// A response timed out.
+    #[error("no response to {0} in time")]
     Timeout(&'static str),
-    /// The settings make no sense or are refused.
+    /// The settings are invalid or rejected.
     #[error("{0}")]
     Refused(String),
 }
 
 impl Error {
-    /// Adds what was being done when the error came.
+    /// Adds the step in which the error occurred.
     pub(crate) fn during(self, step: &'static str) -> Self {
         Self::During { step, cause: Box::new(self) }
     }
 
-    /// The error for an answer whose status was not the expected one; keeps the head of the body.
+    /// Returns the error for a response with an unexpected status; keeps the start of the body.
     pub(crate) fn status(step: &'static str, status: u16, body: &[u8]) -> Self {
         let body = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();
         Self::Status { step, status, body }

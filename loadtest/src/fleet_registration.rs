@@ -1,4 +1,5 @@
-//! A fleet that is registered by one CSV file: devices with users of their own (docs/rules.md#bulk-registration; N-10 to N-17).
+//! A fleet that is registered by one CSV file: devices with their own users (docs/rules.md#bulk-registration;
+//! N-10 to N-17).
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -14,39 +15,39 @@ use crate::read_back::{PAGE_SIZE, each_page};
 use crate::target::Target;
 
 const PATH: &str = "/devicecontrol/bulkNewDeviceRequests";
-/// Name of the form's part that holds the file.
+/// The name of the form's part that holds the file.
 const PART: &str = "file";
-/// How long the server may work on a file.
+/// The longest time the server may take for a file.
 const UPLOAD_LIMIT: Duration = Duration::from_secs(1800);
-/// Characters of a password; as many as the server itself gives (N-08).
+/// The number of characters of a password, as many as generated ones have (N-08).
 const PASSWORD_LENGTH: usize = 20;
-/// Failures that are told in words.
+/// The number of failures that are described in words.
 const EXAMPLES: usize = 3;
 
-/// What the rows of the file say beside identity and password.
+/// The content of the rows beside identity and password.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'a> {
-    /// How many devices.
+    /// The number of devices.
     pub(crate) devices: usize,
-    /// How many of them, the first ones, are agents.
+    /// How many of them, from the first on, are agents.
     pub(crate) agents: usize,
-    /// Name of the group they are all put in.
+    /// The name of the group that contains them.
     pub(crate) group: Option<&'a str>,
 }
 
-/// Devices of one run, each with an identity and a password of its own.
+/// The devices of one run, each with its own identity and password.
 #[derive(Debug)]
 pub(crate) struct Fleet {
-    /// Told by no other run.
+    /// A type that is unique to the run.
     type_: String,
     tenant: String,
     passwords: Vec<String>,
 }
 
-/// What the server made of the file.
+/// The response to the file.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    /// From the first byte sent to the last byte of the answer.
+    /// The time from the first byte sent to the last byte of the response.
     pub(crate) took: Duration,
     /// The counts.
     pub(crate) result: UploadResult,
@@ -56,13 +57,13 @@ pub(crate) struct Upload {
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UploadResult {
-    /// Rows without the header.
+    /// The rows without the header.
     pub(crate) number_of_all: usize,
-    /// New devices.
+    /// The new devices.
     pub(crate) number_of_created: usize,
-    /// Rows that failed.
+    /// The rows that failed.
     pub(crate) number_of_failed: usize,
-    /// New devices, and those that got another password.
+    /// The new devices, and those that got another password.
     pub(crate) number_of_successful: usize,
     #[serde(default)]
     failed_creation_list: Vec<Failure>,
@@ -75,7 +76,7 @@ struct Failure {
 }
 
 impl UploadResult {
-    /// The first reasons why rows failed.
+    /// Returns the first reasons why rows failed.
     pub(crate) fn reasons(&self) -> String {
         let reasons =
             self.failed_creation_list.iter().filter_map(|failure| failure.failure_reason.as_deref());
@@ -84,10 +85,10 @@ impl UploadResult {
 }
 
 impl Fleet {
-    /// So many devices of the tenant of the target's user; nothing is registered yet.
+    /// Creates a fleet of the tenant of the target's user; nothing is registered yet.
     ///
     /// # Errors
-    /// The server does not tell the tenant.
+    /// The tenant cannot be determined.
     pub(crate) async fn new(target: &Target, devices: usize) -> Result<Self, Error> {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self {
@@ -100,7 +101,7 @@ impl Fleet {
     /// Registers the devices of a run.
     ///
     /// # Errors
-    /// Not every row made a device.
+    /// A row failed.
     pub(crate) async fn register(target: &Target, rows: Rows<'_>) -> Result<Self, Error> {
         let fleet = Self::new(target, rows.devices).await?;
         let Upload { result, .. } = fleet.upload(target, rows).await?;
@@ -118,7 +119,7 @@ impl Fleet {
     /// Sends the file.
     ///
     /// # Errors
-    /// It was not answered 201.
+    /// The response was not 201.
     pub(crate) async fn upload(&self, target: &Target, rows: Rows<'_>) -> Result<Upload, Error> {
         let step = "registering devices";
         let request = target.post_file(PATH, PART, &self.file(rows));
@@ -132,7 +133,7 @@ impl Fleet {
         }
     }
 
-    /// How many devices it has.
+    /// Returns the number of devices.
     pub(crate) fn len(&self) -> usize {
         self.passwords.len()
     }
@@ -140,7 +141,7 @@ impl Fleet {
     fn file(&self, rows: Rows<'_>) -> String {
         let mut file = String::with_capacity(100 * self.passwords.len());
         file.push_str("ID;CREDENTIALS;TYPE;NAME");
-        // A column for none of them would be one more to read in each row.
+        // A column that no device uses would be parsed in each row.
         if rows.agents > 0 {
             file.push_str(";com_platform_model_Agent");
         }
@@ -159,17 +160,17 @@ impl Fleet {
         file
     }
 
-    /// Told by no other run; serials begin with it.
+    /// Returns a name that is unique to the run; serials start with it.
     pub(crate) fn name(&self) -> &str {
         &self.type_
     }
 
-    /// External id of a device, and its name.
+    /// Returns the external id of a device, which is also its name.
     pub(crate) fn serial(&self, device: usize) -> String {
         format!("{}-{device}", self.type_)
     }
 
-    /// The server, spoken to by a device.
+    /// Returns the server, accessed as a device.
     pub(crate) fn target(&self, admin: &Target, device: usize) -> Target {
         admin.with_user(&format!("{}/{}", self.tenant, self.user(device)), &self.passwords[device])
     }
@@ -178,10 +179,10 @@ impl Fleet {
         format!("device_{}", self.serial(device))
     }
 
-    /// The managed objects of the devices, by their order.
+    /// Returns the managed objects of the devices, in order.
     ///
     /// # Errors
-    /// The inventory does not hold each of them.
+    /// The inventory lacks one of them.
     pub(crate) async fn ids(&self, target: &Target) -> Result<Vec<String>, Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -209,7 +210,7 @@ impl Fleet {
             .collect()
     }
 
-    /// Removes the devices with these ids, and their users; returns how many of either are left.
+    /// Removes the devices with these ids, and their users; returns how many of both are left.
     pub(crate) async fn remove(&self, target: &Arc<Target>, ids: &[String]) -> usize {
         let left = devices::remove(target, ids).await;
         let user = |device| format!("/user/{}/users/{}", self.tenant, self.user(device));

@@ -1,35 +1,35 @@
-//! How evenly something happened: the times between one and the next. Pure data. Times are microseconds.
+//! The regularity of events: the times between one and the next. Pure data. Times are microseconds.
 
 use crate::report::{Delay, Fact, Latency};
 use crate::run::histogram;
 
-/// Times that should lie a ramp apart.
+/// Times that should be a ramp apart.
 #[derive(Debug)]
 pub(crate) struct Gaps {
     times: Vec<i64>,
 }
 
 impl Gaps {
-    /// Of times in any order.
+    /// Creates it from times in any order.
     pub(crate) fn of(mut times: Vec<i64>) -> Self {
         times.sort_unstable();
         Self { times }
     }
 
-    /// From the first to the last, in seconds.
+    /// Returns the time from the first to the last, in seconds.
     pub(crate) fn total(&self) -> f64 {
         let ends = self.times.first().zip(self.times.last());
         ends.map_or(0.0, |(first, last)| (last - first) as f64 / 1e6)
     }
 
-    /// By how many per cent the whole took longer than `ramp` seconds between each two; negative when it was shorter, and
-    /// nothing where there are no two.
+    /// Returns by how many per cent the whole took longer than `ramp` seconds between each two; negative when
+    /// it was shorter, and zero for fewer than two.
     pub(crate) fn error(&self, ramp: f64) -> f64 {
         let due = self.times.len().saturating_sub(1) as f64 * ramp;
         if due == 0.0 { 0.0 } else { 100.0 * (self.total() - due) / due }
     }
 
-    /// Whether the whole took as long as the ramp says, give or take so many per cent.
+    /// Returns whether the whole took as long as the ramp requires, within a tolerance in per cent.
     pub(crate) fn fact(&self, ramp: f64, tolerance: f64) -> Fact {
         let error = self.error(ramp);
         Fact {
@@ -44,14 +44,15 @@ impl Gaps {
         }
     }
 
-    /// How many gaps were shorter than half the ramp: what comes late must not be made up for by haste (K-11).
+    /// Returns how many gaps were shorter than half the ramp: delays must not be made up by a higher rate
+    /// (K-11).
     pub(crate) fn haste(&self, ramp: f64) -> Fact {
         let half = ramp * 1e6 / 2.0;
         let short = self.gaps().filter(|gap| (*gap as f64) < half).count();
-        Fact::told("gaps under half a ramp", short.to_string())
+        Fact::any("gaps under half a ramp", short.to_string())
     }
 
-    /// How long the gaps were.
+    /// Returns the distribution of the gaps.
     pub(crate) fn delay(&self) -> Delay {
         Delay { kind: "gaps", latency: Latency::of(&histogram(self.gaps())) }
     }

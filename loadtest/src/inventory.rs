@@ -1,36 +1,36 @@
-//! The inventory that `inventory-fill` makes and `inventory` reads: every property follows from an object's number, so
-//! that both know it without asking.
+//! The inventory that `inventory-fill` creates and `inventory` reads. Every property follows from an object's
+//! number, so that both know it without a request.
 
 use crate::cli::Shape;
 
-/// Id of object 0; what the server makes itself has larger ids, for they rise with time.
+/// The id of object 0. The server's own ids are larger, because they rise with time.
 const FIRST_ID: u64 = 1000;
-/// One group for so many objects.
+/// The number of objects per group.
 const PER_GROUP: u32 = 1000;
-/// One object of so many holds the rare fragment.
+/// The number of objects per one with the rare fragment.
 const PER_RARE: u32 = 20_000;
-/// Owners the objects are spread over.
+/// The number of owners.
 pub(crate) const OWNERS: u32 = 100;
-/// Models of devices.
+/// The number of models of devices.
 pub(crate) const MODELS: u32 = 50;
-/// Types of assets.
+/// The number of types of assets.
 pub(crate) const ASSET_TYPES: u32 = 40;
-/// Type of the external ids of devices.
+/// The type of the external ids of devices.
 pub(crate) const SERIAL: &str = "acme_Serial";
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The first of each thousand: a group of the devices among them.
     Group,
-    /// A device, the how-manieth.
+    /// A device, with its number among the devices.
     Device(u32),
     /// Anything else.
     Asset,
 }
 
 impl Shape {
-    /// What object `n` is.
+    /// Returns the kind of object `n`.
     pub(crate) fn kind(self, n: u32) -> Kind {
         let step = (self.objects / self.devices).max(1);
         match n % PER_GROUP {
@@ -40,29 +40,29 @@ impl Shape {
         }
     }
 
-    /// The number of the object that is a device, at or behind `n`, from the start again behind the last.
+    /// Returns the number of the next object that is a device, starting with `n` and wrapping around.
     pub(crate) fn device_from(self, n: u32) -> u32 {
         let is_device = |n: &u32| matches!(self.kind(*n), Kind::Device(_));
         (n..self.objects).find(is_device).or_else(|| (0..self.objects).find(is_device)).unwrap_or_default()
     }
 
-    /// The group whose child asset device `n` is.
+    /// Returns the group that has device `n` as a child asset.
     pub(crate) fn group_of(n: u32) -> u32 {
         n - n % PER_GROUP
     }
 }
 
-/// Id of object `n`.
+/// Returns the id of object `n`.
 pub(crate) fn id(n: u32) -> u64 {
     FIRST_ID + u64::from(n)
 }
 
-/// Name of the owner of object `n`.
+/// Returns the name of the owner of object `n`.
 pub(crate) fn owner(n: u32) -> String {
     format!("operator{}", n / 7 % OWNERS)
 }
 
-/// Type and name of object `n`.
+/// Returns type and name of object `n`.
 pub(crate) fn type_and_name(kind: Kind, n: u32) -> (String, String) {
     match kind {
         Kind::Group => ("plat_DeviceGroup".into(), format!("group {n}")),
@@ -72,12 +72,12 @@ pub(crate) fn type_and_name(kind: Kind, n: u32) -> (String, String) {
     }
 }
 
-/// Serial number of a device, which is its external id too.
+/// Returns the serial number of a device, which is also its external id.
 pub(crate) fn serial(n: u32) -> String {
     format!("sn-{n}")
 }
 
-/// The fragments of object `n`, as JSON without a backslash.
+/// Returns the fragments of object `n`, as JSON without a backslash.
 pub(crate) fn fragments(kind: Kind, n: u32) -> String {
     let rare = if n % PER_RARE == PER_RARE / 2 { r#""plat_Rare":{},"# } else { "" };
     match kind {

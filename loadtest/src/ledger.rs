@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// A jump in a device's sequence larger than this is not a gap but nonsense.
+/// A larger jump in a device's sequence is not a gap but an invalid mark.
 const LARGEST_GAP: u32 = 100_000;
-/// How many faults are described in words.
+/// The number of faults that are described in words.
 const EXAMPLES: usize = 10;
 
-/// Which devices a receiver subscribed to.
+/// The devices a receiver subscribed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
     /// The channel of one device (its index).
@@ -18,18 +18,18 @@ pub(crate) enum Watch {
     All,
 }
 
-/// What is known of a posted row.
+/// The result of a posted row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// No answer, or a 5xx: it may be stored and delivered, or not.
+    /// No response, or a 5xx: it may be stored and delivered, or not.
     Unknown,
-    /// Answered 201: must reach every receiver that watches its device.
+    /// A 201 response: it must reach every receiver that watches its device.
     Acknowledged,
-    /// Answered 4xx: must reach nobody.
+    /// A 4xx response: it must reach no receiver.
     Refused,
 }
 
-/// Index of a receiver in the ledger.
+/// The index of a receiver in the ledger.
 pub(crate) type ReceiverId = usize;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct Receiver {
     watch: Watch,
     /// Per watched device the sequence expected next; one element for [`Watch::Device`].
     next: Vec<u32>,
-    /// Sequences that were passed over and have not come yet.
+    /// The sequences that were skipped and have not arrived yet.
     gaps: BTreeSet<(u32, u32)>,
 }
 
@@ -47,10 +47,10 @@ pub(crate) struct Ledger {
     /// Per device the outcome of each sequence.
     outcomes: Vec<Vec<Outcome>>,
     receivers: Vec<Receiver>,
-    /// Receivers that watch each device by its own channel.
+    /// The number of receivers that watch each device by its own channel.
     watchers: Vec<u32>,
     wildcard_watchers: u32,
-    /// Posts of several rows: device, first sequence, number.
+    /// The posts of several rows: device, first sequence, number.
     collections: Vec<(u32, u32, u32)>,
     expected: u64,
     delivered: u64,
@@ -67,40 +67,40 @@ struct Faults {
     examples: Vec<String>,
 }
 
-/// The verdict over a run. Clean means: nothing lost, doubled, reordered, unexpected or torn.
+/// The verdict on a run. Clean means: nothing was lost, doubled, reordered, unexpected or torn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Audit {
-    /// Alarms answered 201.
+    /// The alarms with a 201 response.
     pub(crate) acknowledged: u64,
-    /// Alarms whose outcome is unknown (no answer, or a 5xx); allowed to arrive or not.
+    /// The alarms with an unknown outcome (no response, or a 5xx), which may or may not arrive.
     pub(crate) unknown: u64,
-    /// Deliveries the acknowledged alarms must cause.
+    /// The deliveries that the acknowledged alarms must cause.
     pub(crate) expected: u64,
-    /// Distinct deliveries that arrived.
+    /// The distinct deliveries that arrived.
     pub(crate) delivered: u64,
-    /// Acknowledged alarms that did not reach a receiver, counted per receiver.
+    /// The acknowledged alarms that did not reach a receiver, counted per receiver.
     pub(crate) lost: u64,
-    /// Deliveries of an alarm the receiver already had.
+    /// The deliveries of an alarm that the receiver already had.
     pub(crate) doubled: u64,
-    /// Deliveries that came after a later one of the same device.
+    /// The deliveries that arrived after a later one of the same device.
     pub(crate) reordered: u64,
-    /// Deliveries of alarms that were refused, never posted, or of a device the receiver does not watch.
+    /// The deliveries of alarms that were rejected, never posted, or of a device the receiver does not watch.
     pub(crate) unexpected: u64,
-    /// Collections of which a part arrived and a part did not.
+    /// The collections of which only a part arrived.
     pub(crate) torn: u64,
     /// The first faults in words.
     pub(crate) examples: Vec<String>,
 }
 
 impl Audit {
-    /// Whether every acknowledged alarm reached every watcher exactly once and in order.
+    /// Returns whether every acknowledged alarm reached every watcher exactly once and in order.
     pub(crate) fn is_clean(&self) -> bool {
         [self.lost, self.doubled, self.reordered, self.unexpected, self.torn] == [0; 5]
     }
 }
 
 impl Ledger {
-    /// An empty ledger for `devices` devices, indexed from 0.
+    /// Creates an empty ledger for `devices` devices, indexed from 0.
     pub(crate) fn new(devices: usize) -> Self {
         Self {
             outcomes: vec![Vec::new(); devices],
@@ -130,14 +130,14 @@ impl Ledger {
         self.receivers.len() - 1
     }
 
-    /// The sequence of the device's next alarm; its outcome is unknown until [`Self::settle`].
+    /// Returns the sequence of the device's next alarm; its outcome is unknown until [`Self::settle`].
     pub(crate) fn post(&mut self, device: u32) -> u32 {
         let sequences = &mut self.outcomes[device as usize];
         sequences.push(Outcome::Unknown);
         sequences.len() as u32 - 1
     }
 
-    /// The sequence of the first of so many rows that are posted together.
+    /// Returns the sequence of the first of several rows that are posted together.
     pub(crate) fn post_rows(&mut self, device: u32, rows: u32) -> u32 {
         let first = self.post_apart(device, rows);
         if rows > 1 {
@@ -146,7 +146,7 @@ impl Ledger {
         first
     }
 
-    /// The sequence of the first of so many rows that are sent together and stored each for itself.
+    /// Returns the sequence of the first of several rows that are sent together but stored separately.
     pub(crate) fn post_apart(&mut self, device: u32, rows: u32) -> u32 {
         let first = self.post(device);
         for _ in 1..rows {
@@ -155,7 +155,7 @@ impl Ledger {
         first
     }
 
-    /// Notes the answer to a post.
+    /// Records the response to a post.
     pub(crate) fn settle(&mut self, device: u32, sequence: u32, outcome: Outcome) {
         self.outcomes[device as usize][sequence as usize] = outcome;
         if outcome == Outcome::Acknowledged {
@@ -163,7 +163,7 @@ impl Ledger {
         }
     }
 
-    /// Notes a delivery; it may come before the answer to its post.
+    /// Records a delivery; it may arrive before the response to its post.
     pub(crate) fn deliver(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
         let watches = &mut self.receivers[receiver];
         let slot = match watches.watch {
@@ -186,12 +186,13 @@ impl Ledger {
         self.delivered += 1;
     }
 
-    /// Deliveries still owed for acknowledged alarms; negative while deliveries run ahead of the answers.
+    /// Returns the deliveries outstanding for acknowledged alarms; negative while deliveries run ahead of the
+    /// responses.
     pub(crate) fn outstanding(&self) -> i64 {
         self.expected as i64 - self.delivered as i64
     }
 
-    /// The verdict, taking everything that has not come by now as lost.
+    /// Returns the verdict, and counts everything that has not arrived as lost.
     pub(crate) fn audit(mut self) -> Audit {
         let mut faults = std::mem::take(&mut self.faults);
         for (id, receiver) in self.receivers.iter().enumerate() {

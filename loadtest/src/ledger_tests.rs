@@ -1,8 +1,8 @@
-//! The ledger must see each kind of fault, and none where there is none.
+//! Tests of the ledger: it must detect each kind of fault, and none in a clean run.
 
 use super::*;
 
-/// Two devices, each with its own receiver (0 and 1), and a wildcard receiver (2).
+/// Creates a ledger of two devices, each with its own receiver (0 and 1), and a wildcard receiver (2).
 fn ledger() -> Ledger {
     let mut ledger = Ledger::new(2);
     for watch in [Watch::Device(0), Watch::Device(1), Watch::All] {
@@ -27,7 +27,7 @@ fn posted(count: u32) -> Ledger {
     ledger
 }
 
-/// The counts of lost, doubled, reordered and unexpected deliveries.
+/// Returns the counts of lost, doubled, reordered and unexpected deliveries.
 fn faults(ledger: Ledger) -> [u64; 4] {
     let audit = ledger.audit();
     assert_eq!(audit.is_clean(), audit.examples.is_empty());

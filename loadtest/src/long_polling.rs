@@ -7,7 +7,7 @@ use crate::target::Target;
 
 const CONNECTION_TYPE: &str = "long-polling";
 
-/// A subscribed session. The poll's bytes are made once and sent again after every answer.
+/// A subscribed session. The poll's bytes are built once and sent after every response.
 #[derive(Debug)]
 pub(crate) struct LongPolling {
     connection: Connection,
@@ -15,20 +15,20 @@ pub(crate) struct LongPolling {
 }
 
 impl LongPolling {
-    /// Shakes hands and subscribes at an endpoint, and sends the first poll.
+    /// Sends the handshake, subscribes at an endpoint, and sends the first poll.
     ///
     /// # Errors
-    /// The server refuses a step or goes away.
+    /// The server rejects a step or disconnects.
     pub(crate) async fn open(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
         let mut session = Self::subscribe(target, endpoint, channel).await?;
         session.poll_again().await?;
         Ok(session)
     }
 
-    /// Shakes hands and subscribes at an endpoint; no poll is sent yet.
+    /// Sends the handshake and subscribes at an endpoint, but sends no poll yet.
     ///
     /// # Errors
-    /// The server refuses a step or goes away.
+    /// The server rejects a step or disconnects.
     pub(crate) async fn subscribe(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
         let mut connection = target.connect().await?;
         let request = target.post(endpoint, &handshake());
@@ -39,16 +39,16 @@ impl LongPolling {
         Ok(Self { connection, poll })
     }
 
-    /// Goes on with the same session on a new connection, after the old one broke.
+    /// Continues the session on a new connection, after the old one broke.
     ///
     /// # Errors
-    /// The server is away.
+    /// The server is not reachable.
     pub(crate) async fn reopen(&mut self, target: &Target) -> Result<(), Error> {
         self.connection = target.connect().await?;
         self.connection.send(&self.poll).await
     }
 
-    /// Waits until the held poll is answered; the batch is the JSON array of the answer.
+    /// Waits for the response to the held poll; the batch is its JSON array.
     ///
     /// # Errors
     /// The connection broke or the status was not 200.
@@ -60,7 +60,7 @@ impl LongPolling {
         }
     }
 
-    /// The connection, for other requests while no poll is held.
+    /// Returns the connection, for other requests while no poll is held.
     pub(crate) fn between_polls(&mut self) -> &mut Connection {
         &mut self.connection
     }
@@ -74,12 +74,12 @@ impl LongPolling {
     }
 }
 
-/// The first message of a session.
+/// Returns the first message of a session.
 pub(crate) fn handshake() -> String {
     bayeux::handshake(CONNECTION_TYPE)
 }
 
-/// The message that is held.
+/// Returns the message that is held.
 pub(crate) fn connect(client_id: &str) -> String {
     bayeux::connect(client_id, CONNECTION_TYPE)
 }

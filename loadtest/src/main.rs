@@ -1,10 +1,11 @@
-//! Black-box load generator: speaks HTTP/1.1, Bayeux over long polling and WebSocket to a running server and
-//! keeps a ledger of everything it posted, and of every notification that came back or every row that is found again.
+//! A black-box load generator: it uses HTTP/1.1, Bayeux over long polling and WebSocket with a running
+//! server, and keeps a ledger of everything it posted and of every notification it received or every row it
+//! read back.
 //!
-//! Reading order: [`cli`] (what can be asked), [`scenario`] (what each subcommand does), [`body`] and [`poster`] (what
-//! is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls), [`agents`] (those that
-//! carry out operations), [`run`], [`ledger`] and [`operation_ledger`] (what is counted), [`read_back`] (what is found
-//! again), [`report`] (what is printed).
+//! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`body`] and [`poster`] (what
+//! is posted, and how), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls),
+//! [`agents`] (those that execute operations), [`run`], [`ledger`] and [`operation_ledger`] (what is
+//! counted), [`read_back`] (what is read back), [`report`] (what is printed).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
@@ -51,8 +52,8 @@ use clap::Parser as _;
 use crate::error::Error;
 use crate::report::Report;
 
-/// Exit codes: 0 clean, 1 measured but not clean (a delivery lost, doubled or reordered, a post refused), 2 not
-/// measured at all.
+/// Returns exit code 0 if the run was clean, 1 if it was measured but not clean (a delivery was lost, doubled
+/// or reordered, a post rejected), 2 if it could not be measured.
 fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     match measure(&arguments) {

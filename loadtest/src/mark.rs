@@ -1,29 +1,30 @@
-//! The mark every posted row carries, by which it is recognised in notifications and lists without parsing them.
+//! The mark that every posted row carries, by which it is recognised in notifications and lists without
+//! parsing them.
 
 use std::fmt;
 
 use memchr::memmem;
 
-/// Bits of the sequence in the mark of a measurement.
+/// The number of bits of the sequence in the mark of a measurement.
 const SEQUENCE_BITS: u32 = 32;
 
-/// Below this a 64-bit float holds every whole number: 2^53.
+/// A 64-bit float represents every whole number below 2^53.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// Name of the fragment that holds the mark.
+/// The name of the fragment that holds the mark.
 pub(crate) const FRAGMENT: &str = "loadtest_Sequence";
 
-/// Which row of which run this is, and when it was due. Travels as the text `run-device-sequence-due` in the
-/// fragment `loadtest_Sequence`.
+/// The identity of a row, with its due time. It is sent as the text `run-device-sequence-due` in the fragment
+/// `loadtest_Sequence`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Number of the run; notifications of other runs are ignored.
+    /// The number of the run; notifications of other runs are ignored.
     pub(crate) run: u32,
-    /// Index of the device in this run.
+    /// The index of the device in this run.
     pub(crate) device: u32,
-    /// Position of the row among those of its device, from 0.
+    /// The position of the row among those of its device, from 0.
     pub(crate) sequence: u32,
-    /// When the row was due to be posted, in microseconds since the start of the run.
+    /// The time at which the row was due to be posted, in microseconds since the start of the run.
     pub(crate) due: u64,
 }
 
@@ -34,18 +35,18 @@ impl fmt::Display for Mark {
 }
 
 impl Mark {
-    /// The mark so many rows behind this one.
+    /// Returns the mark of a row after this one.
     pub(crate) fn following(self, rows: u32) -> Self {
         Self { sequence: self.sequence + rows, ..self }
     }
 
-    /// Device and sequence as one number that a 64-bit float holds exactly: the mark of a measurement is a reading like
-    /// its others, because a text among them would make it another kind of measurement.
+    /// Returns device and sequence as one number that a 64-bit float represents exactly. The mark of a
+    /// measurement is a reading like its others, because a text would make it another kind of measurement.
     pub(crate) fn number(self) -> u64 {
         u64::from(self.device) << SEQUENCE_BITS | u64::from(self.sequence)
     }
 
-    /// The mark of a measurement, from its readings; `None` when they are no mark.
+    /// Returns the mark of a measurement from its readings; `None` when they are not a mark.
     pub(crate) fn of_readings(run: f64, number: f64) -> Option<Self> {
         let whole = |reading: f64| {
             (reading.fract() == 0.0 && (0.0..LARGEST_WHOLE).contains(&reading)).then_some(reading as u64)
@@ -55,7 +56,7 @@ impl Mark {
         Some(Self { run, device, sequence: number as u32, due: 0 })
     }
 
-    /// Reads the text of a mark.
+    /// Parses the text of a mark.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, '-');
         let mark = Self {
@@ -67,13 +68,13 @@ impl Mark {
         Some(mark)
     }
 
-    /// All marks in a JSON text, in order; whatever else the text holds is skipped.
+    /// Returns all marks in a JSON text, in order; everything else in the text is skipped.
     pub(crate) fn scan(text: &[u8]) -> impl Iterator<Item = Self> + '_ {
         let starts = memmem::find_iter(text, FRAGMENT);
         starts.filter_map(|start| Self::read(&text[start + FRAGMENT.len()..]))
     }
 
-    /// Reads what follows the fragment's name: `":"1-2-3-4"`, with or without blanks.
+    /// Parses what follows the fragment's name: `":"1-2-3-4"`, with or without blanks.
     fn read(text: &[u8]) -> Option<Self> {
         let start = text.iter().take(8).position(u8::is_ascii_digit)?;
         let mut numbers = [0_u64; 4];

@@ -1,10 +1,10 @@
-//! The ledger of operations must see each kind of fault, and none where there is none.
+//! Tests of the ledger of operations: it must detect each kind of fault, and none in a clean run.
 
 use serde_json::json;
 
 use super::*;
 
-/// Operation `id` for a device, due at 1000.
+/// Returns operation `id` for a device, due at 1000.
 fn operation(id: &str, device: &str, status: &str) -> Operation {
     serde_json::from_value(json!({
         "id": id,
@@ -16,13 +16,13 @@ fn operation(id: &str, device: &str, status: &str) -> Operation {
     .unwrap()
 }
 
-/// Devices a and b of agent 0, device c of agent 1.
+/// Creates a ledger with devices a and b of agent 0, device c of agent 1.
 fn ledger() -> OperationLedger {
     OperationLedger::new([("a", 0), ("b", 0), ("c", 1)].map(|(id, agent)| (id.to_owned(), agent)).into())
 }
 
 fn notified(ledger: &mut OperationLedger, agent: u32, id: &str, device: &str) -> bool {
-    ledger.seen(agent, &operation(id, device, "PENDING"), Sight::Notified, 3000)
+    ledger.seen(agent, &operation(id, device, "PENDING"), SeenBy::Notified, 3000)
 }
 
 fn execute(ledger: &mut OperationLedger, id: &str) {
@@ -30,7 +30,7 @@ fn execute(ledger: &mut OperationLedger, id: &str) {
     ledger.advanced(id, Status::Successful, 6000);
 }
 
-/// Two operations, told to their agents, carried out and listed.
+/// Creates a ledger with two operations, delivered to their agents, executed and listed.
 fn clean() -> OperationLedger {
     let mut ledger = ledger();
     for (agent, id, device) in [(0, "1", "b"), (1, "2", "c")] {
@@ -46,16 +46,16 @@ fn wrong(ledger: &OperationLedger, expected: usize) -> Vec<&'static str> {
 }
 
 #[test]
-fn each_told_carried_out_and_listed_once_is_clean() {
+fn operations_delivered_executed_and_listed_once_are_clean() {
     let ledger = clean();
     assert!(wrong(&ledger, 2).is_empty());
     assert_eq!(ledger.progress(), (2, 0));
 }
 
 #[test]
-fn operation_that_was_found_and_told_is_carried_out_once_and_clean() {
+fn operation_that_was_found_and_delivered_is_executed_once_and_clean() {
     let mut ledger = ledger();
-    assert!(ledger.seen(0, &operation("1", "a", "PENDING"), Sight::Found, 2000));
+    assert!(ledger.seen(0, &operation("1", "a", "PENDING"), SeenBy::Found, 2000));
     assert!(!notified(&mut ledger, 0, "1", "a"));
     assert_eq!(ledger.progress(), (1, 1));
     execute(&mut ledger, "1");
@@ -64,7 +64,7 @@ fn operation_that_was_found_and_told_is_carried_out_once_and_clean() {
 }
 
 #[test]
-fn acknowledged_operation_that_nobody_saw_is_told() {
+fn acknowledged_operation_that_no_agent_saw_is_reported() {
     assert_eq!(wrong(&clean(), 3), ["executed once", "listed, SUCCESSFUL"]);
     let mut left = clean();
     left.listed(&operation("3", "a", "PENDING"));
@@ -75,18 +75,18 @@ fn acknowledged_operation_that_nobody_saw_is_told() {
 }
 
 #[test]
-fn operation_told_twice_or_to_another_agent_is_told() {
+fn operation_delivered_twice_or_to_another_agent_is_reported() {
     let mut twice = clean();
     assert!(!notified(&mut twice, 0, "1", "b"));
     assert_eq!(wrong(&twice, 2), ["notified twice"]);
     let mut astray = clean();
     assert!(!notified(&mut astray, 1, "1", "b"));
     assert!(!notified(&mut astray, 0, "9", "unknown"));
-    assert_eq!(wrong(&astray, 2), ["told to another's agent"]);
+    assert_eq!(wrong(&astray, 2), ["sent to another agent"]);
 }
 
 #[test]
-fn operation_carried_out_twice_or_in_part_is_told() {
+fn operation_executed_twice_or_in_part_is_reported() {
     let mut twice = clean();
     execute(&mut twice, "1");
     assert_eq!(wrong(&twice, 2), ["executed once", "executed otherwise"]);
@@ -102,14 +102,14 @@ fn operation_carried_out_twice_or_in_part_is_told() {
 }
 
 #[test]
-fn operation_that_is_done_and_still_pending_is_told() {
+fn operation_that_is_done_and_still_pending_is_reported() {
     let mut ledger = clean();
-    assert!(!ledger.seen(0, &operation("1", "b", "PENDING"), Sight::Found, 9000));
+    assert!(!ledger.seen(0, &operation("1", "b", "PENDING"), SeenBy::Found, 9000));
     assert_eq!(wrong(&ledger, 2), ["done, and found PENDING"]);
 }
 
 #[test]
-fn operation_listed_twice_or_not_at_all_is_told() {
+fn operation_listed_twice_or_not_at_all_is_reported() {
     let mut twice = clean();
     twice.listed(&operation("1", "b", "SUCCESSFUL"));
     assert_eq!(wrong(&twice, 2), ["listed, SUCCESSFUL", "listed otherwise"]);

@@ -1,4 +1,4 @@
-//! Operations as they are read, in notifications and in lists.
+//! Operations as they are read, from notifications and lists.
 
 use serde::Deserialize;
 
@@ -8,16 +8,16 @@ use crate::mark::Mark;
 use crate::read_back::{PAGE_SIZE, each_page};
 use crate::target::Target;
 
-/// Where operations are.
+/// The path of operations.
 pub(crate) const PATH: &str = "/devicecontrol/operations";
 
-/// Where an operation stands.
+/// The status of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Status {
     /// The device does not know it yet.
     Pending,
-    /// The device works on it.
+    /// The device executes it.
     Executing,
     /// Done.
     Successful,
@@ -25,24 +25,24 @@ pub(crate) enum Status {
     Failed,
 }
 
-/// As much of an operation as is looked at.
+/// The members of an operation that are read.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Operation {
-    /// Its id.
+    /// The id of the operation.
     pub(crate) id: String,
-    /// The device that shall carry it out.
+    /// The device that executes it.
     pub(crate) device_id: String,
-    /// When it was queued, as the server writes it.
+    /// The time at which it was queued, as the server formats it.
     pub(crate) creation_time: String,
-    /// Where it stands.
+    /// The status.
     pub(crate) status: Status,
     #[serde(rename = "loadtest_Sequence")]
     mark: Option<String>,
 }
 
 impl Operation {
-    /// One that an agent is told of, as far as a line tells it.
+    /// Returns an operation with the members that a CSV line contains.
     pub(crate) fn told(id: &str, device_id: &str, mark: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -53,16 +53,16 @@ impl Operation {
         }
     }
 
-    /// Which post of which run it is; `None` for what a bulk operation made.
+    /// Returns the mark of its post; `None` for an operation of a bulk operation.
     pub(crate) fn mark(&self) -> Option<Mark> {
         Mark::parse(self.mark.as_deref()?)
     }
 }
 
-/// Every operation that a query finds, by the links `next`.
+/// Returns every operation that a query finds, by the links `next`.
 ///
 /// # Errors
-/// A page was not answered 200, or is no collection of operations.
+/// The response for a page was not 200, or is not a collection of operations.
 pub(crate) async fn list(
     target: &Target,
     connection: &mut Connection,

@@ -1,4 +1,4 @@
-//! Posting: the connection, and the counting of answers.
+//! A connection that posts, and counts responses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use crate::ledger::Outcome;
 use crate::run::{Run, latency_histogram};
 use crate::target::Target;
 
-/// Lines of answers that are shown.
+/// The number of response lines that are shown.
 const EXAMPLES: usize = 5;
 
-/// What became of the posts of one or more posters.
+/// The responses to the posts of one or more posters.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    /// Answers by status, warm-up included; `no answer` for broken connections.
+    /// The number of responses by status, warm-up included; `no response` for broken connections.
     pub(crate) by_status: BTreeMap<String, u64>,
-    /// Microseconds from the due time to the answer, of 201 answers to measured posts.
+    /// The microseconds from the due time to the response, for 201 responses to measured posts.
     pub(crate) latency: Histogram<u64>,
-    /// What those took on the wire, questions and answers.
+    /// The traffic of those posts, requests and responses.
     pub(crate) traffic: Traffic,
-    /// The first answers to rows that held lines nobody asked for.
+    /// The first responses to rows that had unexpected lines.
     pub(crate) lines: Vec<String>,
 }
 
 impl Answers {
-    /// Nothing posted yet.
+    /// Creates an empty record.
     pub(crate) fn new() -> Self {
         Self {
             by_status: BTreeMap::new(),
@@ -41,7 +41,7 @@ impl Answers {
         }
     }
 
-    /// Adds the answers of another poster.
+    /// Adds the responses of another poster.
     pub(crate) fn add(&mut self, other: &Self) {
         for (status, count) in &other.by_status {
             *self.by_status.entry(status.clone()).or_default() += count;
@@ -51,35 +51,35 @@ impl Answers {
         other.lines.iter().cloned().for_each(|line| self.show(line));
     }
 
-    /// Keeps the first answers that differ.
+    /// Keeps the first distinct responses.
     fn show(&mut self, line: String) {
         if self.lines.len() < EXAMPLES && !self.lines.contains(&line) {
             self.lines.push(line);
         }
     }
 
-    /// Posts that were not answered 201, nor by nothing when they were rows.
+    /// Returns the number of posts without a 201 response or, for rows, without an empty one.
     pub(crate) fn failures(&self) -> u64 {
         let failed = self.by_status.iter().filter(|(status, _)| !["201", CLEAN].contains(&status.as_str()));
         failed.map(|(_, count)| count).sum()
     }
 
-    /// Posts that were answered 4xx.
+    /// Returns the number of posts with a 4xx response.
     pub(crate) fn refused(&self) -> u64 {
         self.by_status.iter().filter(|(status, _)| status.starts_with('4')).map(|(_, count)| count).sum()
     }
 }
 
-/// Who posts for a device, where that is not one user for all.
+/// The sender of posts for a device, if there is not one user for all.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// The server, spoken to by that user.
+    /// The server, accessed as that user.
     pub(crate) target: Arc<Target>,
-    /// Complete header lines that name the device beside rows.
+    /// The complete header lines that name the device of rows.
     pub(crate) headers: String,
 }
 
-/// One connection that posts, one at a time: rows of a device that go through the same poster are ordered.
+/// A connection that posts, one at a time: rows of a device that use the same poster are ordered.
 #[derive(Debug)]
 pub(crate) struct Poster {
     target: Arc<Target>,
@@ -89,12 +89,13 @@ pub(crate) struct Poster {
     senders: Option<Arc<Vec<Sender>>>,
     connection: Option<Connection>,
     measured_from: u64,
-    /// What was answered so far.
+    /// The responses so far.
     pub(crate) answers: Answers,
 }
 
 impl Poster {
-    /// A poster of alarms that counts those due from `measured_from` (microseconds of the run) on in the latencies.
+    /// Creates a poster of alarms that measures latencies for those due from `measured_from` (microseconds of
+    /// the run) on.
     pub(crate) fn new(target: &Arc<Target>, run: &Arc<Run>, measured_from: u64) -> Self {
         Self {
             target: Arc::clone(target),
@@ -108,28 +109,29 @@ impl Poster {
         }
     }
 
-    /// Posts this instead of alarms, with these complete header lines.
+    /// Posts this kind instead of alarms, with these complete header lines.
     pub(crate) fn with(self, kind: Kind, headers: &Arc<str>) -> Self {
         Self { kind, headers: Arc::clone(headers), ..self }
     }
 
-    /// Lets each device be spoken for by its own sender.
+    /// Sends the posts of each device by its own sender.
     pub(crate) fn from(self, senders: &Arc<Vec<Sender>>) -> Self {
         Self { senders: Some(Arc::clone(senders)), ..self }
     }
 
-    /// Counts what is due from here on (microseconds of the run) in the latencies, and starts the figures anew.
+    /// Measures latencies for posts due from here on (microseconds of the run), and resets the figures.
     pub(crate) fn measure_from(&mut self, micros: u64) -> Answers {
         self.measured_from = micros;
         std::mem::replace(&mut self.answers, Answers::new())
     }
 
-    /// Posts the next row or rows of a device, due at `due`, and enters them and their answer into the ledger.
+    /// Posts the next row or rows of a device, due at `due`, and records them and their response in the
+    /// ledger.
     pub(crate) async fn post(&mut self, device: u32, id: &str, due: u64) -> Outcome {
         self.post_one(self.kind, device, id, due).await
     }
 
-    /// As [`Self::post`], of any kind.
+    /// Posts as [`Self::post`] does, any kind.
     pub(crate) async fn post_one(&mut self, kind: Kind, device: u32, id: &str, due: u64) -> Outcome {
         let mark = match kind.is_csv() {
             true => self.run.post_apart(device, kind.rows(), due),
@@ -169,7 +171,7 @@ impl Poster {
         }
     }
 
-    /// How long ago a post was due.
+    /// Returns how long ago a post was due.
     pub(crate) fn lateness(&self, due: u64) -> Duration {
         Duration::from_micros(self.run.now().saturating_sub(due))
     }

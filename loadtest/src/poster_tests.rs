@@ -1,4 +1,4 @@
-//! A poster must believe what is answered to rows, line by line, and count what they cost.
+//! Tests of the poster: it must evaluate responses to rows line by line, and count their traffic.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -7,7 +7,7 @@ use super::*;
 use crate::ledger::Watch;
 use crate::target::Reach;
 
-/// Answers one request after the other, with these bodies; gives the requests.
+/// Responds to one request after the other with these bodies; returns the requests.
 async fn serve(listener: TcpListener, bodies: &'static [&'static str]) -> Vec<String> {
     let (mut stream, _) = listener.accept().await.unwrap();
     let (mut requests, mut buffer) = (Vec::new(), [0; 4096]);
@@ -43,14 +43,14 @@ async fn rows_without_a_line_are_acknowledged_and_those_with_one_are_not() {
     assert!(!requests[0].contains("Content-Type"), "{}", requests[0]);
     let answers = poster.answers;
     assert_eq!((answers.by_status[CLEAN], answers.by_status["200 50,*,422"]), (1, 2));
-    // One of each kind is shown.
+    // One line of each kind is shown.
     assert_eq!((answers.failures(), answers.lines), (2, vec!["50,2,422".to_owned()]));
-    // Only what was acknowledged is measured.
+    // Only acknowledged posts are measured.
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".len() as u64;
     assert_eq!(answers.traffic, Traffic { sent: requests[0].len() as u64, received: head });
     assert_eq!(answers.latency.len(), 1);
 
-    // Rows 3 and 5 were refused; they must not be there, the others must.
+    // Rows 3 and 5 were rejected; they must be absent, and the others present.
     run.found(receiver, 0, [0, 1, 2, 4].map(|n| run.mark_of(0, n)).into());
     let audit = run.audit();
     assert!(audit.is_clean(), "{audit:?}");

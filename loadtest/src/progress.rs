@@ -1,32 +1,32 @@
-//! Progress on standard error; nothing is drawn when that is not a terminal.
+//! Progress on standard error; nothing is shown unless that is a terminal.
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar of one phase; vanishes when the phase is over.
+/// The bar of one phase; it disappears at the end of the phase.
 #[derive(Debug)]
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar that counts things.
+    /// Creates a bar that counts.
     pub(crate) fn count(phase: &'static str, length: usize) -> Self {
         let style = ProgressStyle::with_template("{msg:24} {bar:40} {pos}/{len} {elapsed}");
         let bar = ProgressBar::new(length as u64).with_message(phase);
         Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
     }
 
-    /// One more is done.
+    /// Advances the bar by one.
     pub(crate) fn advance(&self) {
         self.0.inc(1);
     }
 
-    /// The phase is over.
+    /// Ends the phase.
     pub(crate) fn finish(self) {
         self.0.finish_and_clear();
     }
 
-    /// Lets a phase of known duration pass, showing its seconds.
+    /// Waits for the end of a phase of known duration, showing its seconds.
     pub(crate) async fn pass(phase: &'static str, until: Instant) {
         let left = until.saturating_duration_since(Instant::now());
         let progress = Self::count(phase, left.as_secs() as usize);

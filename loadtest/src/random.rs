@@ -1,20 +1,20 @@
-//! Chance: for passwords, moments and choices that nobody needs to repeat.
+//! Random numbers: for passwords, times and choices that need not be reproducible.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 const LETTERS_AND_DIGITS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Any number.
+/// Returns a random number.
 pub(crate) fn number() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// A number below `bound`, which is at least 1.
+/// Returns a number below `bound`, which is at least 1.
 pub(crate) fn below(bound: u64) -> u64 {
     number() % bound.max(1)
 }
 
-/// So many Latin letters and digits.
+/// Returns random Latin letters and digits.
 pub(crate) fn text(length: usize) -> String {
     let letter = |_| char::from(LETTERS_AND_DIGITS[below(LETTERS_AND_DIGITS.len() as u64) as usize]);
     (0..length).map(letter).collect()

@@ -1,4 +1,4 @@
-//! Reading back what was written, device by device, to compare it with the ledger.
+//! Reads back what was written, device by device, to compare it with the ledger.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,12 +16,12 @@ use crate::progress::Progress;
 use crate::run::Run;
 use crate::target::Target;
 
-/// Connections that read.
+/// The number of connections that read.
 const CONNECTIONS: usize = 8;
-/// The largest page a server gives.
+/// The largest page of the server.
 pub(crate) const PAGE_SIZE: u32 = 2000;
 
-/// What is read of a page of a collection: the link, and the marks that are no texts.
+/// The members of a page of a collection that are read: the link, and the marks that are not texts.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Page {
     /// The next page, if there is one.
@@ -30,7 +30,7 @@ pub(crate) struct Page {
     measurements: Vec<Marked>,
 }
 
-/// The same of a page of measurements that came from rows.
+/// The members of a page of measurements that came from rows.
 #[derive(Debug, Deserialize)]
 struct PageOfRows {
     #[serde(default)]
@@ -38,19 +38,19 @@ struct PageOfRows {
 }
 
 impl Page {
-    /// Reads the links of a page.
+    /// Parses a page.
     ///
     /// # Errors
-    /// The body is no JSON object.
+    /// The body is not a JSON object.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
         Ok(serde_json::from_slice(body).map_err(std::io::Error::from)?)
     }
 }
 
-/// Reads everything these kinds of writes left of every device, and notes it in the ledger.
+/// Reads everything that these kinds of writes stored for every device, and records it in the ledger.
 ///
 /// # Errors
-/// The first page that was not answered 200.
+/// The first response other than 200.
 pub(crate) async fn read_back(
     target: &Arc<Target>,
     run: &Arc<Run>,
@@ -96,21 +96,21 @@ pub(crate) async fn read_back(
     Ok(())
 }
 
-/// The marks of the measurements of a page.
+/// Returns the marks of the measurements of a page.
 fn readings(body: &[u8]) -> Result<impl Iterator<Item = Mark>, Error> {
     Ok(Page::read(body)?.measurements.into_iter().filter_map(|measurement| measurement.mark()))
 }
 
-/// The sequences of the measurements of a page that came from rows.
+/// Returns the sequences of the measurements of a page that came from rows.
 fn sequences(body: &[u8]) -> Result<impl Iterator<Item = u32>, Error> {
     let page: PageOfRows = serde_json::from_slice(body).map_err(std::io::Error::from)?;
     Ok(page.measurements.into_iter().filter_map(|measurement| measurement.sequence()))
 }
 
-/// Reads a collection from its first page on by the links `next`, and hands over the body of each page.
+/// Reads a collection from its first page on by the links `next`, and passes on the body of each page.
 ///
 /// # Errors
-/// A page was not answered 200, or is not taken.
+/// A response was not 200, or the body of a page was rejected.
 pub(crate) async fn each_page(
     target: &Target,
     connection: &mut Connection,
@@ -139,7 +139,7 @@ mod tests {
     use crate::ledger::{Outcome, Watch};
     use crate::target::Reach;
 
-    /// Answers each request with the page its target names.
+    /// Responds to each request with the page that its target names.
     async fn serve(listener: TcpListener, pages: Vec<(String, String)>) {
         let pages = Arc::new(pages);
         while let Ok((stream, _)) = listener.accept().await {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn measurements_that_came_from_rows_are_told_by_their_values() {
+    async fn measurements_from_rows_are_recognised_by_their_values() {
         let run = Arc::new(Run::new(1));
         let receiver = run.add_receiver(Watch::All);
         let first = run.post_apart(0, 3, 0);

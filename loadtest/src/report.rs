@@ -14,63 +14,63 @@ pub(crate) use self::figures::{Delay, Deliveries, Latency, Posts, Reads, Step};
 pub(crate) use self::process::{Cpu, Memory};
 pub(crate) use self::verdict::{Fact, Round};
 pub(crate) use self::ways::{Ratio, Way};
-use crate::audience::Mishaps;
+use crate::audience::ClientFailures;
 use crate::error::Error;
 use crate::ledger::Audit;
 
 /// Everything a scenario measured; parts it does not measure are absent.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Report {
-    /// Subcommand.
+    /// The subcommand.
     pub(crate) scenario: &'static str,
     /// Host and port.
     pub(crate) target: String,
-    /// Settings of the subcommand, by flag name.
+    /// The settings of the subcommand, by flag name.
     pub(crate) settings: serde_json::Value,
-    /// Length of the measured window, in seconds.
+    /// The length of the measured window, in seconds.
     pub(crate) seconds: f64,
-    /// Whether everything the scenario promises held; decides the exit code.
+    /// Whether all conditions of the scenario held; determines the exit code.
     pub(crate) clean: bool,
-    /// What was posted.
+    /// The posts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
-    /// The same rows sent in several ways.
+    /// The same rows, sent in several ways.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) ways: Vec<Way>,
-    /// How these compare.
+    /// The ratios between these ways.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) ratios: Vec<Ratio>,
-    /// Notifications received.
+    /// The notifications received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) deliveries: Option<Deliveries>,
-    /// Memory of the server process.
+    /// The memory of the server process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory: Option<Memory>,
-    /// CPU time of both sides in the measured window.
+    /// The CPU time of both sides in the measured window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu: Option<Cpu>,
     /// The clients that held polls.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) clients: Option<Mishaps>,
-    /// The verdict over the deliveries.
+    pub(crate) clients: Option<ClientFailures>,
+    /// The verdict on the deliveries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ledger: Option<Audit>,
-    /// Posts at rising rates, step by step.
+    /// The posts at rising rates, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<Step>,
-    /// Ends and new starts of the server.
+    /// The kills and restarts of the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) rounds: Vec<Round>,
-    /// What was counted and must have a certain value.
+    /// The conditions that were checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) facts: Vec<Fact>,
-    /// Waits that are no requests.
+    /// Durations that are not those of requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) delays: Vec<Delay>,
-    /// Reads by kind.
+    /// The reads by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reads: Vec<Reads>,
-    /// Devices that could not be removed afterwards.
+    /// The number of devices that could not be removed afterwards.
     pub(crate) devices_left: usize,
 }
 
@@ -87,11 +87,11 @@ impl Report {
     /// Prints the table to standard output.
     pub(crate) fn print(&self) {
         use std::io::Write as _;
-        // A closed pipe is the reader's decision, not a fault of the run.
+        // An error means that the reader closed the pipe, which is not a fault of the run.
         write!(std::io::stdout(), "{}", self.table()).ok();
     }
 
-    /// The table: one figure a line.
+    /// Returns the table, with one figure per line.
     pub(crate) fn table(&self) -> String {
         let mut table = String::new();
         for (label, value) in self.rows() {

@@ -1,4 +1,4 @@
-//! The figures are computed and shown as documented.
+//! Tests of the report: the figures are computed and shown as documented.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::ledger::{Ledger, Outcome, Watch};
 use crate::poster::Answers;
 use crate::run::latency_histogram;
 
-/// A run with one acknowledged alarm that never arrived.
+/// Returns the report of a run with one acknowledged alarm that never arrived.
 fn report() -> Report {
     let mut ledger = Ledger::new(1);
     ledger.add_receiver(Watch::All);
@@ -31,7 +31,7 @@ fn report() -> Report {
         deliveries: None,
         memory: Memory::of(10, Some(1_048_576), Some(3_145_728), Some(3_355_443)),
         cpu: Some(Cpu::of(Some(0.5), 1.0, 2.0).per_delivery(40_000)),
-        clients: Some(Mishaps::default()),
+        clients: Some(ClientFailures::default()),
         ledger: Some(ledger),
         steps: Vec::new(),
         rounds: Vec::new(),
@@ -130,6 +130,6 @@ fn round_is_clean_only_when_all_that_was_acknowledged_is_there_and_nothing_was_r
     assert!(round(audit(Outcome::Acknowledged, true), 0).is_clean());
     assert!(!round(audit(Outcome::Acknowledged, false), 0).is_clean());
     assert!(!round(audit(Outcome::Acknowledged, true), 1).is_clean());
-    // Nothing was acknowledged: nothing was proved.
+    // Nothing was acknowledged, so nothing was proved.
     assert!(!round(audit(Outcome::Unknown, true), 0).is_clean());
 }

@@ -1,13 +1,13 @@
-//! Incremental parser of HTTP/1.1 answers: fed whatever the socket gives, split anywhere.
+//! An incremental parser of HTTP/1.1 responses: it accepts bytes in pieces of any size.
 
 use memchr::memmem;
 
-/// Longest answer head that is accepted, in bytes.
+/// The longest response head in bytes.
 const MAX_HEAD: usize = 16 * 1024;
-/// Body buffers above this size (bytes) are given back after the answer, so that an idle client stays small.
+/// Body buffers above this size (bytes) are released after the response, so that an idle client stays small.
 const KEEP_BODY: usize = 2 * 1024;
 
-/// Why an answer cannot be understood.
+/// The reason why a response is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ParseError {
     /// The status line is not `HTTP/1.1 <code> …`.
@@ -16,7 +16,7 @@ pub(crate) enum ParseError {
     /// The head is larger than 16 KiB.
     #[error("head too long")]
     HeadTooLong,
-    /// Neither a length nor chunks: the end of the body cannot be told.
+    /// Neither a length nor chunks: the end of the body is unknown.
     #[error("body without length")]
     Unframed,
     /// `Content-Length` is not a number.
@@ -25,8 +25,8 @@ pub(crate) enum ParseError {
     /// A chunk size or a chunk end is malformed.
     #[error("chunk framing")]
     Chunk,
-    /// Bytes follow the answer although nothing more was asked.
-    #[error("bytes after the answer")]
+    /// Bytes follow the response although nothing more was requested.
+    #[error("bytes after the response")]
     Surplus,
 }
 
@@ -42,8 +42,8 @@ enum State {
     Done,
 }
 
-/// One connection's answers, one after the other. Understands `Content-Length` and chunked bodies and skips
-/// interim (1xx) answers.
+/// The responses of a connection, one after the other. It supports `Content-Length` and chunked bodies and
+/// skips interim (1xx) responses.
 #[derive(Debug)]
 pub(crate) struct ResponseParser {
     state: State,
@@ -54,12 +54,12 @@ pub(crate) struct ResponseParser {
 }
 
 impl ResponseParser {
-    /// A parser that waits for the first answer; owns no memory until bytes come.
+    /// Creates a parser that waits for the first response; it owns no memory until bytes arrive.
     pub(crate) fn new() -> Self {
         Self { state: State::Head, head: Vec::new(), status: 0, retry_after: None, body: Vec::new() }
     }
 
-    /// Forgets the finished answer and waits for the next one.
+    /// Drops the finished response and waits for the next one.
     pub(crate) fn reset(&mut self) {
         self.state = State::Head;
         self.head.clear();
@@ -69,35 +69,35 @@ impl ResponseParser {
         self.body.clear();
     }
 
-    /// Whether the answer is complete.
+    /// Returns whether the response is complete.
     pub(crate) fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Whether the head is complete; of a held poll the body may follow long after.
+    /// Returns whether the head is complete; the body of a held poll may follow much later.
     pub(crate) fn has_head(&self) -> bool {
         self.state != State::Head
     }
 
-    /// Status code of the answer; 0 before its head is complete.
+    /// Returns the status code of the response; 0 before its head is complete.
     pub(crate) fn status(&self) -> u16 {
         self.status
     }
 
-    /// After how many seconds the request may be sent again, where the answer says so.
+    /// Returns after how many seconds the request may be sent again, if the response has `Retry-After`.
     pub(crate) fn retry_after(&self) -> Option<u16> {
         self.retry_after
     }
 
-    /// The body decoded so far.
+    /// Returns the body decoded so far.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// Takes the next bytes of the stream.
+    /// Parses the next bytes of the stream.
     ///
     /// # Errors
-    /// The bytes are no HTTP/1.1 answer, or go on after its end.
+    /// The bytes are not an HTTP/1.1 response, or continue after its end.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), ParseError> {
         while !bytes.is_empty() {
             let used = match self.state {
@@ -162,7 +162,7 @@ impl ResponseParser {
     }
 }
 
-/// The bytes between chunks: size line, line end, trailer.
+/// Returns the state after a byte between chunks: size line, line end, trailer.
 fn next_framing_state(state: State, byte: u8) -> Result<State, ParseError> {
     Ok(match (state, byte) {
         (State::ChunkSize { digits: 1.., size }, b'\n') => after_size_line(size),
@@ -188,7 +188,7 @@ fn after_size_line(size: usize) -> State {
     if size == 0 { State::Trailer { line: 0 } } else { State::ChunkData { left: size } }
 }
 
-/// What the head says about the body, and about sending the request again.
+/// The headers that describe the body, and `Retry-After`.
 struct Framing {
     status: u16,
     retry_after: Option<u16>,
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn head_is_told_before_the_body_and_says_when_to_ask_again() {
+    fn head_is_parsed_before_the_body_with_its_retry_after() {
         let mut parser = ResponseParser::new();
         parser.feed(b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 2\r\n").unwrap();
         assert!(!parser.has_head());

@@ -1,4 +1,4 @@
-//! What all clients of one run share: its clock, its number, the ledger and the latencies.
+//! The state that all clients of one run share: its clock, its number, the ledger and the latencies.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,12 +12,12 @@ use crate::mark::Mark;
 /// Latencies up to ten minutes, in microseconds, to three digits.
 const LONGEST_LATENCY: u64 = 600_000_000;
 
-/// One run: shared by posters and receivers.
+/// A run, shared by posters and receivers.
 #[derive(Debug)]
 pub(crate) struct Run {
     id: u32,
     started: Instant,
-    /// Signalled when the last owed delivery has come.
+    /// Signalled when the last outstanding delivery has arrived.
     settled: Notify,
     observed: Mutex<Observed>,
 }
@@ -26,16 +26,16 @@ pub(crate) struct Run {
 struct Observed {
     ledger: Ledger,
     latency: Histogram<u64>,
-    /// Alarms due before this (microseconds of the run) are in the ledger but not in the figures.
+    /// Alarms due before this (microseconds of the run) are in the ledger but not measured.
     measured_from: u64,
 }
 
-/// An empty histogram for latencies in microseconds.
+/// Returns an empty histogram for latencies in microseconds.
 pub(crate) fn latency_histogram() -> Histogram<u64> {
     Histogram::new_with_max(LONGEST_LATENCY, 3).expect("the bounds are constants the crate accepts")
 }
 
-/// The histogram of these times in microseconds.
+/// Returns the histogram of these times in microseconds.
 pub(crate) fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
     let mut histogram = latency_histogram();
     times.for_each(|time| histogram.saturating_record(time));
@@ -43,7 +43,8 @@ pub(crate) fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
 }
 
 impl Run {
-    /// A run over `devices` devices that starts now and measures nothing until [`Self::measure_from`].
+    /// Creates a run over `devices` devices that starts now and measures nothing until
+    /// [`Self::measure_from`].
     pub(crate) fn new(devices: usize) -> Self {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let observed =
@@ -60,22 +61,22 @@ impl Run {
         self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Microseconds since the run started.
+    /// Returns the microseconds since the run started.
     pub(crate) fn now(&self) -> u64 {
         self.started.elapsed().as_micros() as u64
     }
 
-    /// The instant of a time of the run, for timers.
+    /// Returns the instant of a time of the run, for timers.
     pub(crate) fn instant(&self, micros: u64) -> Instant {
         self.started + Duration::from_micros(micros)
     }
 
-    /// From this time on (microseconds of the run) alarms count in the figures.
+    /// Measures alarms due from this time on (microseconds of the run).
     pub(crate) fn measure_from(&self, micros: u64) {
         self.observed().measured_from = micros;
     }
 
-    /// From when on alarms count in the figures, in microseconds of the run.
+    /// Returns the time from which on alarms are measured, in microseconds of the run.
     pub(crate) fn measured_from(&self) -> u64 {
         self.observed().measured_from
     }
@@ -85,24 +86,24 @@ impl Run {
         self.observed().ledger.add_receiver(watch)
     }
 
-    /// Enters the next post of a device, due at `due`, into the ledger; gives the mark of its first row.
+    /// Records the next post of a device, due at `due`, in the ledger; returns the mark of its first row.
     pub(crate) fn post(&self, device: u32, rows: u32, due: u64) -> Mark {
         let sequence = self.observed().ledger.post_rows(device, rows);
         Mark { run: self.id, device, sequence, due }
     }
 
-    /// As [`Self::post`], of rows that are stored each for itself.
+    /// Records as [`Self::post`] does, for rows that are stored separately.
     pub(crate) fn post_apart(&self, device: u32, rows: u32, due: u64) -> Mark {
         let sequence = self.observed().ledger.post_apart(device, rows);
         Mark { run: self.id, device, sequence, due }
     }
 
-    /// The mark of a row that was found of a device, and tells no more than its sequence.
+    /// Returns the mark of a row of a device that was read back with nothing but its sequence.
     pub(crate) fn mark_of(&self, device: u32, sequence: u32) -> Mark {
         Mark { run: self.id, device, sequence, due: 0 }
     }
 
-    /// Notes the answer to rows that fared differently, given the mark of the first.
+    /// Records the results of rows that differ, given the mark of the first.
     pub(crate) fn settle_each(&self, first: Mark, outcomes: &[Outcome]) {
         let mut observed = self.observed();
         for (row, outcome) in (0..).zip(outcomes) {
@@ -110,12 +111,12 @@ impl Run {
         }
     }
 
-    /// Whether a mark was made in this run.
+    /// Returns whether a mark belongs to this run.
     pub(crate) fn is_own(&self, mark: Mark) -> bool {
         mark.run == self.id
     }
 
-    /// Notes the answer to a post, given the mark of its first row.
+    /// Records the response to a post, given the mark of its first row.
     pub(crate) fn settle(&self, first: Mark, rows: u32, outcome: Outcome) {
         let mut observed = self.observed();
         for row in 0..rows {
@@ -123,7 +124,7 @@ impl Run {
         }
     }
 
-    /// Notes everything that was found of a device when it was read back; lists may be in any order.
+    /// Records everything that was read back for a device; lists may be in any order.
     pub(crate) fn found(&self, receiver: ReceiverId, device: u32, mut marks: Vec<Mark>) {
         marks.retain(|mark| self.is_own(*mark));
         marks.sort_unstable_by_key(|mark| (mark.device != device, mark.sequence));
@@ -135,7 +136,7 @@ impl Run {
         }
     }
 
-    /// Notes every notification of this run in a batch; returns how many there were.
+    /// Records every notification of this run in a batch; returns how many there were.
     pub(crate) fn deliver(&self, receiver: ReceiverId, batch: &[u8]) -> usize {
         let mut count = 0;
         let now = self.now();
@@ -153,8 +154,8 @@ impl Run {
         count
     }
 
-    /// Waits until every acknowledged alarm has reached everyone, at most `limit`; what is missing then is the
-    /// audit's business.
+    /// Waits until every acknowledged alarm has reached every receiver, at most `limit`; the audit reports
+    /// what is missing then.
     pub(crate) async fn drain(&self, limit: Duration) {
         let all_delivered = async {
             while self.observed().ledger.outstanding() > 0 {
@@ -164,17 +165,18 @@ impl Run {
         tokio::time::timeout(limit, all_delivered).await.ok();
     }
 
-    /// Deliveries still owed.
+    /// Returns the number of outstanding deliveries.
     pub(crate) fn outstanding(&self) -> i64 {
         self.observed().ledger.outstanding()
     }
 
-    /// Latencies from due time to delivery, in microseconds; as many samples as measured deliveries.
+    /// Returns the latencies from due time to delivery, in microseconds; there are as many samples as
+    /// measured deliveries.
     pub(crate) fn latency(&self) -> Histogram<u64> {
         self.observed().latency.clone()
     }
 
-    /// Closes the ledger and gives the verdict; the run must be over.
+    /// Closes the ledger and returns the verdict; the run must be over.
     pub(crate) fn audit(&self) -> Audit {
         std::mem::replace(&mut self.observed().ledger, Ledger::new(0)).audit()
     }

@@ -1,4 +1,4 @@
-//! The scenarios, and the frame they share: devices, memory readings, CPU readings, the report.
+//! The scenarios, and their common frame: devices, memory readings, CPU readings, the report.
 
 mod agents;
 mod alarms;
@@ -46,10 +46,10 @@ use crate::run::Run;
 use crate::server_process::Process;
 use crate::target::{Reach, Target};
 
-/// Time given to deliveries that should not come any more, to show as doubled.
+/// The time in which unexpected further deliveries may arrive, to be counted as doubled.
 const LATE_DELIVERIES: Duration = Duration::from_secs(1);
 
-/// Runs the scenario that was asked for.
+/// Runs the selected scenario.
 ///
 /// # Errors
 /// The run could not be prepared; faults under load are in the report.
@@ -83,7 +83,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
     }
 }
 
-/// What every scenario works with: the target, the server's process and the common settings.
+/// The common context of every scenario: the target, the server's process and the common settings.
 #[derive(Debug)]
 struct Bench {
     target: Arc<Target>,
@@ -91,7 +91,7 @@ struct Bench {
     common: Common,
 }
 
-/// CPU time and wall clock at the start of a measured window.
+/// The CPU time and wall clock at the start of a measured window.
 #[derive(Debug)]
 struct Window {
     started: Instant,
@@ -115,18 +115,18 @@ impl Bench {
         Ok(Self { target, server, common: common.clone() })
     }
 
-    /// PSS of the server in bytes.
+    /// Returns the PSS of the server in bytes.
     fn memory(&self) -> Option<u64> {
         self.server.and_then(Process::memory)
     }
 
-    /// PSS of the server once it has come to rest.
+    /// Returns the PSS of the server after the settling time.
     async fn memory_at_rest(&self) -> Option<u64> {
         Progress::pass("settling", Instant::now() + Duration::from_secs(self.common.settle)).await;
         self.memory()
     }
 
-    /// Whether the server says that it holds so many polls; nothing where it does not tell.
+    /// Returns whether the server reports that it holds this many polls; nothing if it has no such metric.
     async fn polls_held(&self, count: usize) -> Vec<Fact> {
         let gauge = ParkedPolls::new(&self.target).await.ok();
         gauge
@@ -135,18 +135,19 @@ impl Bench {
             .collect()
     }
 
-    /// Waits for deliveries still owed, then for those that should not come.
+    /// Waits for outstanding deliveries, and then for unexpected ones.
     async fn drain(&self, run: &Run) {
         run.drain(Duration::from_secs(self.common.drain)).await;
         tokio::time::sleep(LATE_DELIVERIES).await;
     }
 
-    /// Removes the devices unless they are to stay; returns how many are left against the wish.
+    /// Removes the devices unless `--keep` is set; returns how many could not be removed.
     async fn remove_devices(&self, ids: Vec<String>) -> usize {
         if self.common.keep { 0 } else { devices::remove(&self.target, &ids).await }
     }
 
-    /// Removes the devices of a fleet and their users unless they are to stay; returns how many are left against the wish.
+    /// Removes the devices of a fleet and their users unless `--keep` is set; returns how many could not be
+    /// removed.
     async fn remove_fleet(&self, fleet: &Fleet, ids: &[String]) -> usize {
         if self.common.keep { 0 } else { fleet.remove(&self.target, ids).await }
     }
@@ -159,7 +160,7 @@ impl Bench {
         }
     }
 
-    /// Wall-clock seconds of the window and the CPU used in it.
+    /// Returns the wall-clock seconds of the window and the CPU used in it.
     fn close_window(&self, window: &Window) -> (f64, Cpu) {
         let seconds = window.started.elapsed().as_secs_f64();
         let server =
@@ -168,7 +169,7 @@ impl Bench {
         (seconds, Cpu::of(server, generator, seconds))
     }
 
-    /// A report without figures.
+    /// Returns a report without figures.
     fn report(&self, scenario: &'static str, settings: &impl Serialize) -> Report {
         Report {
             scenario,

@@ -1,4 +1,4 @@
-//! Posting on a fixed schedule, whatever the server does.
+//! Posting on a fixed schedule, regardless of the responses.
 
 use std::time::{Duration, Instant};
 
@@ -6,33 +6,34 @@ use tokio::sync::mpsc;
 
 use crate::run::Run;
 
-/// Shortest pause between two looks at the clock; what falls due meanwhile is handed out together.
+/// The shortest pause between two checks of the clock; posts that fall due meanwhile are handed out together.
 const GLANCE: Duration = Duration::from_micros(200);
 
-/// The fixed schedule: post `i` is due at `start + i / rate`, whatever became of those before it.
+/// A fixed schedule: post `i` is due at `start + i / rate`, regardless of the posts before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schedule {
-    /// Microseconds of the run.
+    /// The start, in microseconds of the run.
     pub(crate) start: u64,
-    /// Posts per second.
+    /// The number of posts per second.
     pub(crate) per_second: u32,
-    /// How many posts.
+    /// The number of posts.
     pub(crate) count: u64,
 }
 
 impl Schedule {
-    /// When post `index` is due, in microseconds of the run.
+    /// Returns when post `index` is due, in microseconds of the run.
     pub(crate) fn due(&self, index: u64) -> u64 {
         self.start + index * 1_000_000 / u64::from(self.per_second)
     }
 
-    /// When the last post is over, in microseconds of the run.
+    /// Returns when the last post is over, in microseconds of the run.
     pub(crate) fn end(&self) -> u64 {
         self.due(self.count)
     }
 
-    /// Hands each due time to its poster, in turn, when it has come. Blocks: for a thread of its own, because the timers
-    /// of the runtime are coarser (1 ms) than the latencies to be measured. Ends early when nobody listens any more.
+    /// Hands each due time to its poster, in turn, when it has come. It blocks and needs its own thread,
+    /// because the timers of the runtime are coarser (1 ms) than the latencies to be measured. It ends early
+    /// when no poster listens.
     pub(crate) fn pace(&self, run: &Run, posters: &[mpsc::UnboundedSender<u64>]) {
         for (index, poster) in (0..self.count).zip(posters.iter().cycle()) {
             let due = self.due(index);
@@ -40,7 +41,7 @@ impl Schedule {
             if !left.is_zero() {
                 std::thread::sleep(left.max(GLANCE));
             }
-            // One that gave up no longer listens; the others go on.
+            // A poster that gave up no longer listens; the others continue.
             if poster.send(due).is_err() && posters.iter().all(mpsc::UnboundedSender::is_closed) {
                 break;
             }

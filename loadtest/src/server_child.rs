@@ -1,4 +1,4 @@
-//! A server that the generator starts and ends itself: to be killed at the worst moment and started again.
+//! A server that the generator starts and kills itself.
 //!
 //! Signals go to the child and to a PostgreSQL whose parent is the child; to nothing else.
 
@@ -13,17 +13,17 @@ use tokio::process::{Child, Command};
 use crate::error::Error;
 use crate::target::Target;
 
-/// How long a server may take until it is ready: PostgreSQL recovers from its log first.
+/// The longest time until a server is ready: PostgreSQL recovers from its log first.
 const READY_LIMIT: Duration = Duration::from_secs(120);
-/// How long the answer to whether it is ready may take.
+/// The timeout of a readiness check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-/// Time between two questions whether it is ready.
+/// The interval of readiness checks.
 const GLANCE: Duration = Duration::from_millis(50);
-/// How long a server may take to stop when asked to.
+/// The longest time of an orderly stop.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
-/// How long the stop command may take.
+/// The longest time of the stop command.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
-/// How deep below the data directory the cluster may lie.
+/// The depth below the data directory at which the cluster may lie.
 const DEPTH: u32 = 3;
 
 /// The running server; killed when dropped.
@@ -36,14 +36,14 @@ impl ServerChild {
     /// Starts a server by a shell command, with its output appended to a file, and waits until it is ready.
     ///
     /// # Errors
-    /// Something answers at the address already, the command ends, or the server is not ready within two minutes.
+    /// The address is in use already, the command ends, or the server is not ready within two minutes.
     pub(crate) async fn start(target: &Target, command: &str, log: &Path) -> Result<Self, Error> {
         if target.connect().await.is_ok() {
             return Err(Error::Refused(format!("{} is taken: nothing was started", target.authority())));
         }
         let output = OpenOptions::new().create(true).append(true).open(log)?;
         let errors = output.try_clone()?;
-        // The shell makes way for the server, so that the child is the server itself.
+        // The shell replaces itself by the server, so that the child is the server itself.
         let child = Command::new("sh")
             .args(["-c", &format!("exec {command}")])
             .stdin(Stdio::null())
@@ -56,7 +56,7 @@ impl ServerChild {
         Ok(server)
     }
 
-    /// Waits until the server says that it can carry out requests; gives how long that took.
+    /// Waits until the server reports that it is ready; returns how long that took.
     ///
     /// # Errors
     /// It ended, or it is not ready within two minutes.
@@ -74,20 +74,20 @@ impl ServerChild {
         Ok(started.elapsed())
     }
 
-    /// Ends the server at once, with SIGKILL.
+    /// Kills the server, with SIGKILL.
     ///
     /// # Errors
-    /// It is no longer there.
+    /// It does not exist any more.
     pub(crate) async fn kill(mut self) -> Result<(), Error> {
         Ok(self.child.kill().await?)
     }
 
-    /// The server, unless it has ended by itself.
+    /// Returns the server, unless it has ended by itself.
     pub(crate) fn running(mut self) -> Option<Self> {
         matches!(self.child.try_wait(), Ok(None)).then_some(self)
     }
 
-    /// Asks the server to stop, with SIGTERM, and waits until it did.
+    /// Stops the server with SIGTERM, and waits for its end.
     ///
     /// # Errors
     /// It did not stop within a minute; then it is killed.
@@ -100,11 +100,11 @@ impl ServerChild {
         Ok(())
     }
 
-    /// Stops the private PostgreSQL of this server the way `pg_ctl stop -m immediate` does: with SIGQUIT to the process
-    /// that `postmaster.pid` below the data directory names, if its parent is this server.
+    /// Stops the private PostgreSQL of this server like `pg_ctl stop -m immediate`: with SIGQUIT to the
+    /// process that `postmaster.pid` below the data directory names, if its parent is this server.
     ///
     /// # Errors
-    /// There is no such file, or it names another's process.
+    /// There is no such file, or it names a process of another server.
     pub(crate) fn stop_private_postgres(&self, data_dir: &Path) -> Result<(), Error> {
         let refused = |reason: &str| Error::Refused(format!("{}: {reason}", data_dir.display()));
         let file = find_pid_file(data_dir, DEPTH).ok_or_else(|| refused("no postmaster.pid below it"))?;
@@ -144,7 +144,8 @@ pub(crate) async fn run_command(command: &str) -> Result<(), Error> {
     }
 }
 
-/// Whether it says that it is ready, and reads from its database: it may not have noticed yet that this is away.
+/// Returns whether it reports that it is ready, and can read from its database: it may not have noticed yet
+/// that the database is down.
 async fn is_ready(target: &Target) -> bool {
     let asked = async {
         let mut connection = target.connect().await?;
@@ -167,7 +168,7 @@ fn find_pid_file(directory: &Path, depth: u32) -> Option<PathBuf> {
     below.flatten().find_map(|entry| find_pid_file(&entry.path(), depth - 1))
 }
 
-/// Field 4, counted behind the command name, which may hold blanks.
+/// Returns field 4, counted after the command name, which may contain blanks.
 fn parse_parent(stat: &str) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(1)?.parse().ok()
 }
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn server_that_ends_before_it_is_ready_is_told_at_once() {
+    async fn server_that_ends_before_it_is_ready_is_reported_at_once() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let started = ServerChild::start(&target(free), "false", Path::new("/dev/null")).await;
         assert!(started.unwrap_err().to_string().contains("the server ended"));

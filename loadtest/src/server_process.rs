@@ -13,18 +13,18 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// The process with this id.
+    /// Returns the process with this id.
     pub(crate) fn with_pid(pid: u32) -> Self {
         Self { pid }
     }
 
-    /// The generator itself.
+    /// Returns the generator itself.
     pub(crate) fn own() -> Self {
         Self { pid: std::process::id() }
     }
 
-    /// The process that listens on a TCP port of this machine; the oldest when several hold the socket. `None`
-    /// when there is none or its files may not be read.
+    /// Returns the process that listens on a TCP port of this machine; the oldest when several hold the
+    /// socket. `None` when there is none or its files may not be read.
     pub(crate) fn listening_on(port: u16) -> Option<Self> {
         let tables =
             ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
@@ -38,12 +38,12 @@ impl Process {
         pids.filter(|pid| holds_one_of(*pid, &sockets)).min().map(Self::with_pid)
     }
 
-    /// Proportional set size in bytes: private memory plus the process's share of what it shares.
+    /// Returns the proportional set size in bytes: private memory plus the process's share of shared memory.
     pub(crate) fn memory(self) -> Option<u64> {
         parse_pss(&fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid)).ok()?)
     }
 
-    /// CPU seconds used so far, user and system.
+    /// Returns the CPU seconds used so far, user and system.
     pub(crate) fn cpu_seconds(self) -> Option<f64> {
         let ticks = parse_cpu_ticks(&fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?)?;
         Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
@@ -56,7 +56,7 @@ fn holds_one_of(pid: u32, sockets: &HashSet<String>) -> bool {
     links.any(|link| link.to_str().is_some_and(|link| sockets.contains(link)))
 }
 
-/// Inodes of the sockets in state LISTEN (0A) on a port, from `/proc/net/tcp`.
+/// Returns the inodes of the sockets in state LISTEN (0A) on a port, from `/proc/net/tcp`.
 fn listening_inodes(table: &str, port: u16) -> impl Iterator<Item = &str> {
     let suffix = format!(":{port:04X}");
     table.lines().skip(1).filter_map(move |line| {
@@ -73,7 +73,8 @@ fn parse_pss(rollup: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Fields 14 and 15 (utime, stime), counted behind the command name, which may hold blanks.
+/// Returns the sum of fields 14 and 15 (utime, stime), counted after the command name, which may contain
+/// blanks.
 fn parse_cpu_ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(") ")?.1.split_ascii_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The server under load: its address, the credentials, and where connections to it start from.
+//! The server under load: its address, the credentials, and the source addresses of connections.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs as _};
@@ -15,21 +15,21 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::connection::Connection;
 use crate::error::Error;
 
-/// Connections opened from one source address before the next one is used; a source address has about 28,000
-/// ports.
+/// The number of connections from one source address before the next one is used; a source address has about
+/// 28,000 ports.
 const CONNECTIONS_PER_SOURCE: u32 = 20_000;
-/// First port of a source address that is asked for; below those the kernel gives out by itself.
+/// The first port of a source address that is requested; it is below those that the kernel assigns itself.
 const FIRST_PORT: u16 = 10_000;
-/// Asks for an answer with a body.
+/// The header that requests a response with a body.
 const ACCEPT: &str = "Accept: application/json\r\n";
-/// Type of a body of JSON.
+/// The media type of JSON.
 const JSON: &str = "application/json";
-/// What parts of a form are told apart by.
+/// The boundary between the parts of a form.
 const BOUNDARY: &str = "loadtest-f2b1c9d47a";
-/// How long one TCP connect may take.
+/// The timeout of a TCP connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Which targets are accepted.
+/// The targets that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// Loopback addresses only.
@@ -38,7 +38,7 @@ pub(crate) enum Reach {
     Anywhere,
 }
 
-/// Where and as whom requests are sent.
+/// A server, with the credentials of requests.
 #[derive(Debug)]
 pub(crate) struct Target {
     address: SocketAddr,
@@ -52,7 +52,8 @@ impl Target {
     /// Resolves `http://host[:port]`; `user` may be `tenant/user`.
     ///
     /// # Errors
-    /// The URL is no plain HTTP address, does not resolve, or is not loopback though `reach` asks for that.
+    /// The URL is not a plain HTTP address, does not resolve, or is not loopback although `reach` requires
+    /// it.
     pub(crate) fn resolve(url: &str, reach: Reach, user: &str, password: &str) -> Result<Self, Error> {
         let refused = |reason: &str| Error::Refused(format!("{url}: {reason}"));
         let authority =
@@ -77,13 +78,13 @@ impl Target {
         })
     }
 
-    /// Sends this header, `Name: value`, with every post that is measured.
+    /// Sends this header, `Name: value`, with every measured post.
     pub(crate) fn with_post_header(mut self, header: &str) -> Self {
         self.post_headers += &header_line(header);
         self
     }
 
-    /// The same server, spoken to by another user; the source addresses are shared out among all users.
+    /// Returns the same server, accessed as another user; all users share the source addresses.
     pub(crate) fn with_user(&self, user: &str, password: &str) -> Self {
         Self {
             address: self.address,
@@ -94,15 +95,15 @@ impl Target {
         }
     }
 
-    /// The same server, spoken to by whoever brings this token.
+    /// Returns the same server, accessed with this token.
     pub(crate) fn with_bearer(&self, token: &str) -> Self {
         Self { authorization: format!("Bearer {token}"), ..self.with_user("", "") }
     }
 
-    /// Id of the tenant that the user belongs to.
+    /// Returns the id of the tenant that the user belongs to.
     ///
     /// # Errors
-    /// The server does not tell.
+    /// The server does not return it.
     pub(crate) async fn tenant(&self) -> Result<String, Error> {
         #[derive(Deserialize)]
         struct Tenant {
@@ -117,27 +118,27 @@ impl Target {
         }
     }
 
-    /// Complete header lines that every measured post is sent with; asks for an answer with a body.
+    /// Returns the complete header lines of every measured post, which request a response with a body.
     pub(crate) fn post_headers(&self) -> &str {
         &self.post_headers
     }
 
-    /// The same without asking for a body.
+    /// Returns these header lines without the request for a body.
     pub(crate) fn quiet_post_headers(&self) -> &str {
         self.post_headers.strip_prefix(ACCEPT).unwrap_or_default()
     }
 
-    /// Host and port as the URL gave them.
+    /// Returns host and port as the URL has them.
     pub(crate) fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// Value of the `Authorization` header.
+    /// Returns the value of the `Authorization` header.
     pub(crate) fn authorization(&self) -> &str {
         &self.authorization
     }
 
-    /// TCP port of the server.
+    /// Returns the TCP port of the server.
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
@@ -150,8 +151,8 @@ impl Target {
         Ok(Connection::new(self.open_stream().await?))
     }
 
-    /// Opens a socket from the next source address. It is reset, not closed, when dropped: ten thousand sockets
-    /// in TIME_WAIT would take the ports of the next run.
+    /// Opens a socket from the next source address. It is reset, not closed, when dropped: ten thousand
+    /// sockets in TIME_WAIT would occupy the ports of the next run.
     ///
     /// # Errors
     /// As [`Self::connect`].
@@ -161,7 +162,7 @@ impl Target {
         socket.set_zero_linger()?;
         if let Some(source) = self.next_source() {
             socket.set_reuseaddr(true)?;
-            // Finding a free port takes the kernel ever longer, so one is named that should be free.
+            // The kernel takes ever longer to find a free port, so one is named that should be free.
             socket.bind(source).or_else(|_| socket.bind(SocketAddr::new(source.ip(), 0)))?;
         }
         let connecting = socket.connect(self.address);
@@ -175,21 +176,21 @@ impl Target {
         let last_octet = 1 + (opened / CONNECTIONS_PER_SOURCE) % 250;
         let source = IpAddr::V4(Ipv4Addr::new(127, 0, 0, last_octet as u8));
         let port = FIRST_PORT + (opened % CONNECTIONS_PER_SOURCE) as u16;
-        // The address a connection has anyway is not asked for.
+        // The default source address need not be requested.
         (is_ipv4_loopback && source != self.address.ip()).then_some(SocketAddr::new(source, port))
     }
 
-    /// A complete POST request with a JSON body; asks for JSON back.
+    /// Returns a complete POST request with a JSON body that requests JSON.
     pub(crate) fn post(&self, path: &str, body: &str) -> Vec<u8> {
         self.request("POST", ACCEPT, path, JSON, body)
     }
 
-    /// A complete POST request with a JSON body and these complete header lines.
+    /// Returns a complete POST request with a JSON body and these complete header lines.
     pub(crate) fn post_with(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
         self.request("POST", headers, path, JSON, body)
     }
 
-    /// A complete POST request with no more headers than it must have and these complete header lines.
+    /// Returns a complete POST request with the minimum of headers and these complete header lines.
     pub(crate) fn post_bare(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
         format!(
             "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
@@ -200,12 +201,12 @@ impl Target {
         .into_bytes()
     }
 
-    /// A complete POST request with a text as its body; asks for JSON back.
+    /// Returns a complete POST request with a text as its body that requests JSON.
     pub(crate) fn post_text(&self, path: &str, text: &str) -> Vec<u8> {
         self.request("POST", ACCEPT, path, "text/plain;charset=UTF-8", text)
     }
 
-    /// A complete POST request with a file as the only part of a form; asks for JSON back.
+    /// Returns a complete POST request with a file as the only part of a form that requests JSON.
     pub(crate) fn post_file(&self, path: &str, part: &str, file: &str) -> Vec<u8> {
         let body = format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{part}\"; filename=\"{part}.csv\"\r\n\
@@ -214,7 +215,7 @@ impl Target {
         self.request("POST", ACCEPT, path, &format!("multipart/form-data; boundary={BOUNDARY}"), &body)
     }
 
-    /// A complete POST request with an archive as the part `file` of a form.
+    /// Returns a complete POST request with an archive as the part `file` of a form.
     pub(crate) fn post_archive(&self, path: &str, archive: &[u8]) -> Vec<u8> {
         let before = format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"file.zip\"\r\n\
@@ -231,12 +232,12 @@ impl Target {
         [head.as_bytes(), before.as_bytes(), archive, after.as_bytes()].concat()
     }
 
-    /// A complete PUT request with a JSON body; asks for JSON back.
+    /// Returns a complete PUT request with a JSON body that requests JSON.
     pub(crate) fn put(&self, path: &str, body: &str) -> Vec<u8> {
         self.request("PUT", ACCEPT, path, JSON, body)
     }
 
-    /// A complete PUT request with a JSON body; asks for an answer without a body.
+    /// Returns a complete PUT request with a JSON body that requests a response without a body.
     pub(crate) fn put_quietly(&self, path: &str, body: &str) -> Vec<u8> {
         self.request("PUT", "", path, JSON, body)
     }
@@ -252,7 +253,7 @@ impl Target {
         .into_bytes()
     }
 
-    /// A complete GET request; `path` may be a whole link.
+    /// Returns a complete GET request; `path` may be a complete link.
     pub(crate) fn get(&self, path: &str) -> Vec<u8> {
         let base = format!("http://{}", self.authority);
         let path = path.strip_prefix(&base).unwrap_or(path);
@@ -263,7 +264,7 @@ impl Target {
         .into_bytes()
     }
 
-    /// A complete DELETE request.
+    /// Returns a complete DELETE request.
     pub(crate) fn delete(&self, path: &str) -> Vec<u8> {
         format!(
             "DELETE {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\r\n",
@@ -273,7 +274,7 @@ impl Target {
     }
 }
 
-/// A complete header line.
+/// Returns a complete header line.
 pub(crate) fn header_line(header: &str) -> String {
     format!("{}\r\n", header.trim())
 }
@@ -282,10 +283,10 @@ fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
 }
 
-/// Lifts the soft limit of open files to the hard one; a poll is a file.
+/// Raises the soft limit of open files to the hard limit; each poll needs a file descriptor.
 pub(crate) fn raise_open_file_limit() {
     let limit = getrlimit(Resource::Nofile);
-    // Where it is refused the run ends later with a clear "too many open files".
+    // If this fails, the run ends later with a clear "too many open files".
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).ok();
 }
 

@@ -1,35 +1,35 @@
-//! Who was heard when, and which unavailability alarms came and went. Pure data; no clock, no I/O. Times are microseconds
-//! of the run.
+//! The messages of devices, and the unavailability alarms that were raised and cleared. Pure data; no clock,
+//! no I/O. Times are microseconds of the run.
 
 use crate::report::{Delay, Fact, Latency};
 use crate::run::histogram;
 
-/// One device under watch.
+/// The record of a device.
 #[derive(Debug, Default, Clone)]
-struct Watched {
+struct DeviceRecord {
     heard: u64,
     raised: u32,
     cleared: u32,
-    /// From the last message to the alarm.
+    /// The time from the last message to the alarm.
     silence: Option<u64>,
-    /// When the first message after the alarm was sent.
+    /// The time when the first message after the alarm was sent.
     spoke_again: Option<u64>,
     cleared_at: Option<u64>,
 }
 
-/// What was heard and raised in one run.
+/// The messages and alarms of one run.
 #[derive(Debug)]
 pub(crate) struct Vigil {
-    devices: Vec<Watched>,
+    devices: Vec<DeviceRecord>,
 }
 
 impl Vigil {
-    /// Nothing heard of so many devices.
+    /// Creates an empty record of `devices` devices.
     pub(crate) fn new(devices: usize) -> Self {
-        Self { devices: vec![Watched::default(); devices] }
+        Self { devices: vec![DeviceRecord::default(); devices] }
     }
 
-    /// A message of a device was sent and answered.
+    /// Records a message of a device, with the times of request and response.
     pub(crate) fn heard(&mut self, device: usize, sent: u64, answered: u64) {
         let watched = &mut self.devices[device];
         watched.heard = watched.heard.max(answered);
@@ -38,35 +38,36 @@ impl Vigil {
         }
     }
 
-    /// The alarm of a device became or stayed active.
+    /// Records that the alarm of a device became or stayed active.
     pub(crate) fn raised(&mut self, device: usize, at: u64) {
         let watched = &mut self.devices[device];
         watched.raised += 1;
         watched.silence.get_or_insert(at.saturating_sub(watched.heard));
     }
 
-    /// The alarm of a device was cleared.
+    /// Records that the alarm of a device was cleared.
     pub(crate) fn cleared(&mut self, device: usize, at: u64) {
         let watched = &mut self.devices[device];
         watched.cleared += 1;
         watched.cleared_at.get_or_insert(at);
     }
 
-    /// How many devices have an alarm, and how many had theirs cleared.
+    /// Returns how many devices have an alarm, and how many had theirs cleared.
     pub(crate) fn progress(&self) -> (usize, usize) {
-        let count = |has: fn(&Watched) -> bool| self.devices.iter().filter(|watched| has(watched)).count();
+        let count =
+            |has: fn(&DeviceRecord) -> bool| self.devices.iter().filter(|watched| has(watched)).count();
         (count(|watched| watched.raised > 0), count(|watched| watched.cleared > 0))
     }
 
-    /// Whether exactly the silent devices were reported, once, neither early nor late, and cleared once.
+    /// Checks that exactly the silent devices were reported, once, neither early nor late, and cleared once.
     pub(crate) fn facts(&self, is_silent: impl Fn(usize) -> bool, earliest: u64, latest: u64) -> Vec<Fact> {
-        let count = |is_wrong: &dyn Fn(usize, &Watched) -> bool| {
+        let count = |is_wrong: &dyn Fn(usize, &DeviceRecord) -> bool| {
             let wrong =
                 self.devices.iter().enumerate().filter(|(device, watched)| is_wrong(*device, watched));
             wrong.count()
         };
         let silent = count(&|device, _| is_silent(device));
-        let silence = |watched: &Watched, is_wrong: fn(u64, u64) -> bool, limit| {
+        let silence = |watched: &DeviceRecord, is_wrong: fn(u64, u64) -> bool, limit| {
             watched.silence.is_some_and(|silence| is_wrong(silence, limit))
         };
         vec![
@@ -85,7 +86,7 @@ impl Vigil {
         ]
     }
 
-    /// How long it took until silence was reported, and until the report was withdrawn.
+    /// Returns the times until silence was reported, and until the report was cleared.
     pub(crate) fn delays(&self) -> Vec<Delay> {
         let silences = self.devices.iter().filter_map(|watched| watched.silence);
         let clearings = self
@@ -105,13 +106,15 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    /// Devices 0 and 1 are silent, 2 is not; alarms must come from 60 to 120 s after the last message.
+    /// Returns the faults. Devices 0 and 1 are silent, 2 is not; alarms must be raised 60 to 120 s after the
+    /// last message.
     fn wrong(vigil: &Vigil) -> Vec<&'static str> {
         let facts = vigil.facts(|device| device < 2, 60 * SECOND, 120 * SECOND);
         facts.into_iter().filter(|fact| !fact.holds).map(|fact| fact.what).collect()
     }
 
-    /// Both silent devices were last heard at 10 s, reported at 100 s, and cleared when they spoke again.
+    /// Returns a record in which both silent devices were last heard at 10 s, reported at 100 s, and cleared
+    /// when they resumed.
     fn vigil() -> Vigil {
         let mut vigil = Vigil::new(3);
         (0..3).for_each(|device| vigil.heard(device, 9 * SECOND, 10 * SECOND));
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_told() {
+    fn each_fault_is_reported() {
         let mut twice = vigil();
         twice.raised(0, 110 * SECOND);
         twice.cleared(1, 300 * SECOND);

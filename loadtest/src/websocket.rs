@@ -1,4 +1,4 @@
-//! A Bayeux session over WebSocket: notifications come as frames of their own.
+//! A Bayeux session over WebSocket: notifications arrive as separate frames.
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use memchr::memmem;
@@ -22,10 +22,10 @@ pub(crate) struct WebSocket {
 }
 
 impl WebSocket {
-    /// Upgrades, shakes hands, subscribes and sends the first connect.
+    /// Upgrades, sends the handshake, subscribes and sends the first connect.
     ///
     /// # Errors
-    /// The server refuses a step or goes away.
+    /// The server rejects a step or disconnects.
     pub(crate) async fn open(target: &Target, channel: &str) -> Result<Self, Error> {
         let mut socket = upgrade(target).await?;
         let answer = call(&mut socket, bayeux::HANDSHAKE, bayeux::handshake(CONNECTION_TYPE)).await?;
@@ -37,7 +37,7 @@ impl WebSocket {
         Ok(session)
     }
 
-    /// Waits for the next frame; answers pings and renews the connect when the server ended it.
+    /// Waits for the next frame; responds to pings and renews the connect when the server ended it.
     ///
     /// # Errors
     /// The socket was closed, or the session is gone.

@@ -1,5 +1,5 @@
-//! The year of measurements that `series-fill` sends and `series` reads: one a minute, a fragment with three series,
-//! every number a function of its minute, so that both know what the answer must be.
+//! The year of measurements that `series-fill` sends and `series` reads: one a minute, a fragment with three
+//! series, every number a function of its minute, so that both know the correct response.
 
 use std::fmt::Write as _;
 
@@ -7,21 +7,21 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::datetime;
 use time::{Duration, OffsetDateTime};
 
-/// Type of the device whose measurements they are.
+/// The type of the device that has the measurements.
 pub(crate) const DEVICE_TYPE: &str = "loadtest_Series";
 /// The series that is read.
 pub(crate) const SERIES: &str = "lt_Climate.T";
-/// Minutes of a year.
+/// The minutes of a year.
 pub(crate) const MINUTES: u32 = 525_600;
 
 const START: OffsetDateTime = datetime!(2025-01-01 00:00 UTC);
 
-/// A minute of the year as a time stamp.
+/// Formats a minute of the year as a timestamp.
 pub(crate) fn time(minute: u32) -> String {
     (START + Duration::minutes(i64::from(minute))).format(&Rfc3339).unwrap_or_default()
 }
 
-/// A measurementCollection of so many minutes from one on.
+/// Returns a measurementCollection of consecutive minutes.
 pub(crate) fn collection(source: &str, first: u32, minutes: u32) -> String {
     let mut body = String::with_capacity(220 * minutes as usize);
     body.push_str(r#"{"measurements":["#);
@@ -41,13 +41,13 @@ pub(crate) fn collection(source: &str, first: u32, minutes: u32) -> String {
     body
 }
 
-/// The least and the greatest value of the series that is read, in the first so many minutes.
+/// Returns the least and the greatest value of the series that is read, in the first `minutes` minutes.
 pub(crate) fn range(minutes: u32) -> (f64, f64) {
     let values = || (0..minutes).map(|minute| readings(minute)[0]);
     (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// Warm at noon and in summer, as a sensor would say it.
+/// Returns the readings: warm at noon and in summer, in the format of a sensor.
 fn readings(minute: u32) -> [f64; 3] {
     let turn = |period: f64| (f64::from(minute) / period * std::f64::consts::TAU).sin();
     let noise = f64::from(minute.wrapping_mul(2_654_435_761) % 1000) / 1000.0;

@@ -1,4 +1,4 @@
-//! Where microservices run: the operator says it, and nobody else can (W-14).
+//! The routes of microservices, which only the operator can set (W-14).
 
 use platform_actors::Result;
 use platform_actors::model::application::Application;
@@ -7,10 +7,11 @@ use platform_actors::store::{Database, application_routes};
 
 use crate::cli::{ApplicationRoute, ApplicationTask};
 
-/// `platform application …`; gives the lines to print.
+/// Executes `platform application …` and returns the lines to print.
 ///
 /// # Errors
-/// `Invalid` for an address that is none, or an application that is no microservice; `NotFound` for an unknown one.
+/// `Invalid` for a malformed address, or an application that is not a microservice; `NotFound` for an unknown
+/// one.
 pub async fn perform(database: &Database, task: &ApplicationTask) -> Result<String> {
     match task {
         ApplicationTask::Route(ApplicationRoute { application, address, .. }) => {

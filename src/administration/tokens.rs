@@ -1,4 +1,5 @@
-//! The commands `token` and `limits`. Each gives what it prints; secrets are told this once and stored hashed.
+//! The commands `token` and `limits`. Each returns its output; a secret is shown only once and stored as a
+//! hash.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -18,12 +19,12 @@ use crate::auth::access_token;
 use crate::auth::password::{self, SecretKey};
 use crate::cli::{ClientCreate, LimitsSet, TokenTask};
 
-/// Bytes of a file of rates.
+/// The largest file of rates in bytes.
 const RATE_BYTES: u64 = 1 << 20;
-/// Clients that are read at once.
+/// The number of clients per page.
 const PAGE: u32 = 1000;
 
-/// Does what one of the commands asks for.
+/// Executes a command.
 ///
 /// # Errors
 /// `NotFound` for an unknown tenant or client, `Invalid` for values that are not allowed.
@@ -46,7 +47,7 @@ pub async fn perform(database: &Database, key: &SecretKey, task: &TokenTask) -> 
     }
 }
 
-/// The consumer key and the consumer secret.
+/// Returns the consumer key and the consumer secret.
 async fn create_client(database: &Database, key: &SecretKey, client: &ClientCreate) -> Result<String> {
     let tenant = TenantId::parse(&client.tenant)?;
     users::ensure_tenant(database, &tenant).await?;
@@ -67,7 +68,7 @@ async fn create_client(database: &Database, key: &SecretKey, client: &ClientCrea
     Ok(format!("{id} {secret}"))
 }
 
-/// The consumer key.
+/// Returns the consumer key.
 async fn delete_client(database: &Database, id: &str) -> Result<String> {
     let id = parse_client_id(id)?;
     let tenant = token_clients::get_tenant_of_client(database, id).await?;
@@ -75,7 +76,7 @@ async fn delete_client(database: &Database, id: &str) -> Result<String> {
     Ok(id.to_owned())
 }
 
-/// One line for each client.
+/// Returns a line for each client.
 async fn list_clients(database: &Database, tenant: &str) -> Result<String> {
     let tenant = TenantId::parse(tenant)?;
     users::ensure_tenant(database, &tenant).await?;
@@ -86,7 +87,7 @@ async fn list_clients(database: &Database, tenant: &str) -> Result<String> {
         for client in &clients.members {
             let separator = if lines.is_empty() { "" } else { "\n" };
             let (id, user, scope) = (&client.id, &client.user, client.scope);
-            // Writing to memory does not fail. A name is free text, and must not look like a line of its own.
+            // Writing to memory does not fail. A name is free text and must not look like a line of its own.
             let name = client.name.replace(char::is_control, " ");
             let _ = write!(lines, "{separator}{id}  {user}  {scope}  {}  {name}", client.creation_time);
         }
@@ -97,7 +98,7 @@ async fn list_clients(database: &Database, tenant: &str) -> Result<String> {
     }
 }
 
-/// What holds for the account now, as the query answers it.
+/// Returns the current limits of the account, in the form of the limits query.
 async fn set_limits(database: &Database, given: &LimitsSet) -> Result<String> {
     let account = AccountId::parse(&given.account)?;
     let absolute = AbsoluteLimits {

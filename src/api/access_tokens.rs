@@ -13,17 +13,17 @@ use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
 use crate::server::Edge;
 
-/// Bytes of a request; its three members need less than a thousandth.
+/// The largest request body in bytes. The three members need less than a thousandth of it.
 const BODY_BYTES: usize = 64 << 10;
-/// The only grant there is.
+/// The only grant type that is supported.
 const GRANT_TYPE: &str = "client_credentials";
 
-/// `POST /v1/oauth/accesstokens`: a new token for a client that knows its secret; older ones stay good. Open to everyone
-/// (C-03).
+/// `POST /v1/oauth/accesstokens`: issues a new token to a client that knows its secret. Older tokens stay
+/// valid. The endpoint needs no credentials (C-03).
 ///
 /// # Errors
-/// 400 for a body that is no such request, 401 for a client or a secret that is wrong, 415 unless the body is JSON, 429 beyond
-/// so many a minute; each with a body of T-03.
+/// 400 for a malformed request, 401 for an unknown client or a wrong secret, 415 unless the body is JSON, 429
+/// when an address sends too many requests a minute; each with a body of T-03.
 pub async fn create(request: HttpRequest, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     issue(&request, body, &edge).await.map_err(|error| error.shaped(Shape::TokenRequest))
 }
@@ -35,22 +35,23 @@ async fn issue(request: &HttpRequest, body: Unread, edge: &Edge) -> Result<HttpR
     let TokenRequest { client_id, client_secret } = TokenRequest::parse(&body.read(BODY_BYTES).await?)?;
     let (token, issued) = edge.authenticator.issue_token(&client_id, &client_secret, source).await?;
     let valid = edge.limits().access_token.as_secs();
-    let answer = TokenResponse {
+    let response = TokenResponse {
         access_token: &token,
         token_type: "BearerToken",
-        // What is left when the answer arrives (T-01).
+        // The remaining lifetime when the response arrives (T-01).
         expires_in: valid.saturating_sub(1).to_string(),
         scope: issued.scope.to_string(),
         issued_at: (issued.at.instant().unix_timestamp_nanos() / 1_000_000).to_string(),
     };
-    let json = serde_json::to_vec(&answer).expect("writing to memory does not fail and all keys are strings");
+    let json =
+        serde_json::to_vec(&response).expect("writing to memory does not fail and all keys are strings");
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "application/json"))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .body(json))
 }
 
-/// Unlike elsewhere the type must be said (T-03).
+/// Unlike other endpoints, this one requires a `Content-Type` (T-03).
 fn check_content_type(request: &HttpRequest) -> Result<()> {
     match http::essence(request).eq_ignore_ascii_case("application/json") {
         true => Ok(()),
@@ -68,7 +69,7 @@ struct TokenResponse<'t> {
     issued_at: String,
 }
 
-/// What is asked for; worth nothing until the secret is compared.
+/// A parsed token request. It grants nothing until its secret is verified.
 #[derive(PartialEq, Eq)]
 struct TokenRequest {
     client_id: String,
@@ -76,7 +77,8 @@ struct TokenRequest {
 }
 
 impl TokenRequest {
-    /// Reads a request (T-02). A member that is no text counts as missing; of a body that is no JSON object all are.
+    /// Parses a request (T-02). A member that is not a string counts as missing. In a body that is not a JSON
+    /// object all members are missing.
     fn parse(body: &[u8]) -> Result<Self, Error> {
         #[derive(Default, Deserialize)]
         #[serde(rename_all = "camelCase", default)]
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn request_is_read_whatever_else_is_in_it() {
+    fn unknown_members_of_a_request_are_ignored() {
         let body = br#" {"x":{"grantType":1},"clientSecret":"s\u00e9","grantType":"client_credentials","clientId":"k","n":1e999}"#;
 
         let request = TokenRequest::parse(body).expect("a request");

@@ -10,12 +10,12 @@ use crate::http::client_address;
 use crate::http::error::{ApiError, Result, Shape};
 use crate::server::Edge;
 
-/// `GET /v2/<account>/limits`, by header `X-Auth-Token`; no other credentials are asked for (C-03), and neither `Accept` nor
-/// `Content-Type` is looked at (L-05).
+/// `GET /v2/<account>/limits`: returns the limits of the account, for the token in the header `X-Auth-Token`. No
+/// other credentials are needed (C-03), and `Accept` and `Content-Type` are ignored (L-05).
 ///
 /// # Errors
-/// 401 for a token that is missing, unknown or expired, before everything else; 404 for what is no account, 403 for one that the
-/// token is not for (L-03); each with a body of L-04.
+/// 401 for a missing, unknown or expired token, which is checked first; 404 for an account that does not
+/// exist, 403 for an account that the token is not for (L-03); each with a body of L-04.
 pub async fn get(
     request: HttpRequest,
     path: web::Path<String>,

@@ -22,10 +22,11 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `POST /alarm/alarms`: raises an alarm, or counts a repetition. 201 either way.
+/// `POST /alarm/alarms`: raises an alarm, or counts a repetition of one. The status is 201 either way.
 ///
 /// # Errors
-/// 403 without role or ownership, 422 for a wrong body or an unknown source, 503 when it cannot be stored now.
+/// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
+/// stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::ALARM_ADMIN, Api::Alarm)?;
     let media_type = wire.accepted("alarm")?;
@@ -39,11 +40,11 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.alarm(alarm.id), &alarm, &links))
 }
 
-/// `GET /alarm/alarms`: a page of alarms, newest first. Without ROLE_ALARM_READ those of an own `source` (U-10a),
-/// or those that device permissions name (P-07).
+/// `GET /alarm/alarms`: returns a page of alarms, newest first. A caller without ROLE_ALARM_READ gets
+/// those of a `source` it owns (U-10a), or those its device permissions cover (P-07).
 ///
 /// # Errors
-/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::ALARM_READ, Api::Alarm);
@@ -61,8 +62,9 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "alarms", &page, (&request, &query))
 }
 
-/// `GET /alarm/alarms/count`: the number of alarms that the filters of the collection find, as text (C-18); exact up to a
-/// million, estimated beyond (P-03). Without ROLE_ALARM_READ it counts what [`list`] lists.
+/// `GET /alarm/alarms/count`: returns the number of alarms that match the filters of the collection, as text
+/// (C-18). The number is exact up to a million and estimated beyond (P-03). A caller without ROLE_ALARM_READ
+/// gets the number of alarms that [`list`] would list.
 ///
 /// # Errors
 /// As [`list`].
@@ -82,10 +84,11 @@ pub async fn count(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<
         .body(count.to_string()))
 }
 
-/// `GET /alarm/alarms/<id>`.
+/// `GET /alarm/alarms/<id>`: returns an alarm.
 ///
 /// # Errors
-/// 403 without ROLE_ALARM_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown id.
+/// 403 without ROLE_ALARM_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown
+/// id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -104,8 +107,8 @@ pub async fn get(
 /// `PUT /alarm/alarms/<id>`: changes text, status, severity and fragments; ignores the rest.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown id, 409 when a second alarm of its type would be open, 422 for a
-/// wrong body.
+/// 403 without the role or ownership, 404 for an unknown id, 409 when a second alarm of its type would be
+/// open, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -134,15 +137,17 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &alarm, &links))
 }
 
-/// Filters of which a bulk PUT needs at least one.
+/// The filters of which a bulk PUT needs at least one.
 const BULK_FILTERS: &str = "status, source, resolved, severity, dateFrom, dateTo";
 
-/// `PUT /alarm/alarms?<filters>`: gives every alarm that matches another status, those under maintenance too. 200
-/// when that is done within half a second, else 202, and it goes on. Alarms that are raised later stay as they are, and so
-/// does one that would be opened beside another open alarm of its source and type. TRANSIENT changes nothing.
+/// `PUT /alarm/alarms?<filters>`: changes the status of every alarm that matches, including those of devices
+/// under maintenance. Returns 200 when the update finishes within half a second, and otherwise 202
+/// while it continues in the background. Alarms that are raised later do not change, and neither does an
+/// alarm that would become a second open alarm of its source and type. In mode TRANSIENT nothing changes.
 ///
 /// # Errors
-/// 403 without ROLE_ALARM_ADMIN, 422 without a filter, for an unknown one (C-19) and for a body that is not exactly a status.
+/// 403 without ROLE_ALARM_ADMIN, 422 without a filter, for an unknown filter (C-19) and for a body with
+/// anything but a status.
 pub async fn update_many(
     caller: Caller,
     wire: Wire,
@@ -174,11 +179,11 @@ pub async fn update_many(
     })
 }
 
-/// `DELETE /alarm/alarms?<filters>`: deletes what the filters of GET find, without any everything. 204 when all
-/// are gone; a client that goes away earlier leaves the rest.
+/// `DELETE /alarm/alarms?<filters>`: deletes everything that matches the filters of GET, or all when there
+/// are none. Returns 204 when all are deleted. If the client disconnects earlier, the rest stays.
 ///
 /// # Errors
-/// 403 without ROLE_ALARM_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
+/// 403 without ROLE_ALARM_ADMIN, 422 for an invalid or unknown parameter (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
     let mode = wire.mode()?;
@@ -206,7 +211,7 @@ const FILTERS: [&str; 11] = [
     "dateTo",
 ];
 
-/// Reads the filters of A-01; `None` when no alarm can match them.
+/// Parses the filters of A-01. Returns `None` when no alarm can match them.
 fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
     let mut statuses =
         query.list("status").into_iter().map(AlarmStatus::parse).collect::<Result<Vec<_>, _>>()?;
@@ -225,7 +230,7 @@ fn filter(query: &Query) -> Result<Option<AlarmFilter>> {
     let order = query.time_order(TimeOrder::NewestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     let types = query.list("type").into_iter().map(ToOwned::to_owned).collect();
-    // A source that is no id is no error of the caller: it has no alarms.
+    // A source that is not an id is not an error: it has no alarms.
     let Ok(source) = source else { return Ok(None) };
     Ok(Some(AlarmFilter { with_descendants, statuses, severities, types, source, date_from, date_to, order }))
 }

@@ -1,8 +1,9 @@
-//! `/application/applications/<id>/binaries`: the archives that applications are made of (docs/rules.md#applications-and-microservices;
-//! W-01 to W-03).
+//! `/application/applications/<id>/binaries`: the archives of applications
+//! (docs/rules.md#applications-and-microservices; W-01 to W-03).
 //!
-//! The archive is received whole into a temporary file and looked through there; then its files are stored beside the version
-//! in use, a piece at a time, and take its place in one transaction. What ends before that, however it ends, changes nothing.
+//! An archive is received completely into a temporary file and checked there. Then its files are stored
+//! beside the active version, chunk by chunk, and replace it in one transaction. An upload that fails before
+//! that transaction changes nothing.
 
 use std::sync::Arc;
 
@@ -30,18 +31,19 @@ use crate::http::spool::{Spool, Spooled};
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// Archives that one server unpacks at once.
+/// The number of archives that one server unpacks at once.
 pub const UNPACKED_AT_ONCE: usize = 4;
-/// Pieces of files between the disk and the database.
+/// The number of chunks of files that are buffered between the disk and the database.
 const PIECES: usize = 4;
 
-/// `POST /application/applications/<id>/binaries`: the part `file` of the form becomes the version in use; 204, or 201 with the
-/// application when the client names a JSON type in `Accept`.
+/// `POST /application/applications/<id>/binaries`: makes the part `file` of the form the active version.
+/// Returns 204, or 201 with the application when the client names a JSON type in `Accept`.
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for an application of another tenant, 404 for one the tenant does not see,
-/// 400 for a broken form, 413 for an archive that is too large, 415 for no form, 422 for an application that takes no archive,
-/// for a form without one and for one that breaks a rule, 409 when the context path of its manifest is taken.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for an application of another tenant, 404 for an
+/// application that the tenant does not see, 400 for a malformed form, 413 for an archive that is too large,
+/// 415 for a body that is not a form, 422 for an application type without archives, for a form without an
+/// archive and for an archive that violates a rule, 409 when the context path of its manifest is taken.
 pub async fn create(
     caller: Caller,
     wire: Wire,
@@ -73,7 +75,7 @@ pub async fn create(
     Ok(reply::created(&wire, media_type, links.application(application.id), &shown, &links))
 }
 
-/// Finds the application and receives the part `file`; what else the form holds is passed over (C-08).
+/// Looks up the application and receives the part `file`. Other parts of the form are ignored (C-08).
 async fn receive(edge: &Edge, caller: &Caller, id: &str, form: &mut Form) -> Result<(Application, Spooled)> {
     let application = applications::own(caller, edge, id).await?;
     if required(application.kind).is_empty() {
@@ -103,7 +105,7 @@ async fn receive(edge: &Edge, caller: &Caller, id: &str, form: &mut Form) -> Res
     Ok((application, file))
 }
 
-/// The files an archive must hold at its root (W-02); none for what is made of no archive.
+/// Returns the files an archive must hold at its root (W-02); none for types that have no archive.
 fn required(kind: ApplicationType) -> &'static [&'static str] {
     match kind {
         ApplicationType::Hosted => &["index.html"],
@@ -112,7 +114,7 @@ fn required(kind: ApplicationType) -> &'static [&'static str] {
     }
 }
 
-/// Stores the files of an archive. Nobody sees them yet, and they go again with the upload.
+/// Stores the files of an archive. They are not visible yet, and dropping the upload deletes them.
 async fn unpack(edge: &Edge, application: &Application, archive: Spooled) -> Result<(NewVersion, Upload)> {
     let _turn = edge.archives.acquire().await.map_err(Error::unavailable)?;
     let (kind, limit) = (application.kind, edge.limits().application_unpacked_bytes as u64);
@@ -170,7 +172,8 @@ fn check_complete(archive: &Archive<SpooledTempFile>, kind: ApplicationType) -> 
     }
 }
 
-/// Runs what reads a disk and inflates away from the threads that serve. It begins at once.
+/// Runs blocking work, such as reading a disk and inflating, away from the threads that serve requests. The
+/// work starts at once.
 fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> impl Future<Output = Result<T, Error>> {
@@ -178,7 +181,7 @@ fn on_a_thread<T: Send + 'static>(
     async { running.await.map_err(Error::unavailable)? }
 }
 
-/// What the media type of a file is told by: its name.
+/// Returns the media type of a file, by its name.
 fn content_type(path: &str) -> String {
     let guessed = match mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream") {
         "application/javascript" => "text/javascript",
@@ -189,24 +192,24 @@ fn content_type(path: &str) -> String {
     if is_text { format!("{guessed};charset=utf-8") } else { guessed.to_owned() }
 }
 
-/// Files on their way from an archive.
+/// A step of unpacking an archive.
 enum Piece {
     Begin(String),
     Bytes(Bytes),
-    /// With the digest of what came since it began.
+    /// The end of a file, with the digest of its bytes.
     End(Vec<u8>),
 }
 
-/// Hands pieces over, no faster than they are stored.
+/// Sends the files of an archive to the task that stores them, no faster than it stores them.
 struct Pieces {
     sender: mpsc::Sender<Piece>,
     digest: Option<ring::digest::Context>,
 }
 
 impl Pieces {
-    /// Whoever does not take pieces any more has an error of his own to tell.
+    /// Fails when the receiver was dropped. The receiver then reports its own error.
     fn send(&self, piece: Piece) -> Result<(), Error> {
-        self.sender.blocking_send(piece).map_err(|_| Error::unavailable("an upload was given up"))
+        self.sender.blocking_send(piece).map_err(|_| Error::unavailable("an upload was abandoned"))
     }
 }
 

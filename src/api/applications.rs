@@ -1,5 +1,5 @@
-//! `/application/applications`: what a tenant offers to its users, or to other tenants (docs/rules.md#applications-and-microservices;
-//! W-04 to W-09).
+//! `/application/applications`: the applications that a tenant offers to its own users or to other tenants
+//! (docs/rules.md#applications-and-microservices; W-04 to W-09).
 
 use std::sync::Arc;
 
@@ -21,10 +21,12 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `POST /application/applications`: an application of the caller's tenant; a microservice gets its bootstrap user (W-10).
+/// `POST /application/applications`: creates an application of the caller's tenant. A microservice gets its
+/// bootstrap user (W-10).
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 409 when name, key or context path is taken, 422 for a wrong body.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 409 when name, key or context path is taken, 422 for an
+/// invalid body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
@@ -42,11 +44,12 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
 }
 
-/// `GET /application/applications/<id>`: one of the caller's tenant, of the market, or one it subscribes to (W-05). The key
-/// is for its owner (W-06).
+/// `GET /application/applications/<id>`: returns an application of the caller's tenant, of the market, or one
+/// it subscribes to (W-05). Only its owner sees the key (W-06).
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_READ, 404 for one that is unknown and for one the tenant does not see.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_READ, 404 for an application that is unknown or that the tenant
+/// does not see.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -60,18 +63,18 @@ pub async fn get(
     Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
 }
 
-/// `GET /application/applications`: a page of what the caller's tenant sees: its own, those of the market, those it
-/// subscribes to (W-05).
+/// `GET /application/applications`: returns a page of the applications that the caller's tenant sees: its
+/// own, those of the market, and those it subscribes to (W-05).
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_READ, 422 for a wrong parameter.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     page(&caller, &wire, &edge, &ApplicationFilter::Visible).await
 }
 
-/// `GET /application/applicationsByName/<name>`: of what the caller's tenant sees those of a name, which each owner may have
-/// once (W-08).
+/// `GET /application/applicationsByName/<name>`: returns the visible applications of a name, which each owner
+/// may use once (W-08).
 ///
 /// # Errors
 /// As [`list`].
@@ -85,11 +88,11 @@ pub async fn list_by_name(
     page(&caller, &wire, &edge, &ApplicationFilter::Named(name.into_inner())).await
 }
 
-/// `GET /application/applicationsByOwner/<tenant>`: of what the caller's tenant sees those that a tenant owns (W-08). Of an
-/// unknown tenant none are seen, so nobody learns which tenants there are.
+/// `GET /application/applicationsByOwner/<tenant>`: returns the visible applications that a tenant owns
+/// (W-08). For an unknown tenant the page is empty, so nobody learns which tenants exist.
 ///
 /// # Errors
-/// As [`list`]; 404 for what can be no tenant.
+/// As [`list`]; 404 for text that cannot be a tenant id.
 pub async fn list_by_owner(
     caller: Caller,
     wire: Wire,
@@ -100,12 +103,12 @@ pub async fn list_by_owner(
     page(&caller, &wire, &edge, &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
 }
 
-/// `GET /application/applicationsByTenant/<tenant>`: what a tenant subscribes to (W-08). Of another tenant that is for who
-/// looks after it.
+/// `GET /application/applicationsByTenant/<tenant>`: returns the applications that a tenant subscribes to
+/// (W-08). Another tenant's subscriptions are for the tenant that manages it.
 ///
 /// # Errors
-/// As [`list`]; 403 for another tenant without ROLE_TENANT_MANAGEMENT_READ or that others look after; 404 for an unknown
-/// one, in tenant `management`.
+/// As [`list`]; 403 for another tenant without ROLE_TENANT_MANAGEMENT_READ or when the caller's tenant does
+/// not manage it; 404 for an unknown tenant, in tenant `management`.
 pub async fn list_by_tenant(
     caller: Caller,
     wire: Wire,
@@ -122,7 +125,7 @@ pub async fn list_by_tenant(
         let database = edge.platform.database();
         match store::tenants::get_tenant_below(database, &caller.tenant, &subscriber).await {
             Err(Error::NotFound { .. }) if caller.tenant.as_str() != MANAGEMENT => {
-                return Err(ApiError::forbidden_because("another tenant looks after this one"));
+                return Err(ApiError::forbidden_because("another tenant manages this one"));
             }
             outcome => drop(outcome?),
         }
@@ -130,11 +133,13 @@ pub async fn list_by_tenant(
     page(&caller, &wire, &edge, &ApplicationFilter::SubscribedBy(subscriber)).await
 }
 
-/// `PUT /application/applications/<id>`: changes what was sent; `null` removes what may be absent (C-10).
+/// `PUT /application/applications/<id>`: changes the members that were sent; `null` removes an optional one
+/// (C-10).
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for another tenant's application; 404 for one that is unknown or not
-/// seen; 409 when name, key or context path is taken; 422 for a wrong body, also for another type.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for another tenant's application; 404 for an application
+/// that is unknown or not visible; 409 when name, key or context path is taken; 422 for an invalid body and
+/// for a change of the type.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -155,11 +160,12 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
 
-/// `DELETE /application/applications/<id>`: with its users in every tenant and what was uploaded for it.
+/// `DELETE /application/applications/<id>`: deletes an application with its users in every tenant and its
+/// uploaded files.
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for another tenant's application; 404 for one that is unknown or not
-/// seen; 409 for one of the market that somebody subscribes to.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for another tenant's application; 404 for an application
+/// that is unknown or not visible; 409 for an application of the market that a tenant subscribes to.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -173,11 +179,13 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `POST /application/applications/<id>/clone`: a copy whose name, key and context path start with `clone` (W-09).
+/// `POST /application/applications/<id>/clone`: creates a copy whose name, key and context path start with
+/// `clone` (W-09).
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for another tenant's application; 404 for one that is unknown or not
-/// seen; 409 when name, key or context path of the copy is taken; 422 when one becomes too long.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for another tenant's application; 404 for an application
+/// that is unknown or not visible; 409 when name, key or context path of the copy is taken; 422 when one of
+/// them becomes too long.
 pub async fn clone(
     caller: Caller,
     wire: Wire,
@@ -205,10 +213,10 @@ pub async fn clone(
     Ok(reply::created(&wire, media_type, links.application(id), &Arc::new(shown), &links))
 }
 
-/// The application of a path, which its owner alone may change.
+/// Returns the application of a path for a change, which only its owner may make.
 ///
 /// # Errors
-/// `NotFound` for one that is unknown or not seen, `Forbidden` for another tenant's.
+/// `NotFound` for an application that is unknown or not visible, `Forbidden` for another tenant's.
 pub(super) async fn own(caller: &Caller, edge: &Edge, path: &str) -> Result<Application> {
     let (database, id) = (edge.platform.database(), ApplicationId::parse(path)?);
     let seen = store::applications::see_application(database, &caller.tenant, id).await?;
@@ -218,7 +226,7 @@ pub(super) async fn own(caller: &Caller, edge: &Edge, path: &str) -> Result<Appl
     }
 }
 
-/// A page of what the caller's tenant sees.
+/// Responds with a page of the applications that the caller's tenant sees.
 async fn page(caller: &Caller, wire: &Wire, edge: &Edge, filter: &ApplicationFilter) -> Result<HttpResponse> {
     let media_type = wire.accepted("applicationCollection")?;
     let query = Query::parse(wire.query_string());

@@ -20,10 +20,11 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `POST /audit/auditRecords`: records what a client did.
+/// `POST /audit/auditRecords`: creates a record of something a client did.
 ///
 /// # Errors
-/// 403 without ROLE_AUDIT_ADMIN or a device permission for the object it is about (Y-06), 422 for a wrong body.
+/// 403 without ROLE_AUDIT_ADMIN or a device permission for the object of the record (Y-06), 422 for an
+/// invalid body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let mode = wire.mode()?;
@@ -42,11 +43,13 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.audit_record(record.id), &Arc::new(record), &links))
 }
 
-/// `GET /audit/auditRecords`: a page of records, oldest first (X-18, Y-04). Without ROLE_AUDIT_READ those about managed objects
-/// that device permissions for AUDIT name (P-07, Y-06).
+/// `GET /audit/auditRecords`: returns a page of records, oldest first (X-18, Y-04). A caller without
+/// ROLE_AUDIT_READ gets the records of managed objects that its device permissions for AUDIT cover (P-07,
+/// Y-06).
 ///
 /// # Errors
-/// 403 with neither the role nor any such permission, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 without the role or any such permission, 422 for an invalid parameter, 413 when the query takes too
+/// long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
     let query = Query::parse(wire.query_string());
@@ -59,10 +62,10 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "auditRecords", &page, (&request, &query))
 }
 
-/// `GET /audit/auditRecords/<id>`.
+/// `GET /audit/auditRecords/<id>`: returns a record.
 ///
 /// # Errors
-/// 403 without ROLE_AUDIT_READ or a device permission for the object it is about, 404 for an unknown id.
+/// 403 without ROLE_AUDIT_READ or a device permission for the object of the record, 404 for an unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -77,12 +80,13 @@ pub async fn get(
     Ok(reply::found(media_type, &record, &wire.links()))
 }
 
-/// `DELETE /audit/auditRecords`: deletes what the filters of GET find, without any everything (Y-04). 204 when all
-/// are gone; a client that goes away earlier leaves the rest. Without ROLE_AUDIT_ADMIN the parameter `source` must name a managed
-/// object that device permissions for AUDIT name; then what is about that object is deleted (Y-06).
+/// `DELETE /audit/auditRecords`: deletes everything that matches the filters of GET, or all when there are
+/// none (Y-04). Returns 204 when all are deleted. If the client disconnects earlier, the rest stays. Without
+/// ROLE_AUDIT_ADMIN the parameter `source` must name a managed object that the caller's device permissions
+/// for AUDIT cover, and only records of that object are deleted (Y-06).
 ///
 /// # Errors
-/// 403 without role or permission, 422 for a wrong parameter and for an unknown one (C-19).
+/// 403 without the role or such a permission, 422 for an invalid or unknown parameter (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let query = Query::parse(wire.query_string());
@@ -101,10 +105,10 @@ pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// By what right a caller reads or writes records.
+/// Returns the authority by which a caller reads or writes records.
 ///
 /// # Errors
-/// `Forbidden` with neither the role nor any device permission for AUDIT.
+/// `Forbidden` without the role or any device permission for AUDIT.
 fn right(caller: &Caller, role: &str, permission: Permission) -> Result<Authority> {
     match caller.authority(role, Api::Audit, permission) {
         Authority::Limited(grants) if grants.is_empty() => Err(ApiError::forbidden()),
@@ -112,8 +116,8 @@ fn right(caller: &Caller, role: &str, permission: Permission) -> Result<Authorit
     }
 }
 
-/// Lets the role through, and device permissions to the records of a managed object that they name. Nobody owns a
-/// record.
+/// Admits callers with the role, and device permissions that cover the managed object of a record. Ownership
+/// does not count: nobody owns a record.
 async fn authorize(
     edge: &Edge,
     caller: &Caller,
@@ -128,7 +132,7 @@ async fn authorize(
     let database = edge.platform.database();
     let outcome = store::access::authorize(database, &caller.tenant, object, by, Source::has_fragment).await;
     outcome.map_err(|error| match error {
-        // The object of a record may be gone, and with it every permission to read of it.
+        // The object of a record may be deleted, and with it every permission for it.
         Error::NotFound { .. } => ApiError::forbidden(),
         other => other.into(),
     })

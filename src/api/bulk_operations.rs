@@ -17,11 +17,11 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `POST /devicecontrol/bulkoperations`: plans operations for the devices of a group, or for those where an earlier bulk
-/// operation failed (K-03, K-04). 201; it starts by itself.
+/// `POST /devicecontrol/bulkoperations`: plans operations for the devices of a group, or for the devices
+/// where an earlier bulk operation failed (K-03, K-04). Returns 201; the bulk operation starts by itself.
 ///
 /// # Errors
-/// 403 without ROLE_BULK_OPERATION_ADMIN, 422 for a wrong body, an unknown group or an unknown parent.
+/// 403 without ROLE_BULK_OPERATION_ADMIN, 422 for an invalid body, an unknown group or an unknown parent.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&wire, role::BULK_OPERATION_ADMIN, Api::Operation)?;
@@ -36,10 +36,11 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, location, &bulk_operation, &links))
 }
 
-/// `GET /devicecontrol/bulkoperations`: a page of bulk operations by id; deleted ones with `withDeleted=true` only (K-07).
+/// `GET /devicecontrol/bulkoperations`: returns a page of bulk operations by id. Deleted ones are included
+/// only with `withDeleted=true` (K-07).
 ///
 /// # Errors
-/// 403 without ROLE_BULK_OPERATION_READ, 422 for a wrong parameter.
+/// 403 without ROLE_BULK_OPERATION_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
     let media_type = wire.accepted("bulkOperationCollection")?;
@@ -53,7 +54,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "bulkOperations", &page, (&request, &query))
 }
 
-/// `GET /devicecontrol/bulkoperations/<id>`, also of a deleted one (K-07).
+/// `GET /devicecontrol/bulkoperations/<id>`: returns a bulk operation, even a deleted one (K-07).
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_READ, 404 for an unknown id.
@@ -70,12 +71,12 @@ pub async fn get(
     Ok(reply::found(media_type, &bulk_operation, &wire.links()))
 }
 
-/// `PUT /devicecontrol/bulkoperations/<id>`: changes start, ramp and prototype. Of one that has started, a new one takes the place
-/// and is answered (K-08).
+/// `PUT /devicecontrol/bulkoperations/<id>`: changes start, ramp and prototype. A bulk operation that has
+/// started is replaced by a new one, which is returned (K-08).
 ///
 /// # Errors
-/// 403 without ROLE_BULK_OPERATION_ADMIN, 404 for an unknown id, 409 for a deleted one, 422 for a wrong body or a group that is
-/// gone.
+/// 403 without ROLE_BULK_OPERATION_ADMIN, 404 for an unknown id, 409 for a deleted one, 422 for an invalid
+/// body or a group that does not exist any more.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -96,8 +97,8 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &bulk_operation, &origin.links))
 }
 
-/// `DELETE /devicecontrol/bulkoperations/<id>`: no further operations are created, those that were stay (K-07). 204, also for
-/// one that is deleted already.
+/// `DELETE /devicecontrol/bulkoperations/<id>`: stops creating operations; those that were created stay
+/// (K-07). Returns 204, also when the bulk operation is already deleted.
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_ADMIN, 404 for an unknown id.

@@ -1,8 +1,10 @@
-//! `/devicecontrol/bulkNewDeviceRequests`: devices registered by the rows of a file (docs/rules.md#bulk-registration; N-10 to N-17).
+//! `/devicecontrol/bulkNewDeviceRequests`: registers devices by the rows of a file
+//! (docs/rules.md#bulk-registration; N-10 to N-17).
 //!
-//! The file is received whole before its first row is looked at, into a temporary file: a slow upload holds no connection to
-//! the database, and a broken one has done nothing. Then its rows are read and stored some hundred at a time, those that come
-//! next being read meanwhile. Memory does not grow with the file, nor with the answer.
+//! The file is received completely into a temporary file before its first row is read, so a slow upload holds
+//! no database connection and a failed one changes nothing. Then rows are read and stored in batches of some
+//! hundred; the next batch is read while one is stored. Memory use does not grow with the file or the
+//! response.
 
 mod lines;
 mod result;
@@ -18,8 +20,8 @@ use platform_actors::model::body::missing;
 use platform_actors::model::bulk_registration::{Asked, NewDevice, Place, Row};
 use platform_actors::model::role;
 
-use result::Outcome;
-use rows::{Received, Rows};
+use result::RegistrationResult;
+use rows::{ReceivedFile, RowReader};
 use text::Utf8Check;
 
 use crate::auth::{Authenticator, Caller};
@@ -31,16 +33,18 @@ use crate::http::multipart::{Form, Part};
 use crate::http::spool::Spool;
 use crate::server::Edge;
 
-/// Passwords that are hashed at once. Few: those who log in wait behind them.
+/// The number of passwords that are hashed at once. It is small because logins wait for the same threads.
 const HASHED_AT_ONCE: usize = 2;
 
-/// `POST /devicecontrol/bulkNewDeviceRequests`: registers the devices of the part `file`; 201 with what became of its rows,
-/// even if all failed. Rows are stored as the run comes to them: a run that ends in the middle, because a client goes away or
-/// the database does, leaves those before. The same file sent again gives them their passwords once more (N-13).
+/// `POST /devicecontrol/bulkNewDeviceRequests`: registers the devices of the part `file`. Returns 201 with
+/// the result of each row, even if all failed. Rows are stored batch by batch: if the client disconnects or
+/// the database fails, the batches before stay. Sending the same file again sets their passwords again
+/// (N-13).
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 400 for a broken form, 413 for a file that is too large, 415 for no form, 422 when
-/// no row of the file can be carried out (N-16), 503 when the database goes away; then part of the rows may be stored.
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 400 for a malformed form, 413 for a file that is too large, 415 for
+/// a body that is not a form, 422 when no row of the file can succeed (N-16), 503 when the database fails;
+/// then some of the rows may be stored.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
@@ -54,13 +58,13 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
             return Err(refusal);
         }
     };
-    let rows = Rows::open(received, caller.tenant.clone()).await?;
+    let rows = RowReader::open(received, caller.tenant.clone()).await?;
     let mut run = BulkRegistration::new(edge.platform.clone(), uploader(&caller, &wire));
 
     let outcome = Box::pin(register_all(&edge, &mut run, rows)).await;
 
     run.finish().await;
-    outcome?.answer(media_type).await
+    outcome?.respond(media_type).await
 }
 
 fn uploader(caller: &Caller, wire: &Wire) -> Uploader {
@@ -72,8 +76,8 @@ fn uploader(caller: &Caller, wire: &Wire) -> Uploader {
     }
 }
 
-/// Receives the part `file`; what else the form holds is passed over (C-08).
-async fn receive(form: &mut Form, limit: usize) -> Result<Received> {
+/// Receives the part `file`. Other parts of the form are ignored (C-08).
+async fn receive(form: &mut Form, limit: usize) -> Result<ReceivedFile> {
     let mut file = None;
     while let Some(part) = form.next().await? {
         match (part.name(), &file) {
@@ -87,7 +91,7 @@ async fn receive(form: &mut Form, limit: usize) -> Result<Received> {
     file.ok_or_else(|| missing(&[("file", true)]).into())
 }
 
-async fn receive_file(mut part: Part, limit: usize) -> Result<Received> {
+async fn receive_file(mut part: Part, limit: usize) -> Result<ReceivedFile> {
     let (mut spool, mut check) = (Spool::default(), Utf8Check::default());
     while let Some(chunk) = part.chunk().await? {
         if spool.length() + chunk.len() as u64 > limit as u64 {
@@ -96,15 +100,19 @@ async fn receive_file(mut part: Part, limit: usize) -> Result<Received> {
         check.look_at(&chunk);
         spool.write(&chunk).await?;
     }
-    Ok(Received { file: spool.finish().await?.file, encoding: check.encoding() })
+    Ok(ReceivedFile { file: spool.finish().await?.file, encoding: check.encoding() })
 }
 
-async fn register_all(edge: &Edge, run: &mut BulkRegistration, rows: Rows) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
+async fn register_all(
+    edge: &Edge,
+    run: &mut BulkRegistration,
+    rows: RowReader,
+) -> Result<RegistrationResult> {
+    let mut outcome = RegistrationResult::default();
     let mut reading = Some(rows.read());
     while let Some(read) = reading {
         let (rows, rest) = read.rows().await?;
-        reading = rest.map(Rows::read);
+        reading = rest.map(RowReader::read);
         for (place, registered) in register(edge, run, rows).await? {
             outcome.note(&place, &registered).await?;
         }
@@ -112,7 +120,7 @@ async fn register_all(edge: &Edge, run: &mut BulkRegistration, rows: Rows) -> Re
     Ok(outcome)
 }
 
-/// Carries some rows out; gives what became of each, in order.
+/// Registers a batch of rows. Returns the result of each, in order.
 async fn register(
     edge: &Edge,
     run: &mut BulkRegistration,

@@ -1,5 +1,5 @@
-//! `/application/currentApplication`: what a microservice learns of itself (W-10 to W-13), and the bootstrap user it does that
-//! as.
+//! `/application/currentApplication`: what a microservice reads and changes about itself (W-10 to W-13), and
+//! the bootstrap user it does that as.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /application/applications/<id>/bootstrapUser`: what a microservice shall log in with, as often as its owner asks
-/// (W-10).
+/// `GET /application/applications/<id>/bootstrapUser`: returns the credentials of a microservice, as often as
+/// its owner requests them (W-10).
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for an application of another tenant; 404 for one that is unknown, not
-/// seen, or no microservice.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN and for an application of another tenant; 404 for an
+/// application that is unknown, not visible, or not a microservice.
 pub async fn get_bootstrap_user(
     caller: Caller,
     wire: Wire,
@@ -47,10 +47,11 @@ pub async fn get_bootstrap_user(
     Ok(reply::found(media_type, &credentials, &wire.links()))
 }
 
-/// `GET /application/currentApplication`: the microservice that asks, with its key, for its owner's tenant asks.
+/// `GET /application/currentApplication`: returns the calling microservice, with its key, because its
+/// bootstrap user belongs to the owner's tenant.
 ///
 /// # Errors
-/// 403 for everybody but bootstrap users of microservices.
+/// 403 for everyone except bootstrap users of microservices.
 pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[Duty::Bootstrap])?;
     let media_type = wire.accepted("application")?;
@@ -59,11 +60,13 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
     Ok(reply::found(media_type, &edge.show_application(seen), &wire.links()))
 }
 
-/// `PUT /application/currentApplication`: changes name, availability, `requiredRoles`, `roles` and `externalUrl`, as far as
-/// they were sent; everything else a body holds is left as it is (W-13). Service users hold what it requires at once (W-11).
+/// `PUT /application/currentApplication`: changes name, availability, `requiredRoles`, `roles` and
+/// `externalUrl`, as far as they were sent; other members are ignored (W-13). Service users get the required
+/// roles at once (W-11).
 ///
 /// # Errors
-/// 403 for everybody but bootstrap users of microservices; 409 when the name is taken; 422 for a wrong body.
+/// 403 for everyone except bootstrap users of microservices; 409 when the name is taken; 422 for an invalid
+/// body.
 pub async fn update(
     caller: AnyCaller,
     wire: Wire,
@@ -90,12 +93,12 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &Arc::new(shown), &wire.links()))
 }
 
-/// `GET /application/currentApplication/subscriptions`, also `…/subscription`: a page of the users that the microservice
-/// works as, one per subscriber, by tenant. Without `pageSize` it is the largest page there is: a service that does not page
-/// sees its subscribers.
+/// `GET /application/currentApplication/subscriptions`, also `…/subscription`: returns a page of the
+/// microservice's service users, one per subscribed tenant, ordered by tenant. The default `pageSize` is the
+/// largest possible, so that a service that does not page sees its subscribers.
 ///
 /// # Errors
-/// 403 for everybody but bootstrap users of microservices, 422 for a wrong parameter.
+/// 403 for everyone except bootstrap users of microservices, 422 for an invalid parameter.
 pub async fn list_subscriptions(
     caller: AnyCaller,
     wire: Wire,
@@ -116,11 +119,12 @@ pub async fn list_subscriptions(
     reply::page(&wire, media_type, "users", &page, (&request, &query))
 }
 
-/// `GET /application/currentApplication/settings`: a flat object of what the caller's tenant tuned and of defaults, secrets in
-/// clear (W-12, Z-05). The bootstrap user reads what the owner has, a service user what its tenant has.
+/// `GET /application/currentApplication/settings`: returns a flat object of the options that the caller's
+/// tenant set and of defaults, with secrets in clear text (W-12, Z-05). The bootstrap user reads the owner's
+/// settings, a service user those of its tenant.
 ///
 /// # Errors
-/// 403 for everybody but the users of microservices.
+/// 403 for everyone except the users of microservices.
 pub async fn get_settings(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let user = acting(&caller, &[Duty::Bootstrap, Duty::Service])?;
     let media_type = wire.accepted_json()?;
@@ -140,19 +144,19 @@ pub async fn get_settings(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) 
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
 }
 
-/// The microservice that asks, and as what.
+/// Returns the calling microservice, and whether its bootstrap user or a service user calls.
 ///
 /// # Errors
-/// `Forbidden` for who is no such user.
+/// `Forbidden` for any other user.
 fn acting(caller: &AnyCaller, duties: &[Duty]) -> Result<ApplicationUser> {
     let user = caller.0.application.filter(|user| duties.contains(&user.duty));
     user.ok_or_else(|| match duties.contains(&Duty::Service) {
-        true => ApiError::forbidden_because("this is for users of microservices"),
-        false => ApiError::forbidden_because("this is for bootstrap users of microservices"),
+        true => ApiError::forbidden_because("only users of microservices may do this"),
+        false => ApiError::forbidden_because("only bootstrap users of microservices may do this"),
     })
 }
 
-/// What a tenant set in the category of a microservice, secrets opened.
+/// Returns the options that a tenant set in the category of a microservice, with decrypted secrets.
 async fn options(edge: &Edge, tenant: &TenantId, plan: &SettingsPlan) -> Result<Options> {
     let stored = store::options::list_stored(edge.platform.database(), tenant, &plan.category).await?;
     let open = |(key, value): (String, String)| {
@@ -176,7 +180,7 @@ fn credentials(
 ) -> Result<ApplicationCredentials> {
     let StoredUser { tenant, name, sealed_password } = user;
     let password = edge.secret_key.open_user_secret(&tenant, application, duty, &sealed_password);
-    let password =
-        password.ok_or_else(|| Error::unavailable("the password of a microservice was sealed elsewhere"))?;
+    let password = password
+        .ok_or_else(|| Error::unavailable("the password of a microservice was sealed with another key"))?;
     Ok(ApplicationCredentials { tenant, name, password: Secret::new(password) })
 }

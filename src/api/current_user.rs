@@ -12,22 +12,23 @@ use crate::http::error::Result;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// In which of its two media types the own user is shown, by `Accept`.
-enum Shape {
-    /// With `effectiveRoles`; also when the client names neither.
+/// The media type in which the caller's own user is shown, chosen by `Accept`.
+enum UserView {
+    /// With `effectiveRoles`. Also the default when the client names neither type.
     CurrentUser(String),
-    /// With groups and direct roles, as others see it.
+    /// With groups and direct roles, as others see the user.
     User(String),
 }
 
-fn shape(wire: &Wire) -> Result<Shape> {
+fn view(wire: &Wire) -> Result<UserView> {
     match wire.accepted("currentUser") {
-        Ok(media_type) => Ok(Shape::CurrentUser(media_type)),
-        Err(neither) => wire.accepted("user").map(Shape::User).map_err(|_| neither),
+        Ok(media_type) => Ok(UserView::CurrentUser(media_type)),
+        Err(neither) => wire.accepted("user").map(UserView::User).map_err(|_| neither),
     }
 }
 
-/// `GET /user/currentUser`. Users of microservices need no role for it (W-10, W-11).
+/// `GET /user/currentUser`: returns the caller's user. Users of microservices need no role for it (W-10,
+/// W-11).
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_OWN_READ.
@@ -36,23 +37,22 @@ pub async fn get(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result
     if caller.application.is_none() {
         caller.owns_record()?;
     }
-    let shape = shape(&wire)?;
+    let view = view(&wire)?;
     let user = store::users::get_user(edge.platform.database(), &caller.tenant, &caller.user).await?;
-    Ok(match shape {
-        Shape::CurrentUser(media_type) => reply::found(media_type, &current(&caller, user), &wire.links()),
-        Shape::User(media_type) => reply::found(media_type, &user, &wire.links()),
+    Ok(match view {
+        UserView::CurrentUser(media_type) => reply::found(media_type, &current(&caller, user), &wire.links()),
+        UserView::User(media_type) => reply::found(media_type, &user, &wire.links()),
     })
 }
 
-/// `PUT /user/currentUser`: changes password, names, phone and e-mail; everything else a body holds is left as it is
-/// (U-13).
+/// `PUT /user/currentUser`: changes password, names, phone and e-mail; other members are ignored (U-13).
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_OWN_ADMIN; 422 for a wrong body or another user name.
+/// 403 without ROLE_USER_MANAGEMENT_OWN_ADMIN; 422 for an invalid body or another user name.
 pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let administration = caller.administers_oneself(&edge)?;
     wire.check_mode()?;
-    let shape = shape(&wire)?;
+    let view = view(&wire)?;
     wire.check_content_type(&["currentUser", "user"])?;
     let mut patch = UserPatch::parse(body.json(edge.limits().body_bytes).await?)?.of_oneself();
     patch.check_name(&caller.user)?;
@@ -62,11 +62,11 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     let user = store::user_changes::update_user(database, &administration, &caller.user, change).await?;
 
     let links = wire.links();
-    Ok(match shape {
-        Shape::CurrentUser(media_type) => {
+    Ok(match view {
+        UserView::CurrentUser(media_type) => {
             reply::updated(&wire, media_type, &Arc::new(current(&caller, user)), &links)
         }
-        Shape::User(media_type) => reply::updated(&wire, media_type, &Arc::new(user), &links),
+        UserView::User(media_type) => reply::updated(&wire, media_type, &Arc::new(user), &links),
     })
 }
 

@@ -1,5 +1,5 @@
-//! `/devicecontrol/deviceCredentials`: how a device gets in (docs/rules.md#device-registration; N-01, N-02, N-06, N-08,
-//! N-09).
+//! `/devicecontrol/deviceCredentials`: how a device gets its credentials (docs/rules.md#device-registration;
+//! N-01, N-02, N-06, N-08, N-09).
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -19,12 +19,14 @@ use crate::http::error::Result;
 use crate::http::{Wire, client_address};
 use crate::server::Edge;
 
-/// `POST /devicecontrol/deviceCredentials`: 201 with the credentials of a device that somebody registered and accepted. The
-/// body is always given, with or without `Accept`: there is nothing else to answer a device.
+/// `POST /devicecontrol/deviceCredentials`: returns 201 with the credentials of a device that was registered
+/// and accepted. The response has a body with or without `Accept`, because the credentials are its only
+/// purpose.
 ///
 /// # Errors
-/// 403 for everybody without ROLE_DEVICE_BOOTSTRAP (N-09); 404 until the device is registered and accepted, and when its
-/// credentials are in use (N-08); 409 when its user is there and holds more than a device does (N-08a); 422 for a wrong body; 429 for an address that asks too often (E-06).
+/// 403 for everyone without ROLE_DEVICE_BOOTSTRAP (N-09); 404 until the device is registered and accepted,
+/// and once its credentials are in use (N-08); 409 when its user exists already with more rights than a
+/// device has (N-08a); 422 for an invalid body; 429 for an address that polls too often (E-06).
 pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
@@ -46,16 +48,17 @@ pub async fn create(
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, location))
         .insert_header((header::CONTENT_TYPE, media_type))
-        // No cache on the way may keep a password.
+        // No cache on the way may store a password.
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .body(encode(&credentials, &links)))
 }
 
-/// `GET /devicecontrol/deviceCredentials/<id>`: the credentials that a POST gave, as long as it would give them again (N-08). Only
-/// reads: it notes no device as seen and makes no credentials.
+/// `GET /devicecontrol/deviceCredentials/<id>`: returns the credentials that a POST returned, as long as a
+/// POST would return them again (N-08). It only reads: it creates no credentials and does not mark the device
+/// as seen.
 ///
 /// # Errors
-/// As [`create`], and 404 for a device that was given none.
+/// As [`create`], and 404 for a device that has no credentials.
 pub async fn get(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
@@ -75,13 +78,14 @@ pub async fn get(
         .body(encode(&credentials, &wire.links())))
 }
 
-/// The only tenant of whose devices a caller may ask: a bootstrap user of the installation's tenant asks for devices of all
-/// tenants, one of another tenant for its own (N-06).
+/// Returns the tenant to which the caller's polls are restricted, if any: a bootstrap user of tenant
+/// `management` polls for devices of all tenants, one of another tenant for its own devices (N-06).
 fn within(caller: &Caller) -> Option<&TenantId> {
     Some(&caller.tenant).filter(|tenant| tenant.as_str() != MANAGEMENT)
 }
 
-/// The credentials of a device: made for the first who asks after it was accepted, and the same for who asks again (N-08).
+/// Returns the credentials of a device: created at the first poll after it was accepted, and the same at
+/// later polls (N-08).
 ///
 /// # Errors
 /// As [`create`].
@@ -95,8 +99,8 @@ async fn collect(edge: &Edge, caller: &Caller, id: DeviceId) -> Result<DeviceCre
     }
 }
 
-/// What a device was given before. Somebody may have deleted its user since, or given it another password: then these credentials
-/// are none.
+/// Returns the credentials that a device was given before. They are invalid if its user was deleted or its
+/// password changed since.
 fn reveal(edge: &Edge, Issued { tenant, sealed, hash }: Issued, id: DeviceId) -> Result<DeviceCredentials> {
     let password = open(edge, &tenant, &id, &sealed);
     let current =
@@ -105,7 +109,7 @@ fn reveal(edge: &Edge, Issued { tenant, sealed, hash }: Issued, id: DeviceId) ->
     Ok(DeviceCredentials { id, tenant, password })
 }
 
-/// Makes credentials, unless another poll of the same moment did.
+/// Creates credentials, unless a concurrent poll did.
 async fn issue(edge: &Edge, tenant: &TenantId, id: &DeviceId) -> Result<String> {
     let password = password::generate();
     let new = NewPassword {
@@ -121,7 +125,7 @@ fn open(edge: &Edge, tenant: &TenantId, id: &DeviceId, sealed: &str) -> Option<S
     edge.secret_key.sealing().open(place(tenant, id), sealed)
 }
 
-/// Where a sealed password belongs.
+/// Returns the names that a sealed password is bound to.
 fn place<'p>(tenant: &'p TenantId, id: &'p DeviceId) -> [&'p str; 3] {
     [tenant.as_str(), "deviceCredentials", id.as_str()]
 }

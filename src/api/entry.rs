@@ -1,5 +1,5 @@
-//! `/platform` and the entry resource of each interface: links and URI templates that clients fill in (C-14). They hold
-//! no data, so they ask nothing but the role.
+//! `/platform` and the entry resource of each interface: links and URI templates that clients fill in (C-14).
+//! They hold no data, so they require only the role.
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
@@ -15,15 +15,16 @@ use crate::server::Edge;
 struct Entry {
     path: &'static str,
     media_type: &'static str,
-    /// Any of these opens it; none: everybody who is authenticated.
+    /// The roles of which one is required; empty: any authenticated caller.
     roles: &'static [&'static str],
-    /// Collections by name: their path and the name of their array.
+    /// The collections: their name, their path and the name of their array.
     collections: &'static [(&'static str, &'static str, &'static str)],
     /// Other links and URI templates, by name.
     templates: &'static [(&'static str, &'static str)],
 }
 
-/// Collections of the inventory are filtered by what the caller may see, so its entry is open to everybody (I-05).
+/// The collections of the inventory are filtered by what the caller may see, so every authenticated caller
+/// may read its entry (I-05).
 const INVENTORY: Entry = Entry {
     path: "/inventory",
     media_type: "inventoryApi",
@@ -48,7 +49,7 @@ const IDENTITY: Entry = Entry {
     ],
 };
 
-/// What the template `externalId` is to clients that expect a spelling of old (C-20).
+/// The template `externalId` in the historical spelling that some clients expect (C-20).
 const COMPATIBLE_EXTERNAL_ID: &str = "/identity/externalIds/{type}/{externaId}";
 
 const ALARM: Entry = Entry {
@@ -67,7 +68,7 @@ const ALARM: Entry = Entry {
             "alarmsForSourceAndStatusAndTime",
             "/alarm/alarms?source={source}&status={status}&dateFrom={dateFrom}&dateTo={dateTo}",
         ),
-        // The names that clients know; the collection takes them beside its own.
+        // Clients know these parameter names; the collection accepts them beside its own.
         (
             "alarmsForSourceWithAssetsAndWithDevices",
             "/alarm/alarms?source={source}&withAssets={withAssets}&withDevices={withDevices}",
@@ -120,7 +121,7 @@ const EVENT: Entry = Entry {
     ],
 };
 
-/// Its templates are every combination of filters; see [`measurement_templates`].
+/// The templates are every combination of filters; see [`measurement_templates`].
 const MEASUREMENT: Entry = Entry {
     path: "/measurement",
     media_type: "measurementApi",
@@ -162,7 +163,7 @@ const AUDIT: Entry = Entry {
     ],
 };
 
-/// Open to everybody (U-04).
+/// Any authenticated caller may read it (U-04).
 const USER: Entry = Entry {
     path: "/user",
     media_type: "userApi",
@@ -178,7 +179,7 @@ const USER: Entry = Entry {
     ],
 };
 
-/// One of two names of its role opens it.
+/// The role has two names, and either is sufficient.
 const APPLICATION: Entry = Entry {
     path: "/application",
     media_type: "applicationApi",
@@ -200,7 +201,7 @@ const CEP: Entry = Entry {
     templates: &[],
 };
 
-/// What `/platform` embeds; `/application` and `/cep` are not part of it (C-14).
+/// The entries that `/platform` embeds; `/application` and `/cep` are not among them (C-14).
 const PLATFORM: [(&str, &Entry); 8] = [
     ("inventory", &INVENTORY),
     ("identity", &IDENTITY),
@@ -215,15 +216,16 @@ const PLATFORM: [(&str, &Entry); 8] = [
 const ENTRIES: [&Entry; 10] =
     [&INVENTORY, &IDENTITY, &ALARM, &EVENT, &MEASUREMENT, &DEVICE_CONTROL, &AUDIT, &USER, &APPLICATION, &CEP];
 
-/// The paths [`get`] answers.
+/// Returns the paths that [`get`] serves.
 pub fn paths() -> impl Iterator<Item = &'static str> {
     ENTRIES.into_iter().map(|entry| entry.path)
 }
 
-/// `GET /platform`: the entry resources of the interfaces in one, for everybody who is authenticated.
+/// `GET /platform`: returns the entry resources of all interfaces in one object, to every authenticated
+/// caller.
 ///
 /// # Errors
-/// 406 for a type that cannot be given.
+/// 406 for an unsupported type.
 pub async fn platform(_: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("platformApi")?;
     let links = wire.links();
@@ -232,13 +234,13 @@ pub async fn platform(_: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
     for (name, entry) in PLATFORM {
         body.insert(name.into(), entry.shown(links.base(), &edge));
     }
-    Ok(answer(media_type, Value::Object(body)))
+    Ok(respond(media_type, Value::Object(body)))
 }
 
-/// `GET` of the entry resource at one of [`paths`].
+/// `GET` of one of [`paths`]: returns the entry resource.
 ///
 /// # Errors
-/// 403 without its role, 406 for a type that cannot be given.
+/// 403 without its role, 406 for an unsupported type.
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let entry = ENTRIES.into_iter().find(|entry| entry.path == wire.path());
     let entry = entry.ok_or_else(|| ApiError::NoSuchPath(wire.path().to_owned()))?;
@@ -246,10 +248,10 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
         caller.require_any(entry.roles)?;
     }
     let media_type = wire.accepted(entry.media_type)?;
-    Ok(answer(media_type, entry.shown(wire.links().base(), &edge)))
+    Ok(respond(media_type, entry.shown(wire.links().base(), &edge)))
 }
 
-fn answer(media_type: String, body: Value) -> HttpResponse {
+fn respond(media_type: String, body: Value) -> HttpResponse {
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(body.to_string())
 }
 
@@ -274,7 +276,7 @@ impl Entry {
     }
 }
 
-/// One template for every combination of filters, named by them in this order (G-04a).
+/// Returns a template for every combination of filters, named after them in this order (G-04a).
 fn measurement_templates(base: &str) -> impl Iterator<Item = (String, Value)> {
     const FILTERS: [(&str, &str); 5] = [
         ("Source", "source={source}"),

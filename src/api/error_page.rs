@@ -1,13 +1,13 @@
-//! `/docs/errors`: where the link `info` of every error leads (E-02).
+//! `/docs/errors`: the page that the member `info` of every error links to (E-02).
 
 use actix_web::HttpResponse;
 use actix_web::http::header;
 
 const PAGE: &str = include_str!("../../docs/errors.html");
-/// It is one page without scripts, and brings its only style itself.
+/// The page has no scripts, and its only style is inline.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-/// `GET` and `HEAD /docs/errors`: the page that explains errors, for everybody.
+/// `GET` and `HEAD /docs/errors`: returns the page that explains errors, to everyone.
 pub async fn get() -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))

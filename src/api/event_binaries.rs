@@ -24,13 +24,14 @@ use crate::http::multipart::{Form, Part, is_form};
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// Bytes of the part `object`, which holds a name and a type.
+/// The largest part `object` in bytes. It holds a name and a type.
 const MAX_OBJECT: usize = 64 << 10;
 
-/// `GET /event/events/<id>/binaries`: the bytes, with their own media type and as a file to save (V-05).
+/// `GET /event/events/<id>/binaries`: returns the bytes, with their media type and as an attachment (V-05).
 ///
 /// # Errors
-/// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown event and for one without a file or with part of one.
+/// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown
+/// event and for an event without a complete file.
 pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let authority = caller.reads(role::EVENT_READ, Api::Event);
     let database = edge.platform.database().clone();
@@ -44,12 +45,14 @@ pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>)
     }
 }
 
-/// `POST /event/events/<id>/binaries`: stores the file of an event that has none: a raw body, a form, or with
-/// `Content-Range` the next chunk (V-03, V-04, V-06). 201, and 200 for a chunk that is not the last.
+/// `POST /event/events/<id>/binaries`: stores the file of an event that has none, from a raw body, a form, or
+/// with `Content-Range` the next chunk (V-03, V-04, V-06). Returns 201, or 200 for a chunk that is not the
+/// last.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown event, 409 when it has a file, 413 for a file or a chunk that is too
-/// large, 400 for a broken form, 422 for a chunk that is not the next or not as long as its header says.
+/// 403 without the role or ownership, 404 for an unknown event, 409 when it has a file, 413 for a file or a
+/// chunk that is too large, 400 for a malformed form, 422 for a chunk that is not the next or whose length
+/// differs from its header.
 pub async fn create(
     caller: Caller,
     wire: Wire,
@@ -57,22 +60,23 @@ pub async fn create(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let target = Target::find(caller, &wire, &path, &edge).await?;
+    let event = WritableEvent::find(caller, &wire, &path, &edge).await?;
     match (content_range(&wire)?, is_form(&wire)) {
-        (Some(range), false) => target.becomes(Placement::Chunk(range))?.chunk(&wire, body, range).await,
+        (Some(range), false) => event.upload(Placement::Chunk(range))?.chunk(&wire, body, range).await,
         (Some(_), true) => {
-            let allowed = "a raw body: chunks are no forms";
+            let allowed = "a raw body, because a chunk is not a form";
             Err(Error::invalid_value("Content-Type", "multipart/form-data", allowed).into())
         }
-        (None, false) => target.becomes(Placement::New)?.raw(&wire, body).await,
-        (None, true) => target.becomes(Placement::New)?.form(&wire, body).await,
+        (None, false) => event.upload(Placement::New)?.raw(&wire, body).await,
+        (None, true) => event.upload(Placement::New)?.form(&wire, body).await,
     }
 }
 
-/// `PUT /event/events/<id>/binaries`: replaces the file by the body as it is; 201. The file name stays.
+/// `PUT /event/events/<id>/binaries`: replaces the file by the raw body and returns 201. The file name stays.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown event or one without a file, 413 for a file that is too large.
+/// 403 without the role or ownership, 404 for an unknown event or one without a file, 413 for a file that is
+/// too large.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -80,17 +84,17 @@ pub async fn update(
     body: Unread,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    let target = Target::find(caller, &wire, &path, &edge).await?;
+    let event = WritableEvent::find(caller, &wire, &path, &edge).await?;
     if content_range(&wire)?.is_some() {
         return Err(Error::invalid_value("Content-Range", "sent with PUT", "chunks by POST").into());
     }
-    target.becomes(Placement::Replacement)?.raw(&wire, body).await
+    event.upload(Placement::Replacement)?.raw(&wire, body).await
 }
 
-/// `DELETE /event/events/<id>/binaries`: 204 when the file is gone, be it complete or not.
+/// `DELETE /event/events/<id>/binaries`: deletes the file, whether or not it is complete, and returns 204.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown event or one without a file.
+/// 403 without the role or ownership, 404 for an unknown event or one without a file.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -106,8 +110,8 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// An event of which the caller may write the file.
-struct Target<'e> {
+/// An event whose file the caller may write.
+struct WritableEvent<'e> {
     caller: Caller,
     edge: &'e Edge,
     event: Event,
@@ -117,7 +121,7 @@ struct Target<'e> {
     media_type: String,
 }
 
-impl<'e> Target<'e> {
+impl<'e> WritableEvent<'e> {
     async fn find(caller: Caller, wire: &Wire, path: &str, edge: &'e Edge) -> Result<Self> {
         let origin = caller.origin_of_data(wire, role::EVENT_ADMIN, Api::Event)?;
         let media_type = wire.accepted("event")?;
@@ -129,16 +133,17 @@ impl<'e> Target<'e> {
         Ok(Self { caller, edge, event, id, present, origin, media_type })
     }
 
-    /// Refuses what cannot be placed before a byte of it is read; the device's actor looks again when all have come.
-    fn becomes(self, placement: Placement) -> Result<Receiver<'e>> {
+    /// Rejects an upload that cannot be placed before its body is read. The device's actor checks again when
+    /// the body is complete.
+    fn upload(self, placement: Placement) -> Result<FileUpload<'e>> {
         placement.check(self.id, self.present.as_ref())?;
         let Self { caller, edge, event, id, origin, media_type, .. } = self;
-        Ok(Receiver { caller, edge, source: event.source, id, placement, origin, media_type })
+        Ok(FileUpload { caller, edge, source: event.source, id, placement, origin, media_type })
     }
 }
 
-/// An event that gets a file.
-struct Receiver<'e> {
+/// An upload to an event.
+struct FileUpload<'e> {
     caller: Caller,
     edge: &'e Edge,
     source: ManagedObjectId,
@@ -148,7 +153,7 @@ struct Receiver<'e> {
     media_type: String,
 }
 
-impl Receiver<'_> {
+impl FileUpload<'_> {
     async fn raw(self, wire: &Wire, body: Unread) -> Result<HttpResponse> {
         let limit = self.edge.limits().binary_bytes;
         let mut upload = self.receive(body, limit).await?;
@@ -205,13 +210,14 @@ impl Receiver<'_> {
         self.place(wire, upload, finished).await
     }
 
-    /// A form of one part, the file; or of the parts `object`, with a name and a type, and `file` (V-04).
+    /// Receives a form: either one part with the file, or the parts `object`, with a name and a type, and
+    /// `file` (V-04).
     async fn receive_form(&self, form: &mut Form) -> Result<(Upload, Binary)> {
         let (mut described, mut file) = (None, None);
         while let Some(part) = form.next().await? {
             match part.name() {
                 "object" if described.is_none() && part.file_name().is_none() => {
-                    described = Some(Described::read(part).await?);
+                    described = Some(FileDescription::read(part).await?);
                 }
                 _ if file.is_none() => file = Some(self.receive_file(part).await?),
                 name => {
@@ -230,7 +236,7 @@ impl Receiver<'_> {
         Ok((upload, finished))
     }
 
-    /// Stores the bytes of a part; gives also the names of file and part, and the media type it was sent with.
+    /// Stores the bytes of a part. Returns also the names of file and part, and the media type of the part.
     async fn receive_file(
         &self,
         mut part: Part,
@@ -251,7 +257,7 @@ impl Receiver<'_> {
         Ok(Upload::begin(platform.database(), &self.caller.tenant, platform.next_id()).await?)
     }
 
-    /// Makes what was received the event's, and answers.
+    /// Attaches the received file to the event, and responds.
     async fn place(self, wire: &Wire, upload: Upload, finished: Binary) -> Result<HttpResponse> {
         let (links, stores) = (self.origin.links.clone(), self.origin.mode.stores());
         let (event, placement, origin) = (self.id, self.placement, Arc::new(self.origin));
@@ -277,14 +283,14 @@ impl Receiver<'_> {
     }
 }
 
-/// What the part `object` says of the file.
+/// The part `object`: a description of the file.
 #[derive(Default)]
-struct Described {
+struct FileDescription {
     name: Option<String>,
     type_: Option<String>,
 }
 
-impl Described {
+impl FileDescription {
     async fn read(part: Part) -> Result<Self> {
         let mut body = Body::parse(&part.read(MAX_OBJECT).await?)?;
         let name = body.take_text("name", MAX_OBJECT)?.as_deref().and_then(binary::file_name);

@@ -23,7 +23,8 @@ use crate::server::Edge;
 /// `POST /event/events`: creates an event.
 ///
 /// # Errors
-/// 403 without role or ownership, 422 for a wrong body or an unknown source, 503 when it cannot be stored now.
+/// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
+/// stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
     let media_type = wire.accepted("event")?;
@@ -35,11 +36,11 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, origin.links.event(event.id), &event, &origin.links))
 }
 
-/// `GET /event/events`: a page of events, newest first (V-01). Without ROLE_EVENT_READ those of an own `source` (U-10a),
-/// or those that device permissions name (P-07).
+/// `GET /event/events`: returns a page of events, newest first (V-01). A caller without ROLE_EVENT_READ gets
+/// those of a `source` it owns (U-10a), or those its device permissions cover (P-07).
 ///
 /// # Errors
-/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::EVENT_READ, Api::Event);
@@ -57,10 +58,11 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "events", &page, (&request, &query))
 }
 
-/// `GET /event/events/<id>`.
+/// `GET /event/events/<id>`: returns an event.
 ///
 /// # Errors
-/// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown id.
+/// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown
+/// id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -79,7 +81,7 @@ pub async fn get(
 /// `PUT /event/events/<id>`: changes text and fragments; ignores the rest (V-02).
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown id, 422 for a wrong body.
+/// 403 without the role or ownership, 404 for an unknown id, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -108,10 +110,10 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &event, &links))
 }
 
-/// `DELETE /event/events/<id>`: 204 when the event and its file are gone.
+/// `DELETE /event/events/<id>`: deletes an event and its file, and returns 204.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown id.
+/// 403 without the role or ownership, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -131,11 +133,11 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `DELETE /event/events`: deletes what the filters of GET find, without any everything. 204 when all are gone; a client
-/// that goes away earlier leaves the rest.
+/// `DELETE /event/events`: deletes everything that matches the filters of GET, or all when there are none.
+/// Returns 204 when all are deleted. If the client disconnects earlier, the rest stays.
 ///
 /// # Errors
-/// 403 without ROLE_EVENT_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
+/// 403 without ROLE_EVENT_ADMIN, 422 for an invalid or unknown parameter (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::EVENT_ADMIN)?;
     let origin = caller.origin_of_data(&wire, role::EVENT_ADMIN, Api::Event)?;
@@ -161,14 +163,14 @@ const FILTERS: [&str; 9] = [
     "dateTo",
 ];
 
-/// Reads the filters of V-01; `None` when no event can match them.
+/// Parses the filters of V-01. Returns `None` when no event can match them.
 fn filter(query: &Query) -> Result<Option<EventFilter>> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let with_descendants = query.with_descendants()?;
     let source = query.get("source").map(ManagedObjectId::parse).transpose();
     let order = query.time_order(TimeOrder::NewestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
-    // A source that is no id is no error of the caller: it has no events.
+    // A source that is not an id is not an error: it has no events.
     let Ok(source) = source else { return Ok(None) };
     let (type_, fragment_type) = (text("type"), text("fragmentType"));
     Ok(Some(EventFilter { type_, fragment_type, source, with_descendants, date_from, date_to, order }))

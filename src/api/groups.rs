@@ -1,4 +1,4 @@
-//! `/user/<tenant>/groups` and who is in them (docs/rules.md#users-groups-and-roles; U-01, U-02, U-04).
+//! `/user/<tenant>/groups` and their members (docs/rules.md#users-groups-and-roles; U-01, U-02, U-04).
 
 use std::sync::Arc;
 
@@ -15,10 +15,11 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /user/<tenant>/groups`: a page of groups by ascending id, without their references (U-02).
+/// `GET /user/<tenant>/groups`: returns a page of groups by ascending id, without their members and roles
+/// (U-02).
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for a wrong parameter.
+/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for an invalid parameter.
 pub async fn list(
     caller: Caller,
     wire: Wire,
@@ -36,7 +37,7 @@ pub async fn list(
 /// `POST /user/<tenant>/groups`: creates a group without roles.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, 409 when the name is taken, 422 for a wrong body.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, 409 when the name is taken, 422 for an invalid body.
 pub async fn create(
     caller: Caller,
     wire: Wire,
@@ -56,7 +57,7 @@ pub async fn create(
     Ok(reply::created(&wire, media_type, links.group(&group.tenant, group.id), &Arc::new(group), &links))
 }
 
-/// `GET /user/<tenant>/groups/<id>`: the group with its roles and its first members.
+/// `GET /user/<tenant>/groups/<id>`: returns the group with its roles and its first members.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 404 for an unknown id.
@@ -73,7 +74,7 @@ pub async fn get(
     Ok(reply::found(media_type, &group, &wire.links()))
 }
 
-/// `GET /user/<tenant>/groupByName/<name>`: as [`get`].
+/// `GET /user/<tenant>/groupByName/<name>`: returns the group of a name, as [`get`] does.
 ///
 /// # Errors
 /// As [`get`].
@@ -89,11 +90,11 @@ pub async fn get_by_name(
     Ok(reply::found(media_type, &group, &wire.links()))
 }
 
-/// `PUT /user/<tenant>/groups/<id>`: changes name, description, device permissions.
+/// `PUT /user/<tenant>/groups/<id>`: changes name, description and device permissions.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for another name of `admins` or `devices`; 404 for an unknown id; 409 when
-/// the name is taken; 422 for a wrong body.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for renaming `admins` or `devices`; 404 for an unknown id; 409
+/// when the name is taken; 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -114,7 +115,7 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &Arc::new(group), &wire.links()))
 }
 
-/// `DELETE /user/<tenant>/groups/<id>`: 204 when the group is gone.
+/// `DELETE /user/<tenant>/groups/<id>`: deletes a group and returns 204.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for `admins` and `devices`; 404 for an unknown id.
@@ -131,10 +132,10 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `GET /user/<tenant>/groups/<id>/users`: a page of the members by name, device users among them.
+/// `GET /user/<tenant>/groups/<id>/users`: returns a page of the members by name, including device users.
 ///
 /// # Errors
-/// As [`get`], and 422 for a wrong parameter.
+/// As [`get`], and 422 for an invalid parameter.
 pub async fn list_users(
     caller: Caller,
     wire: Wire,
@@ -155,10 +156,10 @@ pub async fn list_users(
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }
 
-/// `GET /user/<tenant>/groups/<id>/users/<name>`: one member.
+/// `GET /user/<tenant>/groups/<id>/users/<name>`: returns a member.
 ///
 /// # Errors
-/// As [`get`], and 404 for a user who is no member.
+/// As [`get`], and 404 for a user who is not a member.
 pub async fn get_user(
     caller: Caller,
     wire: Wire,
@@ -177,11 +178,12 @@ pub async fn get_user(
     Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
-/// `POST /user/<tenant>/groups/<id>/users`: takes a user into the group; a member already is 201 without a change.
+/// `POST /user/<tenant>/groups/<id>/users`: adds a user to the group. A user who is already a member is 201
+/// without a change.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users and groups that hold nothing the caller lacks; 404 for
-/// an unknown group; 422 for a wrong body or an unknown user.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, except for the caller's own sub-users and groups that hold nothing
+/// the caller lacks; 404 for an unknown group; 422 for an invalid body or an unknown user.
 pub async fn add_user(
     caller: Caller,
     wire: Wire,
@@ -205,11 +207,11 @@ pub async fn add_user(
     Ok(reply::created(&wire, media_type, location, &Arc::new(UserReference { group, user }), &links))
 }
 
-/// `DELETE /user/<tenant>/groups/<id>/users/<name>`: 204 when the user is no member any more.
+/// `DELETE /user/<tenant>/groups/<id>/users/<name>`: removes a user from the group and returns 204.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users; 403 for the last administrator; 404 for an unknown
-/// group and a user who is no member.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, except for the caller's own sub-users; 403 for the last
+/// administrator; 404 for an unknown group and a user who is not a member.
 pub async fn remove_user(
     caller: Caller,
     wire: Wire,
@@ -224,10 +226,11 @@ pub async fn remove_user(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `GET /user/<tenant>/users/<name>/groups`: a page of the groups of a user by ascending id.
+/// `GET /user/<tenant>/users/<name>/groups`: returns a page of the groups of a user by ascending id.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_READ, save for own sub-users and the own record; 404 for an unknown user.
+/// 403 without ROLE_USER_MANAGEMENT_READ, except for the caller's own sub-users and the caller itself; 404
+/// for an unknown user.
 pub async fn list_of_user(
     caller: Caller,
     wire: Wire,

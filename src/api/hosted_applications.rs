@@ -1,8 +1,8 @@
-//! `/apps/<contextPath>/…`: the files of web applications that a tenant owns or subscribes to, for everybody: they hold no
-//! secrets (W-17).
+//! `/apps/<contextPath>/…`: the files of web applications that a tenant owns or subscribes to. They need no
+//! credentials because they hold no secrets (W-17).
 //!
-//! What their pages may do is in [`http::hosted`](crate::http::hosted), what is kept in memory in
-//! [`hosted_files`](crate::hosted_files).
+//! [`http::hosted`](crate::http::hosted) restricts what their pages may do, and
+//! [`hosted_files`](crate::hosted_files) caches files in memory.
 
 mod encoding;
 mod range;
@@ -28,17 +28,17 @@ use crate::http::error::{ApiError, Result};
 use crate::http::hosted::AtHome;
 use crate::http::middleware::AsReceived;
 use crate::server::Edge;
-use range::Wanted;
+use range::RequestedRange;
 
-/// Bytes of a path; none in an archive is longer.
+/// The longest path in bytes; no path in an archive is longer.
 const LONGEST: usize = 1024;
-/// Pages are asked for again each time, so that a new version is seen at once.
+/// Browsers revalidate pages each time, so that a new version is visible at once.
 const CACHING_OF_PAGES: &str = "private, no-cache";
-/// What pages are made of may be a few minutes old.
+/// Scripts, styles and images may be a few minutes old.
 const CACHING: &str = "private, max-age=300, must-revalidate";
 
-/// The client that requests a file. With credentials it sees the applications of its own tenant, without them those of the tenant
-/// of the host (C-01).
+/// The client that requests a file. With credentials it sees the applications of its own tenant, otherwise
+/// those of the tenant of the host (C-01).
 struct Visitor {
     tenant: TenantId,
     /// Whether the host is the tenant's own domain.
@@ -60,7 +60,7 @@ impl Visitor {
     }
 }
 
-/// `GET` and `HEAD /apps/<contextPath>`.
+/// `GET` and `HEAD /apps/<contextPath>`: returns the index page.
 ///
 /// # Errors
 /// As [`get`].
@@ -69,31 +69,33 @@ pub async fn get_root(
     path: web::Path<String>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
-    answer(&request, (&path, ""), edge).await
+    respond(&request, (&path, ""), edge).await
 }
 
-/// `GET` and `HEAD /apps/<contextPath>/<path>`: the file, packed as the client accepts it and the application brings it; 304
-/// when the client has it, 206 for a part of it, 301 for a directory without its slash.
+/// `GET` and `HEAD /apps/<contextPath>/<path>`: returns the file, in a compressed form that the client
+/// accepts and the application provides. Returns 304 when the client has it, 206 for a range of it, 301 for a
+/// directory without its slash.
 ///
 /// # Errors
-/// 401 for wrong credentials, 403 for an application of the market that the tenant does not subscribe to, 404 for one it does not see and for a file there
-/// is not, 416 for a part that there is not.
+/// 401 for invalid credentials, 403 for an application of the market that the tenant does not subscribe to,
+/// 404 for an application that is not visible and for a file that does not exist, 416 for a range that does
+/// not exist.
 pub async fn get(
     request: HttpRequest,
     path: web::Path<(String, String)>,
     edge: web::Data<Edge>,
 ) -> Result<HttpResponse> {
     let (context_path, path) = &*path;
-    answer(&request, (context_path, path), edge).await
+    respond(&request, (context_path, path), edge).await
 }
 
-async fn answer(request: &HttpRequest, asked: (&str, &str), edge: web::Data<Edge>) -> Result<HttpResponse> {
+async fn respond(request: &HttpRequest, asked: (&str, &str), edge: web::Data<Edge>) -> Result<HttpResponse> {
     let visitor = Visitor::of(request, &edge).await?;
-    let mut answer = find(&visitor.tenant, request, asked, edge).await?;
+    let mut response = find(&visitor.tenant, request, asked, edge).await?;
     if visitor.is_at_home {
-        answer.extensions_mut().insert(AtHome);
+        response.extensions_mut().insert(AtHome);
     }
-    Ok(answer)
+    Ok(response)
 }
 
 async fn find(
@@ -110,7 +112,7 @@ async fn find(
             Err(refusal) if may_be_replaced(&refusal) => refusal,
             outcome => return outcome,
         };
-        // An upload, perhaps at another server, may have replaced the version meanwhile, and the next one this version.
+        // An upload, perhaps at another server, may have replaced the version in the meantime.
         match find_application_at(database, tenant, context_path).await? {
             Some((now, Standing::Uses))
                 if now.kind == kind && now.active_version != application.active_version =>
@@ -122,7 +124,7 @@ async fn find(
     }
 }
 
-/// Whether a version that is not in use any more would be answered so.
+/// Returns whether a request for a version that is no longer active could fail with this error.
 fn may_be_replaced(refusal: &ApiError) -> bool {
     matches!(
         refusal,
@@ -146,13 +148,13 @@ async fn serve(
     send(request, version, place, edge).await
 }
 
-/// Whether the client wrote a slash at the end of the path, which routing ignores.
+/// Returns whether the client sent a slash at the end of the path, which routing ignores.
 fn ended_with_slash(request: &HttpRequest) -> bool {
     request.extensions().get::<AsReceived>().is_some_and(|AsReceived(uri)| uri.path().ends_with('/'))
 }
 
-/// Links in the page of a directory are relative to it, so its address must end with a slash. Only the path is named: whatever
-/// host the client used stays.
+/// Redirects to the address of a directory with a slash, because links in its page are relative to it. The
+/// location has no host, so the client keeps the one it used.
 fn redirect(request: &HttpRequest) -> HttpResponse {
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     let location = format!("{}/{query}", request.uri().path());
@@ -172,51 +174,52 @@ async fn send(
     let (file, encoding) = encoding::choose(headers, &place);
     let tag = entity_tag(file);
     if has_it(headers, &tag) {
-        let mut answer = HttpResponse::NotModified();
-        describe(&mut answer, &place, &tag);
-        return Ok(answer.finish());
+        let mut response = HttpResponse::NotModified();
+        describe(&mut response, &place, &tag);
+        return Ok(response.finish());
     }
     let length = file.length.unsigned_abs();
-    let wanted = match range::wanted(headers, &tag, length) {
-        Wanted::Nothing => return Err(ApiError::RangeNotSatisfiable { length }),
-        Wanted::Whole => None,
-        Wanted::Part(range) => Some(range),
+    let wanted = match range::requested(headers, &tag, length) {
+        RequestedRange::Nothing => return Err(ApiError::RangeNotSatisfiable { length }),
+        RequestedRange::Whole => None,
+        RequestedRange::Part(range) => Some(range),
     };
-    let mut answer =
+    let mut response =
         HttpResponse::build(if wanted.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK });
-    describe(&mut answer, &place, &tag);
-    answer.insert_header((header::CONTENT_TYPE, place.file.content_type.as_str()));
-    answer.insert_header((header::ACCEPT_RANGES, "bytes"));
+    describe(&mut response, &place, &tag);
+    response.insert_header((header::CONTENT_TYPE, place.file.content_type.as_str()));
+    response.insert_header((header::ACCEPT_RANGES, "bytes"));
     if let Some(encoding) = encoding {
-        answer.insert_header((header::CONTENT_ENCODING, encoding));
+        response.insert_header((header::CONTENT_ENCODING, encoding));
     }
     if let Some(range) = &wanted {
         let range = format!("bytes {}-{}/{length}", range.start, range.end - 1);
-        answer.insert_header((header::CONTENT_RANGE, range));
+        response.insert_header((header::CONTENT_RANGE, range));
     }
     let range = wanted.unwrap_or(0..length);
     let length = range.end - range.start;
     let body = match request.method() == Method::HEAD {
-        // Only its length is sent.
+        // A response to HEAD states the length and has no body.
         true => BoxBody::new(SizedStream::new(length, stream::empty::<Result<_, Error>>())),
         false => {
             let bytes = hosted_files::read(edge.clone(), version, file, range).await?;
             BoxBody::new(SizedStream::new(length, Box::pin(bytes)))
         }
     };
-    Ok(answer.body(body))
+    Ok(response.body(body))
 }
 
-/// What every answer about a file tells caches.
-fn describe(answer: &mut HttpResponseBuilder, place: &Place, tag: &str) {
+/// Adds the headers for caches, which every response about a file has.
+fn describe(response: &mut HttpResponseBuilder, place: &Place, tag: &str) {
     let is_page = place.file.content_type.starts_with("text/html");
-    answer.insert_header((header::ETAG, tag));
-    answer.insert_header((header::CACHE_CONTROL, if is_page { CACHING_OF_PAGES } else { CACHING }));
-    // The second, for credentials say whose application it is.
-    answer.insert_header((header::VARY, "Accept-Encoding, Authorization"));
+    response.insert_header((header::ETAG, tag));
+    response.insert_header((header::CACHE_CONTROL, if is_page { CACHING_OF_PAGES } else { CACHING }));
+    // `Authorization` is listed because the credentials decide whose application it is.
+    response.insert_header((header::VARY, "Accept-Encoding, Authorization"));
 }
 
-/// A strong one: other bytes have another, also when they are the same file packed otherwise.
+/// Returns the strong entity tag of a file: other bytes have another tag, and so have compressed forms of the
+/// same file.
 fn entity_tag(file: &ApplicationFile) -> String {
     let half: String = file.sha256.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     format!("\"{half}\"")

@@ -17,10 +17,11 @@ use crate::http::error::Result;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `POST /identity/globalIds/<id>/externalIds`: gives an object another name.
+/// `POST /identity/globalIds/<id>/externalIds`: adds an external id to an object.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown object, 409 for a pair that is taken, 422 for a wrong body.
+/// 403 without the role or ownership, 404 for an unknown object, 409 for an external id that is taken, 422
+/// for an invalid body.
 pub async fn create(
     caller: Caller,
     wire: Wire,
@@ -50,7 +51,7 @@ pub async fn create(
     Ok(reply::created(&wire, media_type, location, &Arc::new(id), &links))
 }
 
-/// `GET /identity/globalIds/<id>/externalIds`: all names of an object (D-01).
+/// `GET /identity/globalIds/<id>/externalIds`: returns all external ids of an object (D-01).
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an unknown one.
@@ -68,10 +69,11 @@ pub async fn list(
     Ok(reply::found(media_type, &ids, &wire.links()))
 }
 
-/// `GET /identity/externalIds/<type>/<value>`: the object behind a name.
+/// `GET /identity/externalIds/<type>/<value>`: returns the object of an external id.
 ///
 /// # Errors
-/// 403 for the name of an object the caller may not see, 404 for an unknown one, 422 for one that cannot be.
+/// 403 for the external id of an object the caller may not see, 404 for an unknown external id, 422 for an
+/// invalid one.
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("externalId")?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
@@ -80,10 +82,10 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
     Ok(reply::found(media_type, &id, &wire.links()))
 }
 
-/// `DELETE /identity/externalIds/<type>/<value>`: 204; the object stays.
+/// `DELETE /identity/externalIds/<type>/<value>`: removes an external id and returns 204. The object stays.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown name.
+/// 403 without the role or ownership, 404 for an unknown external id.
 pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let mode = wire.mode()?;
     let (database, pair) = (edge.platform.database(), named(&wire)?);
@@ -95,12 +97,13 @@ pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Device permissions on managed objects cover reads of their names (U-12).
+/// Returns the authority to read external ids. Device permissions for managed objects count (U-12).
 fn reading(caller: &Caller) -> Authority {
     caller.authority(role::IDENTITY_READ, Api::ManagedObject, Permission::Read)
 }
 
-/// Device permissions do not cover writes: a role, or ownership (D-04, U-12).
+/// Returns the authority to write external ids: the role, or ownership. Device permissions do not count
+/// (D-04, U-12).
 fn writing(caller: &Caller) -> Authority {
     match caller.roles.has(role::IDENTITY_ADMIN) {
         true => Authority::Role,
@@ -108,8 +111,8 @@ fn writing(caller: &Caller) -> Authority {
     }
 }
 
-/// The pair a path names. Read from the path as it was sent: the router has decoded its own copy, in which an encoded
-/// slash or percent sign can no longer be told from others, and bytes that are no UTF-8 were replaced (D-03).
+/// Parses the external id from the path as it was sent (D-03). The router's copy is already decoded: in it an
+/// encoded slash or percent sign looks like a plain one, and bytes that are not UTF-8 were replaced.
 fn named(wire: &Wire) -> Result<NewExternalId> {
     let mut segments = wire.path().rsplit('/');
     let (value, type_) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());

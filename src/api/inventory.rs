@@ -25,10 +25,11 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `POST /inventory/managedObjects`: creates an object that belongs to the caller.
+/// `POST /inventory/managedObjects`: creates an object, owned by the caller.
 ///
 /// # Errors
-/// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 422 for a wrong body, 503 when it cannot be stored now.
+/// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 422 for an invalid body, 503 when it cannot be
+/// stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
@@ -43,11 +44,12 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
 }
 
-/// `GET /inventory/managedObjects`: a page of objects by ascending id, filtered by I-07 and I-08; without
-/// ROLE_INVENTORY_READ only what the caller owns, what device permissions name and what is global (I-05, P-07).
+/// `GET /inventory/managedObjects`: returns a page of objects by ascending id, filtered by I-07 and I-08. A
+/// caller without ROLE_INVENTORY_READ gets only objects that it owns, that its device permissions cover or
+/// that are global (I-05, P-07).
 ///
 /// # Errors
-/// 422 for a wrong parameter or query, 413 when it takes too long.
+/// 422 for an invalid parameter or query, 413 when it takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let media_type = wire.accepted("managedObjectCollection")?;
@@ -63,20 +65,20 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 
-/// Reads the filters of I-07.
+/// Parses the filters of I-07.
 fn filter(query: &Query) -> Result<ManagedObjectFilter> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let mut filter = ManagedObjectFilter {
         type_: text("type"),
         fragment_type: text("fragmentType"),
-        // Every word starts with nothing.
+        // Every text starts with the empty prefix, so an empty filter is dropped.
         text: text("text").filter(|text| !text.is_empty()),
         owner: text("owner"),
         query: inventory_query(query)?,
         ..ManagedObjectFilter::default()
     };
     if query.get("ids").is_some() {
-        // Ids that are none name nothing: they are dropped like unknown ones (I-07). An object is given once.
+        // Invalid ids are ignored like unknown ones (I-07). An object is listed once.
         let ids = query.list("ids").into_iter().filter_map(|id| ManagedObjectId::parse(id).ok());
         let mut known = HashSet::new();
         filter.ids = Some(ids.filter(|id| known.insert(*id)).collect());
@@ -88,7 +90,7 @@ fn filter(query: &Query) -> Result<ManagedObjectFilter> {
     ] {
         match query.get(name).map(ManagedObjectId::parse) {
             Some(Ok(id)) => *child = Some(id),
-            // What is no id has no parents.
+            // An invalid id has no parents.
             Some(Err(_)) => filter.ids = Some(Vec::new()),
             None => {}
         }
@@ -96,7 +98,7 @@ fn filter(query: &Query) -> Result<ManagedObjectFilter> {
     Ok(filter)
 }
 
-/// The parameter `query`, or `q`, which is the same for devices alone (I-08, C-18).
+/// Parses the parameter `query`, or `q`, which is the same query restricted to devices (I-08, C-18).
 fn inventory_query(query: &Query) -> Result<Option<InventoryQuery>> {
     match (query.get("query"), query.get("q")) {
         (Some(_), Some(q)) => {
@@ -110,7 +112,7 @@ fn inventory_query(query: &Query) -> Result<Option<InventoryQuery>> {
     }
 }
 
-/// `GET /inventory/managedObjects/<id>`.
+/// `GET /inventory/managedObjects/<id>`: returns an object.
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an unknown id (E-04).
@@ -127,11 +129,12 @@ pub async fn get(
     Ok(reply::found(media_type, &object, &wire.links()))
 }
 
-/// `PUT /inventory/managedObjects/<id>`: changes what was sent; an empty body object is a heartbeat (I-15).
+/// `PUT /inventory/managedObjects/<id>`: changes the members that were sent. An empty JSON object is a
+/// heartbeat (I-15).
 ///
 /// # Errors
-/// 403 without role or ownership, or for a new owner without ROLE_INVENTORY_ADMIN; 404 for an unknown id, 422 for a
-/// wrong body.
+/// 403 without the role or ownership, or for a new owner without ROLE_INVENTORY_ADMIN; 404 for an unknown id,
+/// 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -146,7 +149,7 @@ pub async fn update(
     wire.check_content_type(&["managedObject"])?;
     let mut patch = ManagedObjectPatch::parse(body.json(edge.limits().body_bytes).await?)?;
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
-        // Sending back the owner one has read is no change of owner.
+        // A client may send back the owner it has read; that is not a change of owner.
         let (database, wanted) = (edge.platform.database(), WantedReferences::default());
         let current =
             store::managed_objects::get_managed_object(database, &caller.tenant, id, wanted).await?;
@@ -163,12 +166,12 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &object, &links))
 }
 
-/// `DELETE /inventory/managedObjects/<id>`: 204 when the object and all its data are gone, and what goes with it: subgroups
-/// of a group; with `cascade=true` child devices and assets of devices and groups, with `forceCascade=true` those of any
-/// object (I-10).
+/// `DELETE /inventory/managedObjects/<id>`: deletes the object with all its data and returns 204. The
+/// subgroups of a group are deleted too; with `cascade=true` also child devices and child assets of devices
+/// and groups, with `forceCascade=true` those of any object (I-10).
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an unknown id.
+/// 403 without the role or ownership, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -188,7 +191,8 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `GET /inventory/managedObjects/<id>/supportedMeasurements`: fragments the object has measured, sorted (I-09).
+/// `GET /inventory/managedObjects/<id>/supportedMeasurements`: returns the fragments that the object has
+/// measured, sorted (I-09).
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an unknown id.
@@ -204,7 +208,8 @@ pub async fn supported_measurements(
     names(&wire, "SupportedMeasurements", fragments)
 }
 
-/// `GET /inventory/managedObjects/<id>/supportedSeries`: `<fragment>.<series>` the object has measured, sorted (I-09).
+/// `GET /inventory/managedObjects/<id>/supportedSeries`: returns each `<fragment>.<series>` that the object
+/// has measured, sorted (I-09).
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an unknown id.
@@ -216,7 +221,7 @@ pub async fn supported_series(
 ) -> Result<HttpResponse> {
     let series = series(&caller, &path, &edge).await?;
     let mut series: Vec<String> = series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect();
-    // A fragment `a-b` is behind `a`, but `a-b.x` before `a.x`.
+    // The names must be sorted again: fragment `a-b` comes after `a`, but `a-b.x` before `a.x`.
     series.sort_unstable();
     names(&wire, "SupportedSeries", series)
 }
@@ -233,11 +238,11 @@ fn names(wire: &Wire, member: &str, names: Vec<String>) -> Result<HttpResponse> 
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(body.to_string()))
 }
 
-/// Which references are shown: children unless `withChildren=false`, parents always, with names by `withParents=true` (I-01a,
-/// I-02).
+/// Parses which references to return: children unless `withChildren=false`; parents always, with their names
+/// if `withParents=true` (I-01a, I-02).
 ///
 /// # Errors
-/// `Invalid` for anything but true and false.
+/// `Invalid` for a value other than true and false.
 fn wanted_references(query: &Query) -> Result<WantedReferences> {
     Ok(WantedReferences {
         children: query.flag("withChildren")?.unwrap_or(true),

@@ -1,7 +1,7 @@
 //! `/inventory/binaries`: managed objects with content (I-05, I-12, V-04, V-05).
 //!
-//! Bytes pass through in both directions; neither a whole file nor a connection to the database is held for a slow
-//! client.
+//! Bytes are streamed in both directions. Neither a whole file in memory nor a database connection is held
+//! for a slow client.
 
 use std::sync::Arc;
 
@@ -30,28 +30,31 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// Bytes of the part `filesize`.
+/// The largest part `filesize` in bytes.
 const MAX_SIZE_TEXT: usize = 64;
 
-/// `POST /inventory/binaries`: stores a file and creates the managed object it is the content of. Its parts come in any order
-/// (I-12a). A client that sends `object` and `filesize` before `file` is refused without an upload when they are wrong. Without
-/// `object` the name of the object is that of the file and its type the media type of the file.
+/// `POST /inventory/binaries`: stores a file and creates its managed object. The parts come in any order
+/// (I-12a). If a client sends `object` and `filesize` before `file`, they are validated before the upload.
+/// Without the part `object` the object gets the name and the media type of the file.
 ///
-/// # Errors 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a broken form, 413 for a file that is
-/// too large, as soon as that is known, 415 for no form, 422 for missing, doubled or wrong parts.
+/// # Errors
+/// 403 without ROLE_INVENTORY_ADMIN or ROLE_INVENTORY_CREATE, 400 for a malformed form, 413 for a file that
+/// is too large, as soon as that is known, 415 for a body that is not a form, 422 for missing, duplicate or
+/// invalid parts.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let media_type = wire.accepted("managedObject")?;
     let limits = edge.limits();
     let mut form = Form::new(&wire, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
-    let Sent { object, upload, binary } = match Box::pin(receive(&edge, &caller.tenant, &mut form)).await {
-        Ok(sent) => sent,
-        Err(refusal) => {
-            form.refuse().await;
-            return Err(refusal);
-        }
-    };
+    let ReceivedForm { object, upload, binary } =
+        match Box::pin(receive(&edge, &caller.tenant, &mut form)).await {
+            Ok(received) => received,
+            Err(refusal) => {
+                form.refuse().await;
+                return Err(refusal);
+            }
+        };
     let (links, stores) = (origin.links.clone(), origin.mode.stores());
 
     let tenant = edge.platform.tenant(&caller.tenant);
@@ -63,10 +66,10 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
 }
 
-/// `GET /inventory/binaries`: a page of the objects that are binaries, as the inventory shows them to the caller.
+/// `GET /inventory/binaries`: returns a page of the binaries that the inventory shows to the caller.
 ///
 /// # Errors
-/// 422 for a wrong parameter, 413 when the query takes too long.
+/// 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObjectCollection")?;
     let query = Query::parse(wire.query_string());
@@ -86,11 +89,12 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "managedObjects", &page, (&request, &query))
 }
 
-/// `GET /inventory/binaries/<id>`: the bytes, with their own media type and as a file to save (V-05). Content that is
-/// deleted or replaced meanwhile ends the answer early, which the client sees by its length.
+/// `GET /inventory/binaries/<id>`: returns the bytes, with their media type and as an attachment (V-05). If
+/// the content is deleted or replaced during the download, the response ends early, which the client detects
+/// by its length.
 ///
 /// # Errors
-/// 403 for an object the caller may not see, 404 for one that is absent or no binary.
+/// 403 for an object the caller may not see, 404 for an object that does not exist or is not a binary.
 pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let id = ManagedObjectId::parse(&path)?;
     caller.sees(&edge, id, WantedReferences::NONE).await?;
@@ -99,10 +103,12 @@ pub async fn get(caller: Caller, path: web::Path<String>, edge: web::Data<Edge>)
     Ok(file::found(database, caller.tenant.clone(), binary))
 }
 
-/// `PUT /inventory/binaries/<id>`: replaces the content by the body as it is; 201 (I-12). The file name stays.
+/// `PUT /inventory/binaries/<id>`: replaces the content by the raw body and returns 201 (I-12). The file name
+/// stays.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an object that is absent or no binary, 413 for a file that is too large.
+/// 403 without the role or ownership, 404 for an object that does not exist or is not a binary, 413 for a
+/// file that is too large.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -140,10 +146,10 @@ pub async fn update(
     Ok(reply::created(&wire, media_type, links.managed_object(object.id), &object, &links))
 }
 
-/// `DELETE /inventory/binaries/<id>`: 204 when the object and its bytes are gone.
+/// `DELETE /inventory/binaries/<id>`: deletes the object and its bytes, and returns 204.
 ///
 /// # Errors
-/// 403 without role or ownership, 404 for an object that is absent or no binary.
+/// 403 without the role or ownership, 404 for an object that does not exist or is not a binary.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -161,21 +167,21 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// A form that was received whole.
-struct Sent {
+/// A form that was received completely.
+struct ReceivedForm {
     object: NewManagedObject,
     upload: Upload,
     binary: Binary,
 }
 
-async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Sent> {
+async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<ReceivedForm> {
     let limits = edge.limits();
     let (mut object, mut size, mut file) = (None, None, None);
     while let Some(part) = form.next().await? {
         match part.name() {
-            name @ "object" if object.is_some() => return Err(doubled(name)),
-            name @ "filesize" if size.is_some() => return Err(doubled(name)),
-            name @ "file" if file.is_some() => return Err(doubled(name)),
+            name @ "object" if object.is_some() => return Err(duplicate(name)),
+            name @ "filesize" if size.is_some() => return Err(duplicate(name)),
+            name @ "file" if file.is_some() => return Err(duplicate(name)),
             "object" => {
                 let body = Body::parse(&part.read(limits.body_bytes).await?)?;
                 object = Some(NewManagedObject::parse(body)?);
@@ -185,7 +191,7 @@ async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Sent
                 let upload = Upload::begin(edge.platform.database(), tenant, edge.platform.next_id());
                 file = Some(receive_file(upload.await?, part, size, limits).await?);
             }
-            // Parts nobody asked for are passed over, as unknown members are (C-08).
+            // Unknown parts are ignored, as unknown members are (C-08).
             _ => {}
         }
     }
@@ -203,10 +209,10 @@ async fn receive(edge: &Edge, tenant: &TenantId, form: &mut Form) -> Result<Sent
     object.name.get_or_insert_with(|| name.clone());
     let binary = upload.finish(name, content_type).await?;
     binary::describe(&mut object, &binary)?;
-    Ok(Sent { object, upload, binary })
+    Ok(ReceivedForm { object, upload, binary })
 }
 
-fn doubled(name: &str) -> ApiError {
+fn duplicate(name: &str) -> ApiError {
     let allowed = "'file' once, 'object' and 'filesize' at most once";
     Error::invalid_value("body", format!("part '{name}' a second time"), allowed).into()
 }
@@ -223,8 +229,8 @@ async fn expected_size(part: Part, limits: &Limits) -> Result<u64> {
     }
 }
 
-/// Stores the bytes of the part `file`; gives also the name and the media type it was sent with (V-04). Where its size is known
-/// already, no more bytes than that are taken.
+/// Stores the bytes of the part `file`. Returns also the name and the media type it was sent with (V-04). If
+/// its size is known already, more bytes than that are rejected.
 async fn receive_file(
     mut upload: Upload,
     mut part: Part,

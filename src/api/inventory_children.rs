@@ -23,16 +23,17 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// Id of the parent and name of the block.
+/// The id of the parent and the name of the child collection.
 type Path = web::Path<(String, String)>;
 /// The same, and the id of the child.
 type ChildPath = web::Path<(String, String, String)>;
 
-/// `GET /inventory/managedObjects/<id>/childDevices` and its siblings: a page of references with the whole children, in the
-/// order they were added. A caller who may not read the inventory sees the children that caller may read (P-07).
+/// `GET /inventory/managedObjects/<id>/childDevices` and its siblings: returns a page of references with the
+/// complete children, in the order they were added. A caller without the role for the inventory gets the
+/// children it may read (P-07).
 ///
 /// # Errors
-/// 403 for a parent the caller may not see, 404 for an unknown one, 422 for a wrong parameter.
+/// 403 for a parent the caller may not see, 404 for an unknown parent, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("managedObjectReferenceCollection")?;
     let query = Query::parse(wire.query_string());
@@ -50,7 +51,7 @@ pub async fn list(caller: Caller, wire: Wire, path: Path, edge: web::Data<Edge>)
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }
 
-/// `GET /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: one reference.
+/// `GET /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: returns a reference.
 ///
 /// # Errors
 /// 403 for an object the caller may not see, 404 for an unknown parent, child or link.
@@ -62,13 +63,14 @@ pub async fn get(caller: Caller, wire: Wire, path: ChildPath, edge: web::Data<Ed
     Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
-/// `POST /inventory/managedObjects/<id>/childDevices` and its siblings: links one existing object, or several, or creates
-/// one and links it. 201, also for what was linked before (I-04). A reference is answered by the reference, a whole object by
-/// the object (I-03a), unless the client accepts references alone.
+/// `POST /inventory/managedObjects/<id>/childDevices` and its siblings: adds one or several existing objects
+/// as children, or creates an object and adds it. Returns 201, also for existing children (I-04). The
+/// response to a reference is the reference; the response to a complete object is the object (I-03a), unless
+/// the client accepts only references.
 ///
 /// # Errors
-/// 403 unless the caller may write both ends, 404 for an unknown parent, 422 for an unknown child, for the parent itself
-/// and for a ring.
+/// 403 unless the caller may write both objects, 404 for an unknown parent, 422 for an unknown child, for the
+/// parent itself and for a cycle.
 pub async fn create(
     caller: Caller,
     wire: Wire,
@@ -80,23 +82,26 @@ pub async fn create(
     let origin = Origin { mode, ..caller.origin(&wire, role::INVENTORY_ADMIN, Api::ManagedObject)? };
     let names = ["managedObjectReference", "managedObject", "managedObjectReferenceCollection"];
     wire.check_content_type(&names)?;
-    // Before the body is looked at: who may not write the parent learns nothing from it (E-04).
+    // The parent is checked before the body is read, so that a caller who may not write the parent learns
+    // nothing (E-04).
     let of = children(&path.0, &path.1)?;
     let authority = caller.authority(role::INVENTORY_ADMIN, Api::ManagedObject, Permission::Admin);
     caller.finds(&edge, of.parent, &authority).await?;
     let body = NewChildren::parse(body.json(edge.limits().body_bytes).await?)?;
-    let asked = Asked { caller: &caller, of, origin: Arc::new(origin) };
+    let request = ChildRequest { caller: &caller, of, origin: Arc::new(origin) };
     match body {
-        NewChildren::One(child) => asked.add_one(&wire, &edge, child).await,
-        NewChildren::Several(children) => asked.add_several(&wire, &edge, children).await,
-        NewChildren::Created(object) => asked.create(&wire, &edge, *object).await,
+        NewChildren::One(child) => request.add_one(&wire, &edge, child).await,
+        NewChildren::Several(children) => request.add_several(&wire, &edge, children).await,
+        NewChildren::Created(object) => request.create(&wire, &edge, *object).await,
     }
 }
 
-/// `DELETE /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: takes the child off; both objects stay.
+/// `DELETE /inventory/managedObjects/<id>/childDevices/<child>` and its siblings: removes the link; both
+/// objects stay.
 ///
 /// # Errors
-/// 403 unless the caller may write one of the ends, 404 for an unknown parent or an absent link.
+/// 403 unless the caller may write one of the objects, 404 for an unknown parent or a link that does not
+/// exist.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -111,14 +116,14 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// A POST that was let in.
-struct Asked<'a> {
+/// An authorized request to add children.
+struct ChildRequest<'a> {
     caller: &'a Caller,
     of: Children,
     origin: Arc<Origin>,
 }
 
-impl Asked<'_> {
+impl ChildRequest<'_> {
     async fn add_one(self, wire: &Wire, edge: &Edge, child: ManagedObjectId) -> Result<HttpResponse> {
         let media_type = wire.accepted("managedObjectReference")?;
         let links = self.origin.links.clone();
@@ -127,7 +132,7 @@ impl Asked<'_> {
         Ok(reply::created(wire, media_type, reference.link(&links), &reference, &links))
     }
 
-    /// The answer is the collection of what was added; its Location is the block.
+    /// Responds with the collection of the added references, whose `Location` is the child collection.
     async fn add_several(
         self,
         wire: &Wire,
@@ -206,7 +211,8 @@ async fn reference(
     }
 }
 
-/// As [`reference`], of a child that has just been linked: in mode TRANSIENT nothing was stored.
+/// Returns the reference without a check of the link, for a child that was just added: in mode TRANSIENT no
+/// link was stored.
 async fn reference_unlinked(
     edge: &Edge,
     caller: &Caller,

@@ -16,11 +16,12 @@ use crate::http::error::Result;
 use crate::http::query::Query;
 use crate::server::Edge;
 
-/// `GET /measurement/measurements/series`: what a source measured, a column for each series.
+/// `GET /measurement/measurements/series`: returns the values that a source measured, with a column for each
+/// series.
 ///
 /// # Errors
-/// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission for it, 422 for missing or wrong parameters, 413 when
-/// the query takes too long.
+/// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission for it, 422 for
+/// missing or invalid parameters, 413 when the query takes too long.
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::MEASUREMENT_READ, Api::Measurement);
@@ -37,7 +38,7 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
 }
 
-/// Reads the parameters; `None` when the source is no id and so has measured nothing.
+/// Parses the parameters. Returns `None` when the source is not an id and so has no measurements.
 fn filter(wire: &Wire, query: &Query) -> Result<Option<SeriesFilter>> {
     let units = wire.system_of_units()?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);

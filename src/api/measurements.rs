@@ -24,14 +24,15 @@ use crate::http::query::Query;
 use crate::http::{Wire, csv, reply};
 use crate::server::Edge;
 
-/// What a reading is in a table: one line (G-09).
+/// The columns of the CSV table, which has a line for each reading (G-09).
 const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.series", "value", "unit"];
 
-/// `POST /measurement/measurements`: one measurement, or a collection, which is stored whole or not at all (G-02). Which of
-/// both it is, the member `measurements` tells (C-08).
+/// `POST /measurement/measurements`: creates one measurement, or a collection, which is stored completely or
+/// not at all (G-02). A body with the member `measurements` is a collection (C-08).
 ///
 /// # Errors
-/// 403 without role or ownership, 422 for a wrong body or an unknown source, 503 when it cannot be stored now.
+/// 403 without the role or ownership, 422 for an invalid body or an unknown source, 503 when it cannot be
+/// stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     wire.check_content_type(&["measurement", "measurementCollection"])?;
@@ -50,12 +51,12 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created_together(&wire, media_type, "measurements", &stored, &links))
 }
 
-/// What [`create`] stores, for one who wants nothing back and brought JSON: a row of the CSV protocol, which is spared the way
-/// through the routes (S-05). With a turn when it overlaps other rows.
+/// Stores what [`create`] would store, for a caller that needs no response: a row of the CSV protocol, which
+/// skips routing (S-05). A row that overlaps others passes its turn.
 ///
 /// # Errors
 /// As [`create`].
-pub(crate) async fn create_unanswered(
+pub(crate) async fn create_without_response(
     caller: &Caller,
     wire: &Wire,
     (body, turn): (&[u8], Option<Turn>),
@@ -83,12 +84,12 @@ async fn store(
     Ok(edge.platform.tenant(&caller.tenant).create_measurements(new, turn).await?)
 }
 
-/// `GET /measurement/measurements`: a page of measurements, oldest first (G-05); as a table when `text/csv` is what the
-/// client accepts first (G-09). Without ROLE_MEASUREMENT_READ those of an own `source` (U-10a), or those that device
-/// permissions name (P-07).
+/// `GET /measurement/measurements`: returns a page of measurements, oldest first (G-05), or a table when the
+/// client prefers `text/csv` (G-09). A caller without ROLE_MEASUREMENT_READ gets those of a `source` it owns
+/// (U-10a), or those its device permissions cover (P-07).
 ///
 /// # Errors
-/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::MEASUREMENT_READ, Api::Measurement);
@@ -115,10 +116,11 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "measurements", &page, (&request, &query))
 }
 
-/// `GET /measurement/measurements/<id>` (G-01).
+/// `GET /measurement/measurements/<id>`: returns a measurement (G-01).
 ///
 /// # Errors
-/// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown id.
+/// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission, 404 for an
+/// unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -135,10 +137,10 @@ pub async fn get(
     Ok(reply::found(media_type, &shown(measurement, units), &wire.links()))
 }
 
-/// `DELETE /measurement/measurements/<id>` (G-01).
+/// `DELETE /measurement/measurements/<id>`: deletes a measurement (G-01).
 ///
 /// # Errors
-/// 403 without role or ownership of the source, 404 for an unknown id.
+/// 403 without the role or ownership of the source, 404 for an unknown id.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -151,11 +153,11 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `DELETE /measurement/measurements`: deletes what the filters of GET find, without any everything (G-01). 204 when all
-/// are gone; a client that goes away earlier leaves the rest.
+/// `DELETE /measurement/measurements`: deletes everything that matches the filters of GET, or all when there
+/// are none (G-01). Returns 204 when all are deleted. If the client disconnects earlier, the rest stays.
 ///
 /// # Errors
-/// 403 without ROLE_MEASUREMENT_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
+/// 403 without ROLE_MEASUREMENT_ADMIN, 422 for an invalid or unknown parameter (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::MEASUREMENT_ADMIN)?;
     let origin = caller.origin_of_data(&wire, role::MEASUREMENT_ADMIN, Api::Measurement)?;
@@ -178,12 +180,12 @@ fn shown(measurement: Measurement, units: Option<SystemOfUnits>) -> Measurement 
 const FILTERS: [&str; 7] =
     ["source", "type", "fragmentType", "valueFragmentType", "valueFragmentSeries", "dateFrom", "dateTo"];
 
-/// Reads the filters of G-04; `None` when no measurement can match them.
+/// Parses the filters of G-04. Returns `None` when no measurement can match them.
 fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let order = query.time_order(TimeOrder::OldestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
-    // A source that is no id is no error of the caller: it has no measurements.
+    // A source that is not an id is not an error: it has no measurements.
     let Ok(source) = query.get("source").map(ManagedObjectId::parse).transpose() else { return Ok(None) };
     Ok(Some(MeasurementFilter {
         source,
@@ -197,7 +199,7 @@ fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
     }))
 }
 
-/// One line for each reading (G-09).
+/// Writes the table, with one line for each reading (G-09).
 async fn table(caller: &Caller, edge: &Edge, measurements: &[Measurement]) -> Result<Vec<u8>> {
     let sources: Vec<ManagedObjectId> = measurements.iter().map(|measurement| measurement.source).collect();
     let database = edge.platform.database();

@@ -1,4 +1,4 @@
-//! The REST interfaces, one file per resource of docs/rules.md. None imports another.
+//! The REST interfaces, one file per resource of docs/rules.md. They do not depend on each other.
 
 pub mod access_tokens;
 pub mod account_limits;

@@ -1,6 +1,8 @@
-//! `/cep/modules`: texts of statements over the tenant's live stream (docs/rules.md#event-processing-modules; ).
+//! `/cep/modules`: modules, which are texts of statements over the tenant's live stream
+//! (docs/rules.md#event-processing-modules; ).
 //!
-//! A module is sent as a file or as text and shown as JSON or as text; what is sent and accepted says which.
+//! A module is sent as a file or as text, and returned as JSON or as text, depending on `Content-Type` and
+//! `Accept`.
 
 use std::sync::Arc;
 
@@ -23,15 +25,15 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// Bytes of the text of a module.
+/// The longest text of a module in bytes.
 const TEXT_BYTES: usize = 1 << 20;
-/// The type of a body that is a text.
+/// The media type of a module's text.
 const TEXT: &str = "text/plain";
 
-/// `GET /cep/modules`: a page of the tenant's modules, by id.
+/// `GET /cep/modules`: returns a page of the tenant's modules, by id.
 ///
 /// # Errors
-/// 403 without ROLE_CEP_MANAGEMENT_READ, 422 for a wrong parameter.
+/// 403 without ROLE_CEP_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
     let media_type = wire.accepted("cepModuleCollection")?;
@@ -44,8 +46,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// `POST /cep/modules`: deploys a text, which is the only part of a form or the body itself.
 ///
 /// # Errors
-/// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 409 for a name that is taken, 413 for a text that is too long, 415 for what is neither,
-/// 422 for a text with a mistake, whose place is shown.
+/// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 409 for a name that is taken, 413 for a text that is too long, 415
+/// for any other type of body, 422 for a text with a mistake; the message says where it is.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&wire)?;
@@ -63,7 +65,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.module(module.id), &module, &links))
 }
 
-/// `GET /cep/modules/<id>`: the module, or its text for who accepts that first.
+/// `GET /cep/modules/<id>`: returns the module, or its text if the client prefers that.
 ///
 /// # Errors
 /// 403 without ROLE_CEP_MANAGEMENT_READ, 404 for an unknown module.
@@ -85,11 +87,12 @@ pub async fn get(
     Ok(reply::found(media_type, &module, &wire.links()))
 }
 
-/// `PUT /cep/modules/<id>`: a text takes the place of the module under a new id, with `Location`; JSON renames, deploys or undeploys
-/// it.
+/// `PUT /cep/modules/<id>`: a text replaces the module under a new id, which `Location` names; JSON renames,
+/// deploys or undeploys it.
 ///
 /// # Errors
-/// As [`create`]; 404 for an unknown module; 422 for a wrong member, and when the module cannot be deployed.
+/// As [`create`]; 404 for an unknown module; 422 for an invalid member, and when the module cannot be
+/// deployed.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -115,13 +118,14 @@ pub async fn update(
     let module: Arc<Module> =
         Arc::new(edge.platform.replace_module(&caller.tenant, id, text, &origin).await?);
     let links = wire.links();
-    let mut answer = reply::updated(&wire, media_type, &module, &links);
+    let mut response = reply::updated(&wire, media_type, &module, &links);
     let location = header::HeaderValue::from_str(&links.module(module.id));
-    answer.headers_mut().insert(header::LOCATION, location.map_err(Error::unavailable)?);
-    Ok(answer)
+    response.headers_mut().insert(header::LOCATION, location.map_err(Error::unavailable)?);
+    Ok(response)
 }
 
-/// `DELETE /cep/modules/<id>`: 204; modules that need it are undeployed.
+/// `DELETE /cep/modules/<id>`: deletes a module and returns 204. Modules that depend on it are undeployed
+///
 ///
 /// # Errors
 /// 403 without ROLE_CEP_MANAGEMENT_ADMIN, 404 for an unknown module.
@@ -137,7 +141,7 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// The only part of a form, whatever it is called.
+/// Reads the only part of a form, whatever its name is.
 async fn form(wire: &Wire, body: Unread) -> Result<Bytes> {
     let mut form = Form::new(wire, body, TEXT_BYTES + FRAMING).await?;
     let text = only_part(&mut form).await;

@@ -17,11 +17,13 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `POST /devicecontrol/newDeviceRequests`: a device may ask for its credentials from now on.
+/// `POST /devicecontrol/newDeviceRequests`: registers a device, which may poll for its credentials from then
+/// on.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for an id of which there is a request, here or in another tenant (N-07), and for one
-/// whose user is there and holds more than a device does (N-08a); 422 for a wrong body or an unknown group.
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN; 409 for a device that has a request already, in this or another
+/// tenant (N-07), and for a device whose user exists with more rights than a device has (N-08a); 422 for an
+/// invalid body or an unknown group.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
@@ -38,10 +40,10 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, location, &Arc::new(request), &links))
 }
 
-/// `GET /devicecontrol/newDeviceRequests`: a page of requests in the order they were made.
+/// `GET /devicecontrol/newDeviceRequests`: returns a page of requests in the order they were made.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_READ, 422 for a wrong parameter.
+/// 403 without ROLE_DEVICE_CONTROL_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
     let media_type = wire.accepted("newDeviceRequestCollection")?;
@@ -52,10 +54,11 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "newDeviceRequests", &page, (&request, &query))
 }
 
-/// `GET /devicecontrol/newDeviceRequests/<id>`.
+/// `GET /devicecontrol/newDeviceRequests/<id>`: returns a request.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_READ, 404 for an unknown one and for one whose credentials are in use (N-08).
+/// 403 without ROLE_DEVICE_CONTROL_READ, 404 for an unknown request and for one whose credentials are in use
+/// (N-08).
 pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
     let media_type = wire.accepted("newDeviceRequest")?;
@@ -67,12 +70,12 @@ pub async fn get(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<Ht
 /// `PUT /devicecontrol/newDeviceRequests/<id>`: accepts a device.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, and for devices whatever they hold (X-12a); 404 for
-/// an unknown one, 422 without a status and for a step back (N-03).
+/// 403 without ROLE_DEVICE_CONTROL_READ or ROLE_DEVICE_CONTROL_ADMIN, and always for devices (X-12a);
+/// 404 for an unknown request, 422 without a status and for a backward change (N-03).
 pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
     if is_device_user(&caller.user) {
-        return Err(ApiError::forbidden_because("devices accept no devices"));
+        return Err(ApiError::forbidden_because("devices cannot accept devices"));
     }
     wire.check_mode()?;
     let (database, id) = (edge.platform.database(), named(&wire)?);
@@ -84,10 +87,11 @@ pub async fn update(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::updated(&wire, media_type, &Arc::new(request), &wire.links()))
 }
 
-/// `DELETE /devicecontrol/newDeviceRequests/<id>`: 200 without a body, 204 for clients that expect that (C-20).
+/// `DELETE /devicecontrol/newDeviceRequests/<id>`: deletes a request. Returns 200 without a body, or
+/// 204 with `--client-compatibility` (C-20).
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown one.
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 404 for an unknown request.
 pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     wire.check_mode()?;
@@ -99,10 +103,10 @@ pub async fn remove(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result
     })
 }
 
-/// The device a path names, which may have an encoded slash: so it is read from the path as it was sent (N-05).
+/// Parses the device id from the path as it was sent, because it may contain an encoded slash (N-05).
 fn named(wire: &Wire) -> Result<DeviceId> {
     let segment = wire.path().rsplit('/').next().unwrap_or_default();
-    // What is no UTF-8 names nothing, and is shown as it was sent.
+    // An id that is not UTF-8 belongs to no device; the error shows it as it was sent.
     let decoded = percent_decode_str(segment).decode_utf8().unwrap_or(segment.into());
     Ok(DeviceId::parse_of_path(&decoded)?)
 }

@@ -1,4 +1,4 @@
-//! `/devicecontrol/operations/<id>/diagnosis`: why an operation is still PENDING.
+//! `/devicecontrol/operations/<id>/diagnosis`: explains why an operation is still PENDING.
 
 use actix_web::{HttpResponse, web};
 use platform_actors::model::access::{Api, Ownership};
@@ -11,9 +11,10 @@ use crate::http::error::{ApiError, Result};
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /devicecontrol/operations/<id>/diagnosis`: the agents it is for, whether they are connected, since when not, whether
-/// they have subscribed to their channel at this server; and `causes`, empty unless the operation is PENDING: NO_AGENT,
-/// AGENT_OFFLINE, NOT_SUBSCRIBED, NOT_SUPPORTED, QUEUED_BEHIND, or AWAITING_AGENT when it is none of these.
+/// `GET /devicecontrol/operations/<id>/diagnosis`: returns the agents of the operation, whether they are
+/// connected, since when they are not, and whether they have subscribed to their channel at this server. The
+/// member `causes` is empty unless the operation is PENDING; then it lists NO_AGENT, AGENT_OFFLINE,
+/// NOT_SUBSCRIBED, NOT_SUPPORTED, QUEUED_BEHIND, or AWAITING_AGENT when none of the others applies.
 ///
 /// # Errors
 /// 403 for a caller who may not read the operation, 404 for an unknown id.

@@ -19,16 +19,16 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// The status an operation must be in to be changed. An extension of requests that are made in the process: what comes over a
-/// socket cannot carry one (H-07).
+/// The status an operation must be in to be changed. It is an extension of requests that the server makes to
+/// itself; a request from a socket cannot carry it (H-07).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnlyFrom(pub(crate) OperationStatus);
 
-/// `POST /devicecontrol/operations`: queues an operation for a device; always PENDING (O-04).
+/// `POST /devicecontrol/operations`: queues an operation for a device. Its status is always PENDING (O-04).
 ///
 /// # Errors
-/// 403 without role, ownership or permission; 422 for a wrong body, an unknown device, or one that belongs to no agent
-/// (O-01); 503 when it cannot be stored now.
+/// 403 without the role, ownership or a permission; 422 for an invalid body, an unknown device, or a device
+/// without an agent (O-01); 503 when it cannot be stored now.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let origin = caller.origin(&wire, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let media_type = wire.accepted("operation")?;
@@ -42,11 +42,12 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.operation(operation.id), &operation, &links))
 }
 
-/// `GET /devicecontrol/operations`: a page of operations in the order they were queued (O-06). Without ROLE_DEVICE_CONTROL_READ
-/// those of an own `deviceId` or `agentId` (U-10a), or those that device permissions name (P-07).
+/// `GET /devicecontrol/operations`: returns a page of operations in the order they were queued (O-06). A
+/// caller without ROLE_DEVICE_CONTROL_READ gets those of a `deviceId` or `agentId` it owns (U-10a), or those
+/// its device permissions cover (P-07).
 ///
 /// # Errors
-/// 403 with none of these, 422 for a wrong parameter, 413 when the query takes too long.
+/// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let query = Query::parse(wire.query_string());
     let by = (role::DEVICE_CONTROL_READ, Api::Operation);
@@ -64,10 +65,11 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "operations", &page, (&request, &query))
 }
 
-/// `GET /devicecontrol/operations/<id>`.
+/// `GET /devicecontrol/operations/<id>`: returns an operation.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_READ, ownership of the device (U-10a) or a device permission, 404 for an unknown id.
+/// 403 without ROLE_DEVICE_CONTROL_READ, ownership of the device (U-10a) or a device permission, 404 for an
+/// unknown id.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -85,11 +87,12 @@ pub async fn get(
     Ok(reply::found(media_type, &operation, &wire.links()))
 }
 
-/// `PUT /devicecontrol/operations/<id>`: changes status, reason of failure and fragments; ignores the rest (O-05).
+/// `PUT /devicecontrol/operations/<id>`: changes status, failure reason and fragments; ignores the rest
+/// (O-05).
 ///
 /// # Errors
-/// 403 without role, ownership or permission, 404 for an unknown id, 409 when others change it all the time or it is not in
-/// the status of [`OnlyFrom`], 422 for a wrong body.
+/// 403 without the role, ownership or a permission, 404 for an unknown id, 409 when concurrent changes keep
+/// winning or the status is not that of [`OnlyFrom`], 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -121,11 +124,12 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &operation, &links))
 }
 
-/// `DELETE /devicecontrol/operations?<filters>`: deletes what the filters of GET find, without any everything (O-08). 204
-/// when all are gone; a client that goes away earlier leaves the rest. TRANSIENT deletes nothing.
+/// `DELETE /devicecontrol/operations?<filters>`: deletes everything that matches the filters of GET, or all
+/// when there are none (O-08). Returns 204 when all are deleted. If the client disconnects earlier, the rest
+/// stays. In mode TRANSIENT nothing is deleted.
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for a wrong parameter and for an unknown one (C-19).
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 422 for an invalid or unknown parameter (C-19).
 pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     let mode = wire.mode()?;
@@ -142,7 +146,7 @@ pub async fn remove_many(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
 const FILTERS: [&str; 7] =
     ["agentId", "deviceId", "bulkOperationId", "status", "fragmentType", "dateFrom", "dateTo"];
 
-/// Reads the filters of O-06; `None` when no operation can match them.
+/// Parses the filters of O-06. Returns `None` when no operation can match them.
 fn filter(query: &Query) -> Result<Option<OperationFilter>> {
     let agent = query.get("agentId").map(ManagedObjectId::parse).transpose();
     let device = query.get("deviceId").map(ManagedObjectId::parse).transpose();
@@ -151,7 +155,7 @@ fn filter(query: &Query) -> Result<Option<OperationFilter>> {
     let fragment_type = query.get("fragmentType").map(ToOwned::to_owned);
     let order = query.time_order(TimeOrder::OldestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
-    // What is no id is no error of the caller: it has no operations.
+    // A value that is not an id is not an error: it has no operations.
     let (Ok(agent), Ok(device), Ok(bulk_operation)) = (agent, device, bulk_operation) else {
         return Ok(None);
     };

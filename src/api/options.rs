@@ -23,10 +23,10 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /tenant/options`: a page of the tenant's options by category and key.
+/// `GET /tenant/options`: returns a page of the tenant's options by category and key.
 ///
 /// # Errors
-/// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for a wrong parameter.
+/// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = wire.accepted("optionCollection")?;
@@ -39,8 +39,8 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
 /// `POST /tenant/options`: creates an option (201) or overwrites it (200).
 ///
 /// # Errors
-/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN, for a key of tokens without ROLE_USER_MANAGEMENT_ADMIN besides (T-09), and for an
-/// option that is not editable; 422 for a wrong body.
+/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN, for a token key without ROLE_USER_MANAGEMENT_ADMIN in addition
+/// (T-09), and for an option that is not editable; 422 for an invalid body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
@@ -59,7 +59,8 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     })
 }
 
-/// `GET /tenant/options/<category>/<key>`. Of a secret only that it is there (Z-05).
+/// `GET /tenant/options/<category>/<key>`: returns an option. Of a secret the client learns only that it
+/// exists (Z-05).
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an option that is neither set nor predefined.
@@ -76,7 +77,7 @@ pub async fn get(
     Ok(reply::found(media_type, &option, &wire.links()))
 }
 
-/// `PUT /tenant/options/<category>/<key>`: sets a value, whether or not the option was there.
+/// `PUT /tenant/options/<category>/<key>`: sets a value, whether or not the option existed.
 ///
 /// # Errors
 /// As [`create`].
@@ -97,7 +98,8 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &option, &wire.links()))
 }
 
-/// `DELETE /tenant/options/<category>/<key>`: what is predefined has that value again (Z-06).
+/// `DELETE /tenant/options/<category>/<key>`: deletes an option. A predefined option gets its predefined
+/// value back (Z-06).
 ///
 /// # Errors
 /// 403 as for [`create`], 404 for an unknown option.
@@ -118,7 +120,7 @@ pub async fn remove(
     }
 }
 
-/// `GET /tenant/options/<category>`: keys and values; none for a category without options.
+/// `GET /tenant/options/<category>`: returns keys and values; an empty object for a category without options.
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ.
@@ -134,7 +136,8 @@ pub async fn get_category(
     Ok(reply::found(media_type, &*category, &wire.links()))
 }
 
-/// `PUT /tenant/options/<category>`: sets these keys and leaves the others; `null` removes one (C-10). All or none.
+/// `PUT /tenant/options/<category>`: sets these keys, all or none, and leaves the others; `null` removes a
+/// key (C-10).
 ///
 /// # Errors
 /// As [`create`].
@@ -165,12 +168,12 @@ pub async fn update_category(
     Ok(reply::updated(&wire, media_type, &category, &wire.links()))
 }
 
-/// `PUT /tenant/options/<category>/<key>/editable`: whether a tenant may write an option. Only tenant `management` says
-/// so, of its own options or of those of the tenant in the parameter `tenantId`.
+/// `PUT /tenant/options/<category>/<key>/editable`: sets whether a tenant may write an option. Only tenant
+/// `management` may do that, for its own options or those of the tenant in the parameter `tenantId`.
 ///
 /// # Errors
-/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or in another tenant, 404 for an unknown option or tenant, 422 for a wrong
-/// body.
+/// 403 without ROLE_OPTION_MANAGEMENT_ADMIN or in another tenant, 404 for an unknown option or tenant, 422
+/// for an invalid body.
 pub async fn update_editable(
     caller: Caller,
     wire: Wire,
@@ -180,7 +183,9 @@ pub async fn update_editable(
 ) -> Result<HttpResponse> {
     caller.administers_options(&edge, &path.0)?;
     if caller.tenant.as_str() != MANAGEMENT {
-        return Err(ApiError::forbidden_because("only tenant management may say what is editable"));
+        return Err(ApiError::forbidden_because(
+            "only tenant management may set whether an option is editable",
+        ));
     }
     wire.check_mode()?;
     let query = Query::parse(wire.query_string());
@@ -197,10 +202,10 @@ pub async fn update_editable(
     Ok(reply::updated(&wire, media_type, &Arc::new(option), &wire.links()))
 }
 
-/// `GET /tenant/system/options`: what clients may know of the server.
+/// `GET /tenant/system/options`: returns the public settings of the server.
 ///
 /// # Errors
-/// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for a wrong parameter.
+/// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list_system(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = wire.accepted("optionCollection")?;
@@ -210,10 +215,10 @@ pub async fn list_system(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> R
     reply::page(&wire, media_type, "options", &page, (&request, &query))
 }
 
-/// `GET /tenant/system/options/<category>/<key>`.
+/// `GET /tenant/system/options/<category>/<key>`: returns a public setting.
 ///
 /// # Errors
-/// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an unknown one.
+/// 403 without ROLE_OPTION_MANAGEMENT_READ, 404 for an unknown setting.
 pub async fn get_system(
     caller: Caller,
     wire: Wire,
@@ -229,7 +234,7 @@ pub async fn get_system(
     }
 }
 
-/// Facts of this server that clients would otherwise have to try out.
+/// Returns facts about this server that clients would otherwise have to find out by trial.
 fn system_options(edge: &Edge) -> Vec<SystemOption> {
     let option = |category, key, value: &dyn std::fmt::Display| SystemOption {
         category,
@@ -247,7 +252,7 @@ fn system_options(edge: &Edge) -> Vec<SystemOption> {
     ]
 }
 
-/// Writes one option; gives it as it may be shown, and whether it is new.
+/// Writes an option. Returns it as it may be shown, and whether it is new.
 async fn write(
     edge: &Edge,
     administration: &Administration,
@@ -260,7 +265,8 @@ async fn write(
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
 }
 
-/// What storing a value means: a secret is sealed for its place, its place-holder leaves it (Z-05).
+/// Returns the change that stores a value: a secret is encrypted and bound to its option, and the placeholder
+/// of a secret keeps the stored one (Z-05).
 fn set(edge: &Edge, tenant: &TenantId, name: &OptionName, value: String) -> OptionChange {
     match name.is_secret() {
         true if value == ENCRYPTED => OptionChange::Keep,
@@ -277,7 +283,7 @@ async fn category(edge: &Edge, tenant: &TenantId, name: &str) -> Result<Arc<Opti
     Ok(Arc::new(OptionCategory(options)))
 }
 
-/// The name in a path; one that no option can have names nothing.
+/// Parses the name in a path; an invalid name belongs to no option.
 fn known_name(path: &(String, String)) -> Result<OptionName> {
     Ok(OptionName::parse(&path.0, &path.1).map_err(|_| unknown(path))?)
 }

@@ -16,11 +16,11 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /user/roles`: a page of all roles there are in the tenant by name: those of the platform and those of microservices to
-/// which it subscribes (U-03).
+/// `GET /user/roles`: returns a page of the roles of the tenant by name: those of the platform and those of
+/// microservices to which the tenant subscribes (U-03).
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for a wrong parameter.
+/// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.reads_users(&edge, caller.tenant.as_str()).await?;
     let media_type = wire.accepted("roleCollection")?;
@@ -31,7 +31,7 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "roles", &page, (&request, &query))
 }
 
-/// `GET /user/roles/<name>`.
+/// `GET /user/roles/<name>`: returns a role.
 ///
 /// # Errors
 /// 403 as [`list`], 404 for an unknown role.
@@ -47,10 +47,11 @@ pub async fn get(
     Ok(reply::found(media_type, &role, &wire.links()))
 }
 
-/// `GET /user/<tenant>/users/<name>/roles`: a page of the roles a user holds directly, by name.
+/// `GET /user/<tenant>/users/<name>/roles`: returns a page of the roles a user holds directly, by name.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_READ, save for own sub-users and the own record; 404 for an unknown user.
+/// 403 without ROLE_USER_MANAGEMENT_READ, except for the caller's own sub-users and the caller itself; 404
+/// for an unknown user.
 pub async fn list_of_user(
     caller: Caller,
     wire: Wire,
@@ -61,7 +62,7 @@ pub async fn list_of_user(
     page_of(&wire, &RoleHolder::User(user.tenant, user.name), &user.roles)
 }
 
-/// `GET /user/<tenant>/groups/<id>/roles`: a page of the roles of a group by name.
+/// `GET /user/<tenant>/groups/<id>/roles`: returns a page of the roles of a group by name.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 404 for an unknown group.
@@ -75,10 +76,10 @@ pub async fn list_of_group(
     page_of(&wire, &holder, &roles)
 }
 
-/// `GET /user/<tenant>/users/<name>/roles/<role>`: one role a user holds directly.
+/// `GET /user/<tenant>/users/<name>/roles/<role>`: returns a role that the user holds directly.
 ///
 /// # Errors
-/// As [`list_of_user`], and 404 for a role it does not hold.
+/// As [`list_of_user`], and 404 for a role the user does not hold.
 pub async fn get_of_user(
     caller: Caller,
     wire: Wire,
@@ -90,10 +91,10 @@ pub async fn get_of_user(
     one_of(&wire, &RoleHolder::User(user.tenant, user.name), &user.roles, role)
 }
 
-/// `GET /user/<tenant>/groups/<id>/roles/<role>`: one role of a group.
+/// `GET /user/<tenant>/groups/<id>/roles/<role>`: returns a role of a group.
 ///
 /// # Errors
-/// As [`list_of_group`], and 404 for a role it does not hold.
+/// As [`list_of_group`], and 404 for a role the group does not hold.
 pub async fn get_of_group(
     caller: Caller,
     wire: Wire,
@@ -131,11 +132,12 @@ fn page_of(wire: &Wire, holder: &RoleHolder, roles: &RoleSet) -> Result<HttpResp
     reply::page(wire, media_type, "references", &page, (&request, &query))
 }
 
-/// `POST /user/<tenant>/users/<name>/roles`: gives a user a role; one it has already is 201 without a change.
+/// `POST /user/<tenant>/users/<name>/roles`: assigns a role to a user. A role the user has already is 201
+/// without a change.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users and roles the caller has; 404 for an unknown user; 422
-/// for a wrong body and a role that cannot be assigned.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, except for the caller's own sub-users and roles the caller has;
+/// 404 for an unknown user; 422 for an invalid body and a role that cannot be assigned.
 pub async fn assign_to_user(
     caller: Caller,
     wire: Wire,
@@ -153,7 +155,8 @@ pub async fn assign_to_user(
     Ok(assigned(&wire, media_type, RoleReference { holder, role }))
 }
 
-/// `POST /user/<tenant>/groups/<id>/roles`: gives a group a role; one it has already is 201 without a change.
+/// `POST /user/<tenant>/groups/<id>/roles`: assigns a role to a group. A role the group has already is 201
+/// without a change.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_ADMIN, 404 for an unknown group, 422 as [`assign_to_user`].
@@ -187,10 +190,12 @@ fn assigned(wire: &Wire, media_type: String, reference: RoleReference) -> HttpRe
     reply::created(wire, media_type, location, &Arc::new(reference), &links)
 }
 
-/// `DELETE /user/<tenant>/users/<name>/roles/<role>`: 204 when the user does not hold the role directly any more.
+/// `DELETE /user/<tenant>/users/<name>/roles/<role>`: withdraws a role that the user holds directly, and
+/// returns 204.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users; 404 for an unknown user and a role it does not hold.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, except for the caller's own sub-users; 404 for an unknown user and
+/// a role the user does not hold.
 pub async fn withdraw_from_user(
     caller: Caller,
     wire: Wire,
@@ -205,11 +210,11 @@ pub async fn withdraw_from_user(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `DELETE /user/<tenant>/groups/<id>/roles/<role>`: 204 when the group does not hold the role any more.
+/// `DELETE /user/<tenant>/groups/<id>/roles/<role>`: withdraws a role from a group, and returns 204.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for the role by which `admins` administer users; 404 for an unknown group
-/// and a role it does not hold.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for the role by which `admins` administer users; 404 for an
+/// unknown group and a role the group does not hold.
 pub async fn withdraw_from_group(
     caller: Caller,
     wire: Wire,

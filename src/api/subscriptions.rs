@@ -1,7 +1,8 @@
-//! `/tenant/tenants/<tenant>/applications`: which applications a tenant may use (Z-03).
+//! `/tenant/tenants/<tenant>/applications`: the applications that a tenant may use (Z-03).
 //!
-//! Who looks after a tenant subscribes it: tenant `management` any tenant to anything, another its sub-tenants to what it owns
-//! and to the market. A tenant subscribes itself to what it owns and to the market.
+//! The tenant that manages another one subscribes it: tenant `management` subscribes any tenant to anything,
+//! another tenant subscribes its sub-tenants to applications that it owns and to the market. A tenant
+//! subscribes itself to applications that it owns and to the market.
 
 use std::sync::Arc;
 
@@ -21,14 +22,16 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// Roles that change subscriptions of tenants the caller's tenant looks after.
+/// The roles that may change subscriptions of tenants that the caller's tenant manages.
 const CHANGES_TENANTS: [&str; 2] = [role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE];
 
-/// `GET /tenant/tenants/<tenant>/applications`: a page of the applications a tenant subscribes to, by id.
+/// `GET /tenant/tenants/<tenant>/applications`: returns a page of the applications a tenant subscribes to, by
+/// id.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_READ, of the own tenant without ROLE_APPLICATION_MANAGEMENT_READ; 404 for an unknown
-/// tenant and for one that others look after; 422 for a wrong parameter.
+/// 403 without ROLE_TENANT_MANAGEMENT_READ, or for the caller's own tenant ROLE_APPLICATION_MANAGEMENT_READ;
+/// 404 for an unknown tenant and for one that the caller's tenant does not manage; 422 for an invalid
+/// parameter.
 pub async fn list(
     caller: Caller,
     wire: Wire,
@@ -44,7 +47,7 @@ pub async fn list(
     reply::page(&wire, media_type, "references", &page, (&request, &query))
 }
 
-/// `GET /tenant/tenants/<tenant>/applications/<id>`: one application a tenant subscribes to.
+/// `GET /tenant/tenants/<tenant>/applications/<id>`: returns an application that a tenant subscribes to.
 ///
 /// # Errors
 /// As [`list`], and 404 when the tenant does not subscribe.
@@ -64,12 +67,13 @@ pub async fn get(
     Ok(reply::found(media_type, &reference, &wire.links()))
 }
 
-/// `POST /tenant/tenants/<tenant>/applications`: subscribes a tenant to an application; a microservice gets a service user
-/// there (W-11).
+/// `POST /tenant/tenants/<tenant>/applications`: subscribes a tenant to an application. A microservice gets a
+/// service user in the tenant (W-11).
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE, for the own tenant without ROLE_APPLICATION_MANAGEMENT_ADMIN; 404 as
-/// [`list`]; 409 when it subscribes already; 422 for a wrong body and an application that is unknown or not on offer.
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE, or for the caller's own tenant
+/// ROLE_APPLICATION_MANAGEMENT_ADMIN; 404 as [`list`]; 409 when the tenant subscribes already; 422 for an
+/// invalid body and an application that is unknown or not on offer.
 pub async fn create(
     caller: Caller,
     wire: Wire,
@@ -94,12 +98,12 @@ pub async fn create(
     Ok(reply::created(&wire, media_type, location, &Arc::new(subscription), &links))
 }
 
-/// `DELETE /tenant/tenants/<tenant>/applications/<id>`: 204 when the tenant does not subscribe any more and the service user is
-/// cut off.
+/// `DELETE /tenant/tenants/<tenant>/applications/<id>`: ends a subscription and returns 204. The service user
+/// is deleted and its sessions end.
 ///
 /// # Errors
-/// 403 as [`create`], and for an application that is not on offer to the caller; 404 as [`list`] and when the tenant does not
-/// subscribe.
+/// 403 as [`create`], and for an application that is not on offer to the caller; 404 as [`list`] and when the
+/// tenant does not subscribe.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -115,19 +119,19 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// The application of a path; what can be no id is none that a tenant subscribes to.
+/// Parses the application of a path; an invalid id is not subscribed to.
 fn subscribed(application: &str) -> Result<ApplicationId> {
     let unknown = |_| Error::not_found(Noun::Subscription, application.chars().take(64).collect::<String>());
     Ok(ApplicationId::parse(application).map_err(unknown)?)
 }
 
-/// To what the caller may subscribe the tenant of a path: by one of the roles for tenants it looks after, or by the role for
-/// its own.
+/// Returns to which applications the caller may subscribe the tenant of a path: by one of the first roles for
+/// tenants that the caller's tenant manages, or by the second role for its own tenant.
 ///
 /// # Errors
 /// `Forbidden`.
 fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -> Result<Offer> {
-    // Tenant `management` looks after every tenant, itself too.
+    // Tenant `management` manages every tenant, including itself.
     let is_management = caller.tenant.as_str() == MANAGEMENT;
     let is_own = caller.tenant.as_str() == tenant;
     let looks_after = (is_management || !is_own) && caller.require_any(of_tenants).is_ok();
@@ -140,10 +144,10 @@ fn offer(caller: &Caller, tenant: &str, (of_tenants, of_own): (&[&str], &str)) -
     })
 }
 
-/// The tenant of a path: the caller's own, or one it looks after.
+/// Returns the tenant of a path: the caller's own, or one that it manages.
 ///
 /// # Errors
-/// `NotFound` for an unknown one and for a foreign one alike.
+/// `NotFound`, for an unknown tenant and for one that it does not manage alike.
 async fn subscriber(caller: &Caller, edge: &Edge, tenant: &str) -> Result<TenantId> {
     let id = TenantId::known(tenant)?;
     if id != caller.tenant {

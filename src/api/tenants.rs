@@ -20,10 +20,10 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /tenant/tenants`: a page of the tenants the caller's tenant looks after, by id.
+/// `GET /tenant/tenants`: returns a page of the tenants that the caller's tenant manages, by id.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for a wrong parameter.
+/// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = wire.accepted("tenantCollection")?;
@@ -33,11 +33,12 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "tenants", &page, (&request, &query))
 }
 
-/// `POST /tenant/tenants`: a tenant below the caller's, with its first user, who may do everything in it.
+/// `POST /tenant/tenants`: creates a tenant below the caller's, with its first user, who has all rights in
+/// it.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, or in a tenant that may not have sub-tenants; 409 when id or
-/// domain is taken; 422 for a wrong body.
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, or in a tenant that may not have sub-tenants; 409
+/// when the id or a domain is taken; 422 for an invalid body.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
     let database = edge.platform.database();
@@ -61,10 +62,11 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
     Ok(reply::created(&wire, media_type, links.tenant(&tenant.id), &tenant, &links))
 }
 
-/// `GET /tenant/tenants/<id>`.
+/// `GET /tenant/tenants/<id>`: returns a tenant.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_READ, 404 for an unknown tenant and for one that others look after.
+/// 403 without ROLE_TENANT_MANAGEMENT_READ, 404 for an unknown tenant and for one that the caller's tenant
+/// does not manage.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -79,11 +81,13 @@ pub async fn get(
     Ok(reply::found(media_type, &tenant, &wire.links()))
 }
 
-/// `PUT /tenant/tenants/<id>`: changes what was sent. A tenant that is suspended is cut off at once, with its sessions.
+/// `PUT /tenant/tenants/<id>`: changes the members that were sent. When a tenant is suspended, its
+/// requests are rejected and its sessions end at once.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE, and for suspending tenant `management`; 404 for an unknown tenant
-/// and for one that others look after; 409 when the domain is taken; 422 for a wrong body.
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _UPDATE, and for suspending tenant `management`; 404 for an
+/// unknown tenant and for one that the caller's tenant does not manage; 409 when the domain is taken; 422 for
+/// an invalid body.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -111,20 +115,20 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &Arc::new(tenant), &wire.links()))
 }
 
-/// A tenant with its applications: the first of what it subscribes to, and of what it owns those that the caller's tenant may
-/// see. Tenants of a collection are shown without.
+/// Adds the applications to a tenant: the first it subscribes to, and of those it owns the ones that the
+/// caller's tenant may see. Tenants in a collection have none.
 async fn with_applications(database: &Database, caller: &Caller, tenant: Tenant) -> Result<Tenant> {
     let applications = store::subscriptions::first_subscriptions(database, &tenant.id).await?;
     let owned_applications = store::subscriptions::first_owned(database, &tenant.id, &caller.tenant).await?;
     Ok(Tenant { applications, owned_applications, ..tenant })
 }
 
-/// `DELETE /tenant/tenants/<id>`: the tenant with everything in it, in tenant `management` only. One that was interrupted,
-/// say by the end of the server, is continued by another.
+/// `DELETE /tenant/tenants/<id>`: deletes a tenant with all its data, in tenant `management` only. If the
+/// deletion is interrupted, for example by a shutdown, another server continues it.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN, in another tenant, and for tenant `management` itself; 404 for an unknown
-/// tenant.
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN, in another tenant, and for tenant `management` itself; 404 for
+/// an unknown tenant.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -140,13 +144,14 @@ pub async fn remove(
         return Err(ApiError::forbidden_because("tenant management cannot be deleted"));
     }
     let id = TenantId::known(&path)?;
-    // A task of its own: a large tenant takes minutes, and goes on being deleted when its client stops waiting.
+    // The deletion of a large tenant takes minutes. It runs in its own task, so that it continues when the
+    // client stops waiting.
     let deleting = rt::spawn(async move {
         let outcome = store::tenants::delete_tenant(edge.platform.database(), &id).await;
         match &outcome {
-            Ok(()) => tracing::info!(tenant.id = %id, "tenant is deleted"),
+            Ok(()) => tracing::info!(tenant.id = %id, "a tenant was deleted"),
             Err(Error::NotFound { .. }) => {}
-            Err(error) => tracing::warn!(tenant.id = %id, %error, "tenant is not deleted whole"),
+            Err(error) => tracing::warn!(tenant.id = %id, %error, "a tenant could not be deleted completely"),
         }
         outcome
     });
@@ -154,11 +159,11 @@ pub async fn remove(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `GET /tenant/currentTenant`: the caller's own tenant, with the first of the applications it
-/// subscribes to, for every user, also bootstrap users (Z-02).
+/// `GET /tenant/currentTenant`: returns the caller's own tenant, with the first of the applications it
+/// subscribes to, to every user including bootstrap users (Z-02).
 ///
 /// # Errors
-/// 401, and 403 for a suspended tenant.
+/// 401 for invalid credentials, 403 for a suspended tenant.
 pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     let media_type = wire.accepted("currentTenant")?;
     let database = edge.platform.database();
@@ -167,10 +172,10 @@ pub async fn get_current(caller: AnyCaller, wire: Wire, edge: web::Data<Edge>) -
     Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &wire.links()))
 }
 
-/// `GET /tenant/loginOptions`: how one may log in; open to everyone (C-03, C-07).
+/// `GET /tenant/loginOptions`: returns the ways to log in. No credentials are needed (C-03, C-07).
 ///
 /// # Errors
-/// 422 for a wrong parameter.
+/// 422 for an invalid parameter.
 pub async fn list_login_options(wire: Wire) -> Result<HttpResponse> {
     let media_type = wire.accepted("loginOptionCollection")?;
     let query = Query::parse(wire.query_string());

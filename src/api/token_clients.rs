@@ -1,7 +1,7 @@
-//! `/application/tokenClients`: who may ask for access tokens (docs/rules.md#access-tokens).
+//! `/application/tokenClients`: clients that may request access tokens (docs/rules.md#access-tokens).
 //!
-//! A client speaks for one user of its tenant, so whoever may make one for another user could act as that user: it takes the
-//! right to administer users as well. And no token makes clients that may do more than itself.
+//! A client acts as one user of its tenant, so creating a client for another user also requires the right to
+//! administer users. A caller with a token cannot create a client with a wider scope than the token's.
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
@@ -18,10 +18,10 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /application/tokenClients`: a page of the tenant's clients, by key.
+/// `GET /application/tokenClients`: returns a page of the tenant's clients, by key.
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 422 for a wrong parameter.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 422 for an invalid parameter.
 pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let media_type = wire.accepted("tokenClientCollection")?;
@@ -31,12 +31,13 @@ pub async fn list(caller: Caller, wire: Wire, edge: web::Data<Edge>) -> Result<H
     reply::page(&wire, media_type, "tokenClients", &page, (&request, &query))
 }
 
-/// `POST /application/tokenClients`: a new client, with its consumer secret. The answer has its body whether or not `Accept` was
-/// sent, for nobody is told the secret again.
+/// `POST /application/tokenClients`: creates a client and returns its secret. The response has a body whether
+/// or not `Accept` was sent, because the secret is never shown again.
 ///
 /// # Errors
-/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, for another user without ROLE_USER_MANAGEMENT_ADMIN, and for a scope beyond
-/// the caller's own; 422 for a wrong body, an unknown user and one that a microservice acts as.
+/// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, for another user without ROLE_USER_MANAGEMENT_ADMIN, and
+/// for a scope beyond the caller's own; 422 for an invalid body, an unknown user and the user of a
+/// microservice.
 pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Edge>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     wire.check_mode()?;
@@ -48,7 +49,9 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
         caller.require(role::USER_MANAGEMENT_ADMIN)?;
     }
     if !caller.scope().includes(new.scope) {
-        return Err(ApiError::forbidden_because("no token makes clients of a wider scope than its own"));
+        return Err(ApiError::forbidden_because(
+            "a token cannot create a client with a wider scope than its own",
+        ));
     }
     let (id, secret) = (password::generate(), password::generate());
     let draft = Draft {
@@ -68,7 +71,7 @@ pub async fn create(caller: Caller, wire: Wire, body: Unread, edge: web::Data<Ed
         .body(encode(&created, &links)))
 }
 
-/// `GET /application/tokenClients/<clientId>`: without the secret.
+/// `GET /application/tokenClients/<clientId>`: returns a client, without its secret.
 ///
 /// # Errors
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.
@@ -85,7 +88,7 @@ pub async fn get(
     Ok(reply::found(media_type, &client, &wire.links()))
 }
 
-/// `DELETE /application/tokenClients/<clientId>`: with its tokens, which are good at no server from then on.
+/// `DELETE /application/tokenClients/<clientId>`: deletes a client and revokes its tokens at every server.
 ///
 /// # Errors
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 404 for an unknown client.

@@ -18,11 +18,12 @@ use crate::http::query::Query;
 use crate::http::{Wire, reply};
 use crate::server::Edge;
 
-/// `GET /user/<tenant>/users`: a page of users by name; device users only with `onlyDevices=true`, and then nobody else.
+/// `GET /user/<tenant>/users`: returns a page of users by name. With `onlyDevices=true` it has device users
+/// only, otherwise none.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_READ; with ROLE_USER_MANAGEMENT_CREATE alone own sub-users are shown. 422 for a wrong
-/// parameter.
+/// 403 without ROLE_USER_MANAGEMENT_READ; with only ROLE_USER_MANAGEMENT_CREATE the page has the caller's own
+/// sub-users. 422 for an invalid parameter.
 pub async fn list(
     caller: Caller,
     wire: Wire,
@@ -66,13 +67,13 @@ fn filter(query: &Query, authority: &UserAuthority) -> Result<UserFilter> {
     })
 }
 
-/// `POST /user/<tenant>/users`: creates a user with the two roles for its own record and no group (U-05). With
-/// ROLE_USER_MANAGEMENT_CREATE alone it is a sub-user of the caller.
+/// `POST /user/<tenant>/users`: creates a user with the two roles for its own record and no group (U-05). If
+/// the caller has only ROLE_USER_MANAGEMENT_CREATE, the user becomes its sub-user.
 ///
 /// # Errors
-/// 403 without a role, for another owner, and for device permissions the caller does not have; also when objects are there that a
-/// deleted user of this name owned, unless the caller administers all users; 409 when the name is
-/// taken; 422 for a wrong body or an unknown owner.
+/// 403 without a role, for another owner, for device permissions the caller does not have, and, unless the caller
+/// administers all users, when objects exist that a deleted user of this name owned; 409 when the name is
+/// taken; 422 for an invalid body or an unknown owner.
 pub async fn create(
     caller: Caller,
     wire: Wire,
@@ -98,7 +99,7 @@ pub async fn create(
     Ok(reply::created(&wire, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))
 }
 
-/// The user a body makes, within what the caller may give.
+/// Returns the user that a body describes, and checks that the caller may grant what it holds.
 fn new_user(administration: &Administration, new: &NewUser) -> Result<User> {
     let mut user = User::new(&administration.tenant, new.name.clone());
     new.rest.apply(&mut user);
@@ -110,10 +111,12 @@ fn new_user(administration: &Administration, new: &NewUser) -> Result<User> {
     Ok(user)
 }
 
-/// `GET /user/<tenant>/users/<id>`, also `/user/<tenant>/userByName/<name>`: they are the same (U-06).
+/// `GET /user/<tenant>/users/<id>`, also `/user/<tenant>/userByName/<name>`: returns a user; id and name are
+/// the same (U-06).
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_READ, save for own sub-users and the own record; 404 for an unknown user.
+/// 403 without ROLE_USER_MANAGEMENT_READ, except for the caller's own sub-users and the caller itself; 404
+/// for an unknown user.
 pub async fn get(
     caller: Caller,
     wire: Wire,
@@ -124,11 +127,12 @@ pub async fn get(
     Ok(reply::found(wire.accepted("user")?, &user, &wire.links()))
 }
 
-/// `PUT /user/<tenant>/users/<id>`: changes what was sent. A new password ends the user's sessions (U-16).
+/// `PUT /user/<tenant>/users/<id>`: changes the members that were sent. A new password ends the user's
+/// sessions (U-16).
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users, and when the last administrator would be disabled; 404
-/// for an unknown user; 422 for a wrong body or another user name.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, except for the caller's own sub-users, and when the last
+/// administrator would be disabled; 404 for an unknown user; 422 for an invalid body or another user name.
 pub async fn update(
     caller: Caller,
     wire: Wire,
@@ -154,11 +158,11 @@ pub async fn update(
     Ok(reply::updated(&wire, media_type, &Arc::new(user), &wire.links()))
 }
 
-/// `DELETE /user/<tenant>/users/<name>`: 204 when the user is gone and cut off.
+/// `DELETE /user/<tenant>/users/<name>`: deletes a user, ends its sessions and returns 204.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, save for own sub-users; 403 for oneself and the last administrator (U-15); 404
-/// for an unknown user.
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, except for the caller's own sub-users; 403 for the caller itself
+/// and the last administrator (U-15); 404 for an unknown user.
 pub async fn remove(
     caller: Caller,
     wire: Wire,
@@ -169,7 +173,7 @@ pub async fn remove(
     let administration = caller.administers_users(&edge, tenant).await?;
     wire.check_mode()?;
     if caller.is_user(tenant, name) {
-        return Err(ApiError::forbidden_because("nobody deletes their own user"));
+        return Err(ApiError::forbidden_because("users cannot delete themselves"));
     }
     let name = parse_user_of_path(name)?;
     store::user_changes::delete_user(edge.platform.database(), &administration, &name).await?;

@@ -1,5 +1,5 @@
-//! Access tokens: drawn for clients that prove to be one (T-01 to T-04), and taken as bearers for the user of the client
-//! (T-05, T-06). A token is opaque, so unlike a JWT it has no dots.
+//! Access tokens: issued to clients that prove their identity (T-01 to T-04), and accepted as bearer tokens
+//! for the user of the client (T-05, T-06). A token is opaque: unlike a JWT it has no dots.
 
 use std::time::Instant;
 
@@ -12,47 +12,49 @@ use super::throttle::Source;
 use super::{Authenticator, Caller, Proof, admit, password};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 
-/// Characters of a token: letters and digits, 256 bits (T-08).
+/// The number of characters of a token: letters and digits, 256 bits (T-08).
 const TOKEN_LENGTH: usize = 43;
-/// What no consumer key is called.
+/// A text that is never a consumer key.
 const NO_KEY: &str = "-";
 
-/// Whether every path of the platform demands an access token, and takes nothing else (T-05).
+/// Whether the API requires an access token on every path and accepts no other credentials (T-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GatewayCheck {
-    /// Passwords, JWTs and access tokens are taken.
+    /// Passwords, JWTs and access tokens are accepted.
     Off,
-    /// Access tokens alone are.
+    /// Only access tokens are accepted.
     On,
 }
 
-/// Draws a token, of letters and digits.
+/// Generates a token of letters and digits.
 pub fn draw() -> String {
     password::draw(TOKEN_LENGTH)
 }
 
-/// The token of an `Authorization` header that brings an opaque one, of whatever worth.
+/// Returns the token of an `Authorization` header with an opaque one, valid or not.
 pub(super) fn from_header(header: &[u8]) -> Option<&str> {
     bearer(header).filter(|token| !token.contains('.'))
 }
 
-/// What a token is looked up by; `None` for what was never drawn.
+/// Returns the hash by which a token is looked up; `None` for a text that cannot be a token.
 pub(super) fn hash(token: &str) -> Option<TokenHash> {
     let is_drawn = token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_drawn.then(|| TokenHash::of(token))
 }
 
 impl Authenticator {
-    /// Draws a token for a client that proves to be one by its consumer secret. An unknown client, a wrong secret and a client
-    /// whose user or tenant is out of action are told apart neither by the answer nor by the time it takes.
+    /// Issues a token to a client that proves its identity by its consumer secret. An unknown client, a wrong
+    /// secret and a client whose user or tenant is disabled cannot be distinguished, neither by the response
+    /// nor by its time.
     ///
     /// # Errors
-    /// `Unauthorized` for all of these; `TooManyRequests` when too many of the source wait already.
+    /// `Unauthorized` for all of these; `TooManyRequests` when too many requests of the source are waiting
+    /// already.
     pub async fn issue_token(&self, client: &str, secret: &str, source: Source) -> Result<(String, Issued)> {
         let _turn = self.throttle.slow_down(source).await?;
         let key = parse_client_id(client).unwrap_or(NO_KEY);
         let found = store::token_clients::find_secret(&self.database, key).await?;
-        let hash = found.as_ref().map_or(&self.nobodys_secret, |(_, hash)| hash);
+        let hash = found.as_ref().map_or(&self.unmatched_secret_hash, |(_, hash)| hash);
         let proven = self.secret_key.verifies(secret, hash);
         let Some((tenant, _)) = found.filter(|_| proven) else {
             self.throttle.failed_at(source);
@@ -64,7 +66,7 @@ impl Authenticator {
         Ok((token, issued.await?.ok_or(ApiError::Unauthorized)?))
     }
 
-    /// Who an access token speaks for. One that nobody was issued counts as a guess.
+    /// Returns the caller of an access token. An unknown token counts as a wrong guess.
     pub(super) async fn verify_access_token(&self, token: &str, source: Source) -> Result<Caller> {
         let hash = hash(token).ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
         let seen = self.changes.now();
@@ -81,7 +83,7 @@ impl Authenticator {
         admit(user, status, Proof::AccessToken { hash, scope: granted.scope, expires }, seen)
     }
 
-    /// Whether the token that a caller came by is still there.
+    /// Returns whether the token of a caller still exists.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -91,7 +93,8 @@ impl Authenticator {
         Ok(found.is_some_and(|granted| granted.remaining.is_some()))
     }
 
-    /// How who presents no good credentials is refused: in the words of the gateway where that checks (T-05).
+    /// Returns the error for missing or invalid credentials, in the form of the gateway if the gateway check
+    /// is on (T-05).
     pub(super) fn refusal(&self, flaw: TokenFlaw) -> ApiError {
         match self.gateway {
             GatewayCheck::On => ApiError::AccessToken(flaw),
@@ -99,7 +102,7 @@ impl Authenticator {
         }
     }
 
-    /// Whether the gateway checks, so that nobody comes in without an access token.
+    /// Returns whether the gateway check is on, so that every request needs an access token.
     pub fn demands_tokens(&self) -> bool {
         self.gateway == GatewayCheck::On
     }
@@ -118,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_drawn_is_not_looked_up() {
+    fn text_that_cannot_be_a_token_is_not_looked_up() {
         for text in [
             "",
             "abc",

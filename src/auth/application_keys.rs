@@ -1,5 +1,5 @@
-//! Which application a request comes from, by the key it carries (C-05): remembered by this server until an application
-//! changes anywhere, and so is that a key is nobody's.
+//! A cache of application keys (C-05). An entry, also of an unknown key, is valid until an application
+//! changes at any server.
 
 use std::sync::Arc;
 
@@ -10,23 +10,24 @@ use quick_cache::sync::Cache;
 use super::password::SecretKey;
 use crate::http::error::Result;
 
-/// Keys that are remembered. There are few applications; whoever makes keys up costs the others a look-up.
+/// The number of cached keys. There are few applications; requests with invented keys only cause additional
+/// queries.
 const REMEMBERED: usize = 10_000;
-/// No key is longer (W-04).
+/// The longest key (W-04).
 const LONGEST: usize = 128;
 
-/// See the module. Remembers keyed hashes, never keys.
+/// The cache of application keys; see the module. It stores keyed hashes, never keys.
 pub(super) struct ApplicationKeys {
     database: Database,
     secret_key: Arc<SecretKey>,
-    known: Cache<Box<str>, Known>,
+    known: Cache<Box<str>, CachedKey>,
 }
 
 #[derive(Clone)]
-struct Known {
+struct CachedKey {
     /// The application's name; `None` when no application has the key.
     application: Option<Arc<str>>,
-    /// See [`Database::applications_generation`].
+    /// The value of [`Database::applications_generation`] before the look-up.
     generation: u64,
 }
 
@@ -35,7 +36,8 @@ impl ApplicationKeys {
         Self { database, secret_key, known: Cache::new(REMEMBERED) }
     }
 
-    /// The name of the key's application, or that there is none, as far as it is remembered.
+    /// Returns the cached name of the key's application; the inner `None` means that no application has the
+    /// key.
     pub(super) fn known(&self, key: &str) -> Option<Option<Arc<str>>> {
         if key.len() > LONGEST {
             return Some(None);
@@ -44,7 +46,7 @@ impl ApplicationKeys {
         (known.generation == self.database.applications_generation()).then_some(known.application)
     }
 
-    /// The name of the key's application.
+    /// Returns the name of the key's application.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -52,11 +54,11 @@ impl ApplicationKeys {
         if let Some(application) = self.known(key) {
             return Ok(application);
         }
-        // Read before the look-up: what changes meanwhile makes what is found here out of date.
+        // The generation is read before the look-up, so that a concurrent change makes the entry outdated.
         let generation = self.database.applications_generation();
         let hash = self.secret_key.hash_of_application_key(key);
         let application = find_application_by_key(&self.database, &hash).await?.map(Arc::from);
-        self.known.insert(hash.into(), Known { application: application.clone(), generation });
+        self.known.insert(hash.into(), CachedKey { application: application.clone(), generation });
         Ok(application)
     }
 }

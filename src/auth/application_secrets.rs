@@ -1,6 +1,6 @@
-//! Secrets of applications at rest: keys that are looked up and shown to their owner (W-06), passwords of the users that
-//! microservices act as (W-10, W-11), and passwords for places elsewhere. All are sealed for their place; in clear they stand
-//! nowhere in the database.
+//! Stored secrets of applications: keys, which are looked up and shown to their owner (W-06), passwords of
+//! the users of microservices (W-10, W-11), and passwords of external resources. All are sealed for their
+//! purpose; none is stored in clear text.
 
 use platform_actors::model::application::{
     ApplicationPatch, ApplicationType, Duty, NewApplication, Secret, ShownApplication,
@@ -13,7 +13,8 @@ use platform_actors::store::applications::SeenApplication;
 use super::password::{self, SecretKey};
 
 impl SecretKey {
-    /// The secrets of a new application as they are stored; that of the bootstrap user of a microservice is drawn (W-10).
+    /// Returns the secrets of a new application as they are stored. The password of a microservice's
+    /// bootstrap user is generated (W-10).
     pub fn store_application_secrets(&self, new: &NewApplication) -> StoredSecrets {
         let (id, owner) = (new.application.id, &new.application.owner);
         let is_service = new.application.kind == ApplicationType::Microservice;
@@ -25,7 +26,7 @@ impl SecretKey {
         }
     }
 
-    /// The secrets that a change of an application brings, as they are stored.
+    /// Returns the changed secrets of an application as they are stored.
     pub fn store_changed_secrets(&self, id: ApplicationId, patch: &ApplicationPatch) -> ChangedSecrets {
         let seal = |password: &Secret| self.seal_resources_password(id, password.as_str());
         ChangedSecrets {
@@ -34,40 +35,40 @@ impl SecretKey {
         }
     }
 
-    /// An application as the tenant that sees it may be shown it: the owner with its key.
+    /// Returns an application as a tenant may see it: only the owner sees the key.
     pub fn show_application(&self, seen: SeenApplication) -> ShownApplication {
         let id = seen.application.id;
         let key = seen.sealed_key.and_then(|sealed| self.open_application_key(id, &sealed));
         ShownApplication { application: seen.application, key, health: None }
     }
 
-    /// How an application's key is looked up.
+    /// Returns the hash by which an application's key is looked up.
     pub fn hash_of_application_key(&self, key: &str) -> String {
         self.hash(key)
     }
 
-    /// An application's key as it is stored.
+    /// Returns an application's key as it is stored.
     pub fn store_application_key(&self, id: ApplicationId, key: &str) -> StoredKey {
         let sealed = self.sealing().seal(["application", &id.to_string(), "key"], key);
         StoredKey { hash: self.hash_of_application_key(key), sealed }
     }
 
-    /// The key of an application, from what is stored; `None` for what was not sealed for it.
+    /// Opens the stored key of an application; `None` if it was not sealed for it.
     pub fn open_application_key(&self, id: ApplicationId, sealed: &str) -> Option<String> {
         self.sealing().open(["application", &id.to_string(), "key"], sealed)
     }
 
-    /// The password of `resourcesUrl`, sealed.
+    /// Seals the password of `resourcesUrl`.
     pub fn seal_resources_password(&self, id: ApplicationId, password: &str) -> String {
         self.sealing().seal(["application", &id.to_string(), "resourcesPassword"], password)
     }
 
-    /// The password of `resourcesUrl`, from what is stored.
+    /// Opens the stored password of `resourcesUrl`.
     pub fn open_resources_password(&self, id: ApplicationId, sealed: &str) -> Option<String> {
         self.sealing().open(["application", &id.to_string(), "resourcesPassword"], sealed)
     }
 
-    /// Draws the password of a user of a microservice in a tenant.
+    /// Generates the password of a user of a microservice in a tenant.
     pub fn draw_user_secret(&self, tenant: &TenantId, id: ApplicationId, duty: Duty) -> UserSecret {
         let password = password::generate();
         let place = format!("{id} {}", duty.as_str());
@@ -75,7 +76,7 @@ impl SecretKey {
         UserSecret { hash: self.hash(&password), sealed }
     }
 
-    /// The password of a user of a microservice, from what is stored.
+    /// Opens the stored password of a user of a microservice.
     pub fn open_user_secret(
         &self,
         tenant: &TenantId,

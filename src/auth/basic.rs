@@ -1,4 +1,5 @@
-//! Basic credentials: `[tenant/]user:password` (docs/rules.md#tenants-and-credentials; C-02), and who comes in with them.
+//! Basic credentials: `[tenant/]user:password` (docs/rules.md#tenants-and-credentials; C-02), and their
+//! verification.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -15,22 +16,22 @@ use super::throttle::{Attempt, Source};
 use super::{Authenticator, Caller, MACHINE_SECRET, Proof, admit, password};
 use crate::http::error::{ApiError, Result};
 
-/// What a client presented, unproven.
+/// Credentials as presented, not yet verified.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Credentials {
-    /// The tenant before the first slash, when there is one.
+    /// The tenant before the first slash, if there is one.
     pub(super) tenant: Option<String>,
-    /// The user's name.
+    /// The user name.
     pub(super) user: String,
     /// The password.
     pub(super) password: String,
 }
 
-/// Longest header that is looked at.
+/// The longest header that is parsed.
 const MAX_HEADER: usize = 8 << 10;
 
 impl Credentials {
-    /// Reads the value of an `Authorization` header; `None` when it is not Basic or cannot be read.
+    /// Parses the value of an `Authorization` header; `None` when it is not Basic or malformed.
     pub(super) fn from_header(value: &[u8]) -> Option<Self> {
         let (scheme, token) = std::str::from_utf8(value).ok()?.trim().split_once(' ')?;
         let token = token.trim();
@@ -38,7 +39,7 @@ impl Credentials {
             return None;
         }
         let bytes = STANDARD.decode(token).or_else(|_| STANDARD_NO_PAD.decode(token)).ok()?;
-        // UTF-8 where it is, else Latin-1: each byte is a character (RFC 7617).
+        // The text is UTF-8 if it is valid, otherwise Latin-1, in which each byte is a character (RFC 7617).
         let text =
             String::from_utf8(bytes).unwrap_or_else(|e| e.into_bytes().into_iter().map(char::from).collect());
         let (user, password) = text.split_once(':')?;
@@ -60,7 +61,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Authenticator {
-    /// Who a password speaks for (C-01 to C-03). Whatever is wrong costs the same time.
+    /// Returns the caller of a password (C-01 to C-03). All failures take the same time.
     pub(super) async fn verify_password(
         &self,
         credentials: Credentials,
@@ -73,7 +74,7 @@ impl Authenticator {
             Some(tenant) => TenantId::parse(tenant).map_err(|_| ApiError::Unauthorized)?,
             None => self.domains.tenant_of(host).await?,
         };
-        // PostgreSQL takes no NUL, and names have at most 1000 characters (U-08), behind `device_` (N-08).
+        // PostgreSQL stores no NUL, and names have at most 1000 characters (U-08), after `device_` (N-08).
         if user.contains('\0') || user.chars().count() > 1007 {
             return Err(ApiError::Unauthorized);
         }
@@ -90,8 +91,8 @@ impl Authenticator {
         self.admit_by_password(user, status, seen).await
     }
 
-    /// The user whose password is this secret, when this server made it: nobody guesses one of those, so who has it waits for
-    /// nobody's guesses.
+    /// Looks up the user if the password is a secret that this server generated. Such secrets cannot be
+    /// guessed, so their owner need not wait because of other clients' guesses.
     async fn find_by_secret(
         &self,
         tenant: &TenantId,
@@ -122,14 +123,14 @@ impl Authenticator {
         Ok(caller)
     }
 
-    /// A device came in with the credentials it collected: nobody is answered them again (N-08).
+    /// Deletes the stored credentials of a device that has used them: they are not returned again (N-08).
     async fn used(&self, caller: &Caller, until: OffsetDateTime) -> Result<()> {
         let Some(device) = DeviceId::of_user(&caller.user) else { return Ok(()) };
         Ok(store::device_credentials::forget(&self.database, &caller.tenant, &device, until).await?)
     }
 
-    /// Whether a password is that of the hash. A secret that this server made is right in no time; all else takes as
-    /// long as a wrong password of a person.
+    /// Returns whether a password matches a hash. A correct generated secret is verified fast; everything
+    /// else takes as long as a wrong password of a person.
     async fn proves(&self, password: String, hash: Option<&str>, attempt: &mut Attempt<'_>) -> Result<bool> {
         let chosen = hash.filter(|hash| password::is_chosen(hash));
         if chosen.is_none()
@@ -141,7 +142,7 @@ impl Authenticator {
             attempt.tried();
         }
         attempt.hashing().await?;
-        let hash = chosen.unwrap_or(&self.nobodys_hash).to_owned();
+        let hash = chosen.unwrap_or(&self.unmatched_password_hash).to_owned();
         let matches =
             self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::from)?;
         Ok(matches && chosen.is_some())
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_basic_is_refused() {
+    fn other_schemes_than_basic_are_rejected() {
         assert_eq!(read(b"no colon"), None);
         for header in ["", "Basic", "Basic !!!", "Bearer abc", "Basic  "] {
             assert_eq!(Credentials::from_header(header.as_bytes()), None, "{header}");

@@ -1,4 +1,4 @@
-//! A caller: what handlers know of who asks, and how it comes out of a request.
+//! Callers: the identity behind a request, and its extraction from the request.
 
 use std::future::{Ready, pending, ready};
 use std::sync::Arc;
@@ -23,61 +23,61 @@ use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::{Wire, application_key, authority, client_address, cors};
 
-/// A user who proved to be one.
+/// An authenticated user.
 #[derive(Debug, Clone)]
 pub struct Caller {
     identity: Arc<Identity>,
-    /// Name of the application whose key the request carries (C-05).
+    /// The name of the application whose key the request carries (C-05).
     sent_by: Option<Arc<str>>,
 }
 
-/// What is known of a caller.
+/// The identity of a caller.
 #[derive(Debug)]
 pub struct Identity {
-    /// Whose user it is.
+    /// The tenant of the user.
     pub tenant: TenantId,
-    /// The user's name.
+    /// The user name.
     pub user: Arc<str>,
-    /// What the user may do everywhere: roles held directly and by groups.
+    /// The roles of the user, held directly and by groups.
     pub roles: RoleSet,
-    /// What the user may do to single devices, directly and by groups (U-12).
+    /// The device permissions of the user, held directly and by groups (U-12).
     pub permissions: DevicePermissions,
-    /// The microservice that acts as this user, if one does.
+    /// The microservice that this user belongs to, if it is one's user.
     pub application: Option<ApplicationUser>,
-    /// What the user proved to be one by.
+    /// The credentials by which the user was authenticated.
     pub(super) proof: Proof,
-    /// What had changed when this was looked up; see [`Changes`](super::changes::Changes).
+    /// The number of changes before the look-up; see [`Changes`](super::changes::Changes).
     pub(super) seen: u64,
 }
 
-/// What somebody proved to be a user by.
+/// The credentials by which a user was authenticated.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Proof {
-    /// A password, which is good until it changes.
+    /// A password, valid until it changes.
     Password,
-    /// The id of a living session, which only its client knows (B-18a).
+    /// The id of a live session, which only its client knows (B-18a).
     ClientId {
-        /// Until when the token is valid that the session was opened with, if it was.
+        /// The expiry of the token that the session was opened with, if it was.
         expires: Option<Instant>,
     },
     /// A token that the tenant's own issuer signed (C-04).
     Jwt {
-        /// Until when it is good.
+        /// The expiry of the token.
         expires: Instant,
     },
     /// A token that this deployment issued (T-05).
     AccessToken {
-        /// What it is known by.
+        /// The hash by which the token is looked up.
         hash: TokenHash,
-        /// What it may be used for.
+        /// The scope of the token.
         scope: Scope,
-        /// Until when it is good.
+        /// The expiry of the token.
         expires: Instant,
     },
 }
 
 impl Proof {
-    /// Until when it is good; `None` for as long as nothing changes.
+    /// Returns the expiry; `None` if the proof does not expire.
     pub(super) fn expires(self) -> Option<Instant> {
         match self {
             Self::Password => None,
@@ -92,7 +92,7 @@ impl Identity {
         matches!(self.proof, Proof::Jwt { .. })
     }
 
-    /// What this was proven for: all, but for access tokens (T-06).
+    /// Returns the scope: everything, except for access tokens (T-06).
     pub fn scope(&self) -> Scope {
         match self.proof {
             Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } => Scope::ALL,
@@ -100,12 +100,12 @@ impl Identity {
         }
     }
 
-    /// Until when the token is valid that this was proven with; `None` for a password.
+    /// Returns the expiry of the token; `None` for a password.
     pub fn expires(&self) -> Option<Instant> {
         self.proof.expires()
     }
 
-    /// How long the token is still valid that this was proven with; `None` for a password.
+    /// Returns the remaining validity of the token; `None` for a password.
     pub fn remaining(&self) -> Option<Duration> {
         self.expires().map(|until| until.saturating_duration_since(Instant::now()))
     }
@@ -126,21 +126,24 @@ impl std::ops::Deref for Caller {
 }
 
 impl Caller {
-    /// Whether both are of one verification.
+    /// Returns whether both callers come from the same verification.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.identity, &other.identity)
     }
 
-    /// Name of the application that sent the request, by its key (C-05). It proves nothing and grants nothing.
+    /// Returns the name of the application that sent the request, by its key (C-05). It proves nothing and
+    /// grants nothing.
     pub fn sent_by(&self) -> Option<&Arc<str>> {
         self.sent_by.as_ref()
     }
 
-    /// User and application as audit records name them (Y-03).
+    /// Returns user and application as audit records name them (Y-03).
     pub fn recorded_as(&self) -> (&str, Option<&str>) {
         (&self.user, self.sent_by.as_deref())
     }
 
+    /// Checks for a role.
+    ///
     /// # Errors
     /// `Forbidden` without the role.
     pub fn require(&self, role: &str) -> Result<()> {
@@ -150,6 +153,8 @@ impl Caller {
         }
     }
 
+    /// Checks for one of several roles.
+    ///
     /// # Errors
     /// `Forbidden` without any of the roles.
     pub fn require_any(&self, roles: &[&str]) -> Result<()> {
@@ -159,8 +164,8 @@ impl Caller {
         }
     }
 
-    /// By what right the caller reads or writes: by role everywhere, else what is the caller's own and what device
-    /// permissions name (I-06, U-12).
+    /// Returns the authority by which the caller reads or writes: unlimited by role, otherwise limited to
+    /// objects it owns or its device permissions cover (I-06, U-12).
     pub fn authority(&self, role: &str, api: Api, permission: Permission) -> Authority {
         match self.roles.has(role) {
             true => Authority::Role,
@@ -168,24 +173,25 @@ impl Caller {
         }
     }
 
-    /// By what right the caller reads one thing that a device sent or was told; ownership counts too (U-10a). Of collections
-    /// see [`Caller::reads_collection`].
+    /// Returns the authority by which the caller reads a single alarm, event, measurement or operation;
+    /// ownership counts too (U-10a). For collections see [`Caller::reads_collection`].
     pub fn reads(&self, role: &str, api: Api) -> Authority {
         self.authority(role, api, Permission::Read)
     }
 
-    /// Whether this is the bootstrap user.
+    /// Returns whether the caller is the bootstrap user of devices.
     pub(crate) fn is_bootstrap(&self) -> bool {
         self.roles.has(role::DEVICE_BOOTSTRAP)
     }
 
-    /// Whether a microservice asks as its bootstrap user, to learn who it may act for (W-10).
+    /// Returns whether the caller is the bootstrap user of a microservice, which looks up the users it may
+    /// act as (W-10).
     pub(crate) fn is_service_bootstrap(&self) -> bool {
         self.application.is_some_and(|user| user.duty == Duty::Bootstrap)
     }
 
-    /// Whether this is no bootstrap user: those of devices and of microservices have endpoints of their own and may do nothing
-    /// else (N-09, W-10).
+    /// Returns whether the caller is no bootstrap user: those of devices and of microservices may only use
+    /// their own endpoints (N-09, W-10).
     pub(crate) fn goes_beyond_bootstrap(&self) -> bool {
         !self.is_bootstrap() && !self.is_service_bootstrap()
     }
@@ -197,7 +203,7 @@ impl Caller {
         }
     }
 
-    /// GET and HEAD need the scope READ, everything else WRITE (T-06).
+    /// Checks the scope: GET and HEAD need READ, other methods WRITE (T-06).
     fn within_scope(self, method: &Method) -> Result<Self> {
         let scope = self.scope();
         let allowed = match *method {
@@ -212,7 +218,7 @@ impl Caller {
         }
     }
 
-    /// What travels with a write of this caller.
+    /// Returns the origin of a write by this caller.
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
@@ -220,7 +226,7 @@ impl Caller {
         Ok(self.origin_in(wire.mode()?, wire, role, api))
     }
 
-    /// What travels with a write of measurements or events, which know all processing modes.
+    /// Returns the origin of a write of measurements or events, which support all processing modes.
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
@@ -228,8 +234,8 @@ impl Caller {
         Ok(self.origin_in(wire.data_mode()?, wire, role, api))
     }
 
-    /// What travels with a write of what is nobody's own, so that the role alone, which was asked for, lets write, and what has no
-    /// processing modes (M-05).
+    /// Returns the origin of a write that the role alone permits, because nobody owns the object, and that
+    /// has no processing modes (M-05).
     ///
     /// # Errors
     /// `Invalid` for an unknown processing mode.
@@ -254,7 +260,8 @@ impl Caller {
     }
 }
 
-/// Who a request comes from, as far as its scope reaches; `None` when that is not known at once. Most callers are.
+/// Returns the caller of a request if it is cached, checked against its scope; `None` if verification is
+/// necessary.
 fn known(head: &impl Head) -> Option<Result<Caller>> {
     if head.has(&header::ORIGIN) && cors::may_be_unasked(head) {
         return None;
@@ -263,20 +270,21 @@ fn known(head: &impl Head) -> Option<Result<Caller>> {
     let Some(header) = head.header(&header::AUTHORIZATION) else {
         return Some(Err(authenticator.refusal(TokenFlaw::Invalid)));
     };
-    // Devices send no key, so they pay nothing for it.
+    // Devices send no application key, so they do not pay for its look-up.
     let sent_by = application_key(head).map_or(Some(None), |key| authenticator.known_application(key))?;
     let caller = authenticator.remembered(header, authority(head).unwrap_or_default())?;
     Some(Caller { sent_by, ..caller }.within_scope(head.method()))
 }
 
-/// Who proved to be whom a request comes from, if that was a short while ago, whatever the request may do.
+/// Returns the caller of a request whose credentials were verified a short while ago, whatever the request may do.
 fn remembered(head: &impl Head) -> Option<Caller> {
     let header = head.header(&header::AUTHORIZATION)?;
     head.edge().authenticator.remembered(header, authority(head).unwrap_or_default())
 }
 
-/// Who a request comes from, as far as its scope reaches. What a page of another site may have sent without its user's
-/// knowledge is refused, and such a page opens no socket with credentials that its browser added.
+/// Authenticates a request and checks its scope. A request that a page of another site may have sent without
+/// its user's knowledge is rejected, and such a page cannot open a socket with credentials that the browser
+/// added.
 async fn identify(head: &impl Head) -> Result<Caller> {
     let unasked = cors::is_unasked(head).await;
     if unasked && head.has(&header::UPGRADE) {
@@ -285,7 +293,7 @@ async fn identify(head: &impl Head) -> Result<Caller> {
     let caller = authenticate(head).await?;
     match unasked {
         true => Err(ApiError::forbidden_because(
-            "a page of another site sent this as any page could; send JSON, or the header with the application key",
+            "a page of another site may have sent this without its user; send JSON, or the header with the application key",
         )),
         false => Ok(caller),
     }
@@ -298,7 +306,7 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     };
     let (host, source) = (authority(head).unwrap_or_default(), Source::of(client_address(head)));
     let caller = authenticator.identify(header, host, source).await?;
-    // Strangers do not get this far, so they cannot have keys looked up.
+    // Only authenticated callers get here, so strangers cannot cause look-ups of keys.
     let sent_by = match application_key(head) {
         Some(key) => authenticator.find_application(key).await?,
         None => None,
@@ -306,8 +314,8 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     Caller { sent_by, ..caller }.within_scope(head.method())
 }
 
-/// Resolves a while after the client has closed its half of the connection. It may still read (B-24); but a guess at a password may
-/// wait for much longer, and one that nobody waits for shall make room for others.
+/// Resolves some time after the client has closed its half of the connection. The client may still read
+/// (B-24), but a verification may wait for much longer, and one without a client should make room for others.
 async fn client_left(request: &HttpRequest) {
     let Some(line) = request.conn_data::<Line>() else { return pending().await };
     line.peer_ends().await;
@@ -333,12 +341,13 @@ fn identified(request: &HttpRequest) -> Identified {
 }
 
 impl Caller {
-    /// Who sent a request, once that was verified: whom to count for what it costs, not what it may do.
+    /// Returns the user behind a request if its credentials were verified before: the user to whom its memory is charged,
+    /// not the rights of the request.
     pub(crate) fn remembered(head: &impl Head) -> Option<Self> {
         remembered(head)
     }
 
-    /// Who sent a request that came by the fast lane, when that is known at once.
+    /// Returns the caller of a request on the fast lane, if it is cached.
     ///
     /// # Errors
     /// As the extractor.
@@ -346,7 +355,7 @@ impl Caller {
         known(head).map(|caller| caller?.beyond_bootstrap())
     }
 
-    /// Who sent a request that came by the fast lane.
+    /// Returns the caller of a request on the fast lane.
     ///
     /// # Errors
     /// As the extractor.
@@ -355,7 +364,7 @@ impl Caller {
     }
 }
 
-/// Authentication comes before everything else a request could be refused for (E-04).
+/// Authentication precedes all other checks of a request (E-04).
 impl FromRequest for Caller {
     type Error = ApiError;
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
@@ -365,8 +374,8 @@ impl FromRequest for Caller {
     }
 }
 
-/// Whoever proved to be a user, the bootstrap user too: for what is open to every user (Z-02), or to that one (N-09), and where
-/// each row asks for rights of its own (S-45).
+/// An authenticated user, including bootstrap users: for endpoints that are open to every user (Z-02) or to
+/// the bootstrap user (N-09), and for those where each row is authorized on its own (S-45).
 #[derive(Debug, Clone)]
 pub struct AnyCaller(pub Caller);
 

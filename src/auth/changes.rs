@@ -1,5 +1,5 @@
-//! What changed since somebody was verified. Who is remembered is dropped at once; who holds a connection open, and so
-//! is asked for credentials no more, is checked against this.
+//! The log of changes since a caller was verified. Cached callers are dropped at once; the caller of an open
+//! connection, which is not authenticated again, is checked against this log.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,8 @@ use platform_actors::{Changed, Holders};
 
 use super::Identity;
 
-/// Users whose changes are known one by one; beyond, whoever was verified before counts as [`Standing::Unknown`].
+/// The number of users whose changes are recorded individually; beyond it, the callers verified before are
+/// [`Standing::Unknown`].
 const KNOWN: usize = 100_000;
 
 /// The changes of users and tenants, numbered.
@@ -19,53 +20,53 @@ pub(super) struct Changes(RwLock<Log>);
 #[derive(Default)]
 struct Log {
     count: u64,
-    /// When a tenant changed, and with it maybe whose domain is whose.
+    /// The last change of a tenant, which may have changed domains.
     domains: u64,
-    /// Up to here it is not known who changed.
+    /// The changes up to this number are not recorded individually.
     floor: u64,
     users: HashMap<TenantId, HashMap<Box<str>, Moments>>,
     tenants: HashMap<TenantId, Moments>,
-    /// Options, and with them the keys of tokens.
+    /// The last change of a tenant's options, which include the keys of tokens.
     options: HashMap<TenantId, u64>,
     entries: usize,
 }
 
-/// When something last changed about a user, or about all users of a tenant.
+/// The last changes of a user, or of all users of a tenant.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moments {
-    /// Whether the user is one.
+    /// The last change of the user's existence or credentials.
     standing: u64,
-    /// What the user may do.
+    /// The last change of the user's rights.
     rights: u64,
 }
 
-/// How a caller said which tenant is meant.
+/// How a caller named its tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TenantBy {
     /// In the user name or the token.
     Credentials,
-    /// By the host; then any tenant that changes its domain may change what was meant.
+    /// By the host; then a change of any tenant's domain may change the tenant.
     Host,
 }
 
-/// What is known of a user since a moment.
+/// The validity of a caller since its verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Nothing changed.
     Current,
-    /// The user or the tenant changed: whoever this was has to prove it again.
+    /// The user or the tenant changed: the caller must authenticate again.
     Changed,
-    /// The rights changed, or a change may have been missed: it is to be looked up.
+    /// The rights changed, or a change may have been missed: the user must be looked up.
     Unknown,
 }
 
 impl Changes {
-    /// The number of this moment.
+    /// Returns the number of changes so far.
     pub(super) fn now(&self) -> u64 {
         self.0.read().count
     }
 
-    /// Notes a change; `forget` runs before anybody can remember something older.
+    /// Records a change; `forget` runs before anything older can be cached.
     pub(super) fn note(&self, changed: Changed<'_>, forget: impl FnOnce()) {
         let mut log = self.0.write();
         log.count += 1;
@@ -73,12 +74,13 @@ impl Changes {
         forget();
     }
 
-    /// What is known of a user since it was verified.
+    /// Returns the validity of a caller since its verification.
     pub(super) fn standing(&self, identity: &Identity) -> Standing {
         self.0.read().standing(identity)
     }
 
-    /// Runs `remember` when nothing changed since the user was verified; nothing changes while it runs.
+    /// Runs `remember` if nothing about the caller changed since its verification; nothing changes while it
+    /// runs.
     pub(super) fn while_current(&self, identity: &Identity, by: TenantBy, remember: impl FnOnce()) {
         let log = self.0.read();
         let same_domains = by == TenantBy::Credentials || log.domains <= identity.seen;
@@ -87,7 +89,7 @@ impl Changes {
         }
     }
 
-    /// Runs `remember` when nothing at all changed since a moment; nothing changes while it runs.
+    /// Runs `remember` if nothing at all changed since a number; nothing changes while it runs.
     pub(super) fn while_unchanged(&self, since: u64, remember: impl FnOnce()) {
         let log = self.0.read();
         if log.count == since {
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn change_concerns_whom_it_names_and_nobody_else() {
+    fn change_affects_only_the_users_it_names() {
         let (changes, t1, t2) = (Changes::default(), id("t1"), id("t2"));
         changes.note(Changed::Users(&t1, &names("joe")), || {});
         let since = changes.now();
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_that_changed_are_to_be_looked_up_and_nobody_has_to_prove_anything() {
+    fn changed_rights_are_looked_up_without_a_new_login() {
         let (changes, t1, t2) = (Changes::default(), id("t1"), id("t2"));
         changes.note(Changed::Rights(&t1, &Holders::Users(names("joe"))), || {});
         changes.note(Changed::Rights(&t2, &Holders::Everybody), || {});
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn options_concern_who_came_by_a_jwt() {
+    fn options_affect_callers_with_a_jwt() {
         let (changes, t1) = (Changes::default(), id("t1"));
         let (basic, token) = (
             verified(&t1, "joe", 0, Proof::Password),

@@ -1,4 +1,5 @@
-//! Tenant resolution by host name (C-01), with a region's label before it or without (docs/rules.md#tenants-and-credentials).
+//! Tenant resolution by host name (C-01), with or without a region's label in front
+//! (docs/rules.md#tenants-and-credentials).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,19 +12,19 @@ use platform_actors::store::{self, Database};
 
 use crate::http::error::{ApiError, Result};
 
-/// Which host name means which tenant; dropped when a tenant changes, read again when needed.
+/// A cache of the tenants by host name; dropped when a tenant changes, and read again when needed.
 pub(super) struct Domains {
     database: Database,
     default_tenant: TenantId,
-    /// Labels of regions, in lower case.
+    /// The labels of regions, in lower case.
     regions: Vec<String>,
-    known: RwLock<Option<Arc<Known>>>,
-    /// Rises when it is forgotten, so that a reading under way does not bring old knowledge back.
+    known: RwLock<Option<Arc<DomainTable>>>,
+    /// The number of invalidations, so that a concurrent read does not cache outdated data.
     forgotten: AtomicU64,
 }
 
 #[derive(Default)]
-struct Known {
+struct DomainTable {
     by_domain: HashMap<String, TenantId>,
     ids: HashSet<String>,
     suspended: HashSet<TenantId>,
@@ -40,8 +41,9 @@ impl Domains {
         *known = None;
     }
 
-    /// The tenant of a host: a registered domain, as it is or behind the label of a region, else the default tenant. A host
-    /// whose first label is a tenant's id but not its domain is refused: the id must not be guessed to be a host name.
+    /// Returns the tenant of a host: that of a registered domain, with or without a region's label in front,
+    /// or else the default tenant. A host whose first label is a tenant's id but not its domain is rejected,
+    /// because an id must not be mistaken for a host name.
     pub(super) async fn tenant_of(&self, host: &str) -> Result<TenantId> {
         let known = self.known().await?;
         let host = host.to_ascii_lowercase();
@@ -55,13 +57,14 @@ impl Domains {
         }
     }
 
-    /// As [`Domains::tenant_of`], but whose request it is does not matter: there is always somebody who is served.
+    /// Returns the tenant of a host as [`Domains::tenant_of`] does, but never rejects one.
     pub(super) async fn tenant_served_at(&self, host: &str) -> Result<TenantId> {
         let known = self.known().await?;
         Ok(self.found(&known, &host.to_ascii_lowercase()).unwrap_or(&self.default_tenant).clone())
     }
 
-    /// The tenant that serves those who bring no credentials (W-17): as [`Domains::tenant_of`], unless it is suspended.
+    /// Returns the tenant that serves requests without credentials (W-17): that of [`Domains::tenant_of`],
+    /// unless it is suspended.
     pub(super) async fn tenant_of_visitors(&self, host: &str) -> Result<TenantId> {
         let tenant = self.tenant_of(host).await?;
         match self.known().await?.suspended.contains(&tenant) {
@@ -70,28 +73,29 @@ impl Domains {
         }
     }
 
-    /// Whether a host is the domain of this tenant.
+    /// Returns whether a host is the domain of this tenant.
     pub(super) async fn is_domain_of(&self, tenant: &TenantId, host: &str) -> Result<bool> {
         Ok(self.found(&*self.known().await?, &host.to_ascii_lowercase()) == Some(tenant))
     }
 
-    /// The tenant whose domain a host is. A tenant whose own domain begins like a region goes before the one behind it.
-    fn found<'k>(&self, known: &'k Known, host: &str) -> Option<&'k TenantId> {
+    /// Returns the tenant whose domain a host is. A domain that starts with a region's label has precedence
+    /// over the domain after the label.
+    fn found<'k>(&self, known: &'k DomainTable, host: &str) -> Option<&'k TenantId> {
         known.of_domain(host).or_else(|| known.of_domain(self.behind_region(host)?))
     }
 
-    /// What follows the label of a region.
+    /// Returns the host name after the label of a region.
     fn behind_region<'h>(&self, host: &'h str) -> Option<&'h str> {
         let (label, rest) = host.split_once('.')?;
         self.regions.iter().any(|region| region == label).then_some(rest)
     }
 
-    async fn known(&self) -> Result<Arc<Known>> {
+    async fn known(&self) -> Result<Arc<DomainTable>> {
         if let Some(known) = &*self.known.read() {
             return Ok(known.clone());
         }
         let before = self.forgotten.load(Ordering::Acquire);
-        let mut known = Known::default();
+        let mut known = DomainTable::default();
         for (tenant, domain, status) in store::tenants::list_domains(&self.database).await? {
             known.ids.insert(tenant.to_string());
             if status == TenantStatus::Suspended {
@@ -108,12 +112,12 @@ impl Domains {
     }
 }
 
-impl Known {
+impl DomainTable {
     fn of_domain(&self, host: &str) -> Option<&TenantId> {
         self.by_domain.get(host).or_else(|| self.by_domain.get(without_port(host)))
     }
 
-    /// Whether the first label of a host is a tenant's id.
+    /// Returns whether the first label of a host is a tenant's id.
     fn is_named_by_id(&self, host: &str) -> bool {
         without_port(host).split_once('.').is_some_and(|(label, _)| self.ids.contains(label))
     }

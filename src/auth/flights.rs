@@ -1,5 +1,6 @@
-//! Single flight: of many requests with one header, one verifies and the others take what it finds out, be it a caller
-//! or a refusal. A fleet that shares a wrong password makes one guess, not thousands.
+//! Single flight: of concurrent requests with the same header one verifies it, and the others share the
+//! outcome, a caller or an error. So a fleet that shares a wrong password makes one guess instead of
+//! thousands.
 
 use std::collections::HashMap;
 
@@ -9,35 +10,36 @@ use tokio::sync::watch;
 use super::{Caller, Source};
 use crate::http::error::Result;
 
-/// What stands for a header.
+/// The keyed hash of a header.
 pub(super) type Key = [u8; 32];
 
-/// What is verified; for whom, when that source must wait for its guesses; and how many changes there had been when it was begun.
-type Place = (Key, Option<Source>, u64);
+/// The key of a verification: the header, the source if that is being delayed for wrong guesses, and the
+/// number of changes at its start.
+type FlightKey = (Key, Option<Source>, u64);
 
 type Outcome = Option<Result<Caller>>;
 
-/// The verifications under way.
+/// The verifications in progress.
 #[derive(Default)]
-pub(super) struct Flights(Mutex<HashMap<Place, watch::Receiver<Outcome>>>);
+pub(super) struct Flights(Mutex<HashMap<FlightKey, watch::Receiver<Outcome>>>);
 
-/// What to do.
+/// The role of a request in a verification.
 pub(super) enum Flight<'f> {
-    /// Nobody verifies this yet: the caller does, and says what came of it.
+    /// The request leads: it verifies, and reports the outcome.
     Leads(Lead<'f>),
-    /// Somebody does.
+    /// The request follows: another one verifies.
     Follows(watch::Receiver<Outcome>),
 }
 
-/// The right to verify a header. Dropped without an outcome, one of the followers leads.
+/// The lead of a verification. If it is dropped without an outcome, one of the followers leads.
 pub(super) struct Lead<'f> {
     flights: &'f Flights,
-    place: Place,
+    place: FlightKey,
     outcome: watch::Sender<Outcome>,
 }
 
 impl Flights {
-    pub(super) fn join(&self, place: Place) -> Flight<'_> {
+    pub(super) fn join(&self, place: FlightKey) -> Flight<'_> {
         let mut flights = self.0.lock();
         if let Some(flight) = flights.get(&place) {
             return Flight::Follows(flight.clone());
@@ -49,7 +51,7 @@ impl Flights {
 }
 
 impl Lead<'_> {
-    /// Tells everybody who waits.
+    /// Sends the outcome to all followers.
     pub(super) fn land(self, outcome: &Result<Caller>) {
         self.outcome.send_replace(Some(outcome.clone()));
     }
@@ -61,7 +63,7 @@ impl Drop for Lead<'_> {
     }
 }
 
-/// What the leader found out; `None` when it gave up, because its client went away.
+/// Waits for the outcome of the leader; `None` when it gave up because its client disconnected.
 pub(super) async fn landed(mut flight: watch::Receiver<Outcome>) -> Outcome {
     flight.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone())
 }

@@ -1,7 +1,7 @@
 //! Bearer tokens: JWTs that a tenant's own issuer signed (docs/rules.md#tenants-and-credentials; C-04).
 //!
-//! The key is one that the tenant uploaded as an option of category `token.publicKey`. What a token says of keys itself
-//! (`jwk`, `jku`, `x5c`, …) is never looked at; what it demands to be understood (`crit`) is not.
+//! The key is one that the tenant uploaded as an option of category `token.publicKey`. Keys in the token
+//! itself (`jwk`, `jku`, `x5c`, …) are ignored; a token with critical extensions (`crit`) is rejected.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,34 +21,34 @@ use crate::http::error::{ApiError, Result};
 
 /// The only issuer.
 const ISSUER: &str = "platform";
-/// The category of the options that hold keys; their key is the `kid`.
+/// The category of the options that hold keys; the key of an option is the `kid`.
 const CATEGORY: &str = "token.publicKey";
-/// Longest token that is looked at.
+/// The longest token that is parsed.
 const MAX_TOKEN: usize = 8 << 10;
-/// Characters of a `kid`: of an option's key.
+/// The number of characters of a `kid`, as of an option's key.
 const MAX_KID: usize = 256;
-/// Characters of a `sub`: of a user name (U-08).
+/// The number of characters of a `sub`, as of a user name (U-08).
 const MAX_USER: usize = 1000;
-/// Keys that are remembered, those that do not exist among them.
+/// The number of cached keys, including those that do not exist.
 const REMEMBERED_KEYS: usize = 10_000;
-/// The end of the year 9999: what is later is no time.
+/// The end of the year 9999; a later time is invalid.
 const LAST_SECOND: f64 = 253_402_300_799.0;
 
-/// What a token claims; worth nothing until its signature is verified.
+/// The claims of a token, not trusted until its signature is verified.
 pub(super) struct Token<'t> {
     text: &'t str,
-    /// Where its key is.
+    /// The name of its key.
     pub(super) key: KeyName,
-    /// Whose token it is.
+    /// The user of the token.
     pub(super) user: String,
-    /// How long it is still valid.
+    /// The remaining validity.
     pub(super) remaining: Duration,
 }
 
-/// A key of a tenant.
+/// The name of a tenant's key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct KeyName {
-    /// The tenant that the token is for.
+    /// The audience of the token, a tenant.
     pub(super) tenant: TenantId,
     kid: Arc<str>,
 }
@@ -70,8 +70,8 @@ enum Audience {
 }
 
 impl<'t> Token<'t> {
-    /// Reads the value of an `Authorization` header, when it is a token that could be valid now. What is wrong with one
-    /// that could not is nobody's business.
+    /// Parses the value of an `Authorization` header if it is a token that could be valid now. The response
+    /// never says what is wrong with another one.
     pub(super) fn from_header(value: &'t [u8]) -> Option<Self> {
         let text = bearer(value)?;
         let header = decode_header(text).ok()?;
@@ -89,7 +89,8 @@ impl<'t> Token<'t> {
     }
 
     fn is_signed_with(&self, key: &PublicKey) -> bool {
-        // Claims were checked more strictly than here, where a number with a fraction would be cut.
+        // The claims are checked already, and more strictly: `jsonwebtoken` would truncate a number with a
+        // fraction.
         let mut validation = Validation::new(Algorithm::RS256);
         validation.required_spec_claims.clear();
         (validation.validate_exp, validation.validate_aud) = (false, false);
@@ -97,18 +98,18 @@ impl<'t> Token<'t> {
     }
 }
 
-/// Whether a header carries a token, of whatever worth.
+/// Returns whether a header carries a bearer token, valid or not.
 pub(super) fn is_bearer(value: &[u8]) -> bool {
     value.trim_ascii().get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"Bearer "))
 }
 
-/// The token of a header that carries one, unless it is too long to be any.
+/// Returns the bearer token of a header, unless it is too long.
 pub(super) fn bearer(value: &[u8]) -> Option<&str> {
     let token = std::str::from_utf8(value.trim_ascii()).ok()?.get(7..)?.trim();
     (is_bearer(value) && token.len() <= MAX_TOKEN).then_some(token)
 }
 
-/// Whether a text may name a user or a key: PostgreSQL takes no NUL.
+/// Returns whether a text may name a user or a key: PostgreSQL stores no NUL.
 fn is_name(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.chars().count()) && !text.contains('\0')
 }
@@ -118,7 +119,7 @@ fn now() -> f64 {
 }
 
 impl Claims {
-    /// How long the token is still valid; `None` when it is not. There is no leeway (C-04).
+    /// Returns the remaining validity of the token; `None` when it is not valid. There is no leeway (C-04).
     fn remaining(&self, now: f64) -> Option<Duration> {
         let is_time = |seconds: f64| (0.0..=LAST_SECOND).contains(&seconds);
         let begins = self.nbf.unwrap_or_default();
@@ -127,27 +128,27 @@ impl Claims {
     }
 }
 
-/// The public keys of tenants, as far as they were asked for.
+/// A cache of the public keys of tenants.
 pub(super) struct PublicKeys {
     database: Database,
     known: Cache<KeyName, Option<Arc<PublicKey>>>,
-    /// Weak keys that were told of.
-    told: Cache<KeyName, ()>,
+    /// The weak keys that were logged.
+    logged: Cache<KeyName, ()>,
 }
 
 impl PublicKeys {
     pub(super) fn new(database: Database) -> Self {
-        // Who was first installed it; there is only this one.
+        // An error means that the provider is installed already; there is only this one.
         PROVIDER.install_default().ok();
-        Self { database, known: Cache::new(REMEMBERED_KEYS), told: Cache::new(REMEMBERED_KEYS) }
+        Self { database, known: Cache::new(REMEMBERED_KEYS), logged: Cache::new(REMEMBERED_KEYS) }
     }
 
-    /// A key that was looked up before; the inner `None` is one that does not exist or cannot be used.
+    /// Returns a cached key; the inner `None` is a key that does not exist or is unusable.
     pub(super) fn known(&self, name: &KeyName) -> Option<Option<Arc<PublicKey>>> {
         self.known.get(name)
     }
 
-    /// Looks a key up.
+    /// Looks up a key.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -164,15 +165,15 @@ impl PublicKeys {
         self.known.retain(|name, _| tenant.is_some_and(|changed| name.tenant != *changed));
     }
 
-    /// Whether a token was signed with the private half of this key. Says once of a weak key that it is in use.
+    /// Returns whether a token was signed with the private half of this key. Logs the use of a weak key once.
     pub(super) fn proves(&self, token: &Token<'_>, key: &PublicKey) -> bool {
         let signed = token.is_signed_with(key);
-        if signed && key.bits < STRONG && self.told.get(&token.key).is_none() {
-            self.told.insert(token.key.clone(), ());
+        if signed && key.bits < STRONG && self.logged.get(&token.key).is_none() {
+            self.logged.insert(token.key.clone(), ());
             let (tenant, kid) = (&token.key.tenant, &token.key.kid);
             tracing::warn!(
                 tenant.id = %tenant, key.id = ?kid, key.bits = key.bits,
-                "tokens are signed with a weak key, 2048 bits or more are safe"
+                "a tenant signs tokens with a weak key; use 2048 bits or more"
             );
         }
         signed
@@ -180,8 +181,8 @@ impl PublicKeys {
 }
 
 impl Authenticator {
-    /// Who a JWT speaks for (C-04). Looking up a key that nobody asked for before is a guess; what a known key refuses
-    /// costs next to nothing.
+    /// Returns the caller of a JWT (C-04). Looking up an uncached key counts as a guess; rejecting a token
+    /// with a cached key is cheap.
     pub(super) async fn verify_token(&self, header: &[u8], source: Source) -> Result<Caller> {
         let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
         let expires = Instant::now() + token.remaining;

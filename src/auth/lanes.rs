@@ -1,5 +1,5 @@
-//! Waiting for a turn without holding a thread or a connection: in each lane so many go at once, the others wait in the
-//! order they came, and no more than so many.
+//! Queues that wait without holding a thread or a connection. In each lane a bounded number runs at once, a
+//! bounded number waits in order of arrival, and others are rejected.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,26 +8,26 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Lanes by name; one exists while somebody is in it.
-pub(super) struct Lanes<K: Eq + Hash + Copy>(Arc<Mutex<HashMap<K, Lane>>>);
+/// The lanes by key; a lane exists while it is occupied.
+pub(super) struct Lanes<K: Eq + Hash + Copy>(Arc<Mutex<HashMap<K, LaneState>>>);
 
-struct Lane {
+struct LaneState {
     turns: Arc<Semaphore>,
     inside: usize,
 }
 
-/// How wide and how long a lane is.
+/// The bounds of a lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Width {
-    /// How many go at once.
+    /// The number that may run at once.
     pub(super) at_once: usize,
-    /// How many are inside at most, those that go included.
+    /// The number that may run or wait.
     pub(super) inside: usize,
 }
 
-/// A place in a lane, kept until it is dropped.
+/// A place in a lane, held until it is dropped.
 pub(super) struct Turn<K: Eq + Hash + Copy> {
-    lanes: Arc<Mutex<HashMap<K, Lane>>>,
+    lanes: Arc<Mutex<HashMap<K, LaneState>>>,
     lane: K,
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -37,7 +37,7 @@ impl<K: Eq + Hash + Copy> Lanes<K> {
         Self(Arc::default())
     }
 
-    /// Waits for a turn; `None` at once when the lane is full. Who stops waiting leaves the lane.
+    /// Waits for a turn; returns `None` at once when the lane is full. Dropping the future leaves the lane.
     pub(super) async fn turn(&self, lane: K, width: Width) -> Option<Turn<K>> {
         let (mut turn, turns) = self.enter(lane, width)?;
         turn.permit = turns.acquire_owned().await.ok();
@@ -48,7 +48,7 @@ impl<K: Eq + Hash + Copy> Lanes<K> {
         let mut lanes = self.0.lock();
         let entered = lanes
             .entry(lane)
-            .or_insert_with(|| Lane { turns: Arc::new(Semaphore::new(width.at_once)), inside: 0 });
+            .or_insert_with(|| LaneState { turns: Arc::new(Semaphore::new(width.at_once)), inside: 0 });
         if entered.inside >= width.inside {
             return None;
         }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_stops_waiting_leaves_the_lane() {
+    async fn dropped_wait_leaves_the_lane() {
         let lanes = Lanes::new();
         let first = lanes.turn('a', WIDTH).await;
         assert!(lanes.turn('a', WIDTH).now_or_never().is_none());

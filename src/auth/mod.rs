@@ -1,4 +1,5 @@
-//! Who asks: from an `Authorization` header to a [`Caller`] (docs/rules.md#tenants-and-credentials; C-01 to C-04).
+//! Authentication: from an `Authorization` header to a [`Caller`] (docs/rules.md#tenants-and-credentials;
+//! C-01 to C-04).
 
 pub mod access_token;
 mod application_keys;
@@ -49,19 +50,19 @@ pub use throttle::Source;
 
 use crate::http::error::{ApiError, Result, TokenFlaw};
 
-/// How long verified credentials are remembered; a change of the user drops them at once.
+/// The lifetime of cached callers; a change of the user drops them at once.
 const REMEMBERED: Duration = Duration::from_secs(300);
-/// How many verified credentials are remembered: a fleet that reconnects finds its own.
+/// The number of cached callers, sufficient for a fleet that reconnects.
 const REMEMBERED_CALLERS: usize = 100_000;
 
-/// Characters of a device's password from which on it counts as made by a machine.
+/// The number of characters from which on a device's password counts as generated.
 const MACHINE_SECRET: usize = 16;
 
-/// Verifies credentials, and remembers those it verified.
+/// The verifier of credentials, with a cache of verified ones.
 ///
-/// The memory is keyed by an HMAC of the header under a key of this process, never by the credentials. Passwords that
-/// people chose cost Argon2id, on threads of their own, so a wrong one costs nobody else latency; failures are not
-/// remembered (U-16), but counted: see [`throttle`].
+/// The cache is keyed by an HMAC of the header under a key of this process, never by the credentials.
+/// Passwords that people chose cost Argon2id; they are verified on separate threads, so a wrong one does not
+/// delay other requests. Failures are not cached (U-16), but counted: see [`throttle`].
 pub struct Authenticator {
     database: Database,
     secret_key: Arc<SecretKey>,
@@ -69,30 +70,30 @@ pub struct Authenticator {
     public_keys: PublicKeys,
     application_keys: ApplicationKeys,
     cache_key: hmac::Key,
-    remembered: Cache<flights::Key, Remembered>,
+    remembered: Cache<flights::Key, CachedCaller>,
     flights: Flights,
     changes: Changes,
     throttle: Throttle,
     chosen_passwords: Addr<ChosenPasswords>,
-    /// A hash that no password matches, for accounts that have none.
-    nobodys_hash: String,
-    /// The same for clients that there are not.
-    nobodys_secret: String,
+    /// A hash that no password matches, for accounts without a password.
+    unmatched_password_hash: String,
+    /// A hash that no secret matches, for unknown clients.
+    unmatched_secret_hash: String,
     token_validity: Duration,
     gateway: GatewayCheck,
 }
 
-/// A verified caller.
+/// A cached caller.
 #[derive(Clone)]
-struct Remembered {
+struct CachedCaller {
     caller: Caller,
     until: Instant,
     tenant_by: TenantBy,
 }
 
 impl Authenticator {
-    /// `default_tenant` is served where neither user name nor host name says which; `regions` are labels that may stand before
-    /// the domain of a tenant.
+    /// Creates a verifier. `default_tenant` serves requests that name no tenant by user name or host;
+    /// `regions` are labels that may precede the domain of a tenant.
     pub fn new(
         database: Database,
         secret_key: Arc<SecretKey>,
@@ -107,7 +108,7 @@ impl Authenticator {
             public_keys: PublicKeys::new(database.clone()),
             application_keys: ApplicationKeys::new(database.clone(), secret_key.clone()),
             database,
-            nobodys_secret: secret_key.hash(&password::generate()),
+            unmatched_secret_hash: secret_key.hash(&password::generate()),
             secret_key,
             cache_key: hmac::Key::generate(hmac::HMAC_SHA256, &random)
                 .expect("the system's random source works"),
@@ -116,13 +117,13 @@ impl Authenticator {
             changes: Changes::default(),
             throttle: Throttle::new(limits),
             chosen_passwords: SyncArbiter::start((cores / 2).max(1), || ChosenPasswords),
-            nobodys_hash: password::hash_chosen(&password::generate()),
+            unmatched_password_hash: password::hash_chosen(&password::generate()),
             token_validity: limits.access_token,
             gateway,
         }
     }
 
-    /// The caller of an `Authorization` header that was verified a short while ago.
+    /// Returns the cached caller of an `Authorization` header.
     pub(super) fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
         self.recall(&self.key(header, host))
     }
@@ -132,12 +133,13 @@ impl Authenticator {
         (known.until > Instant::now()).then_some(known.caller)
     }
 
-    /// The name of the application of a key, or that no application has it, as far as it is remembered (C-05).
+    /// Returns the cached name of the application of a key; the inner `None` means that no application has it
+    /// (C-05).
     pub(super) fn known_application(&self, key: &str) -> Option<Option<Arc<str>>> {
         self.application_keys.known(key)
     }
 
-    /// The name of the application of a key; `None` when no application has it (C-05).
+    /// Returns the name of the application of a key; `None` when no application has it (C-05).
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -145,27 +147,27 @@ impl Authenticator {
         self.application_keys.find(key).await
     }
 
-    /// Finds out who asks, by an `Authorization` header. `host` is the address the request was sent to, `source` where
-    /// it came from.
+    /// Authenticates the caller of an `Authorization` header. `host` is the host the request was sent to,
+    /// `source` its origin.
     ///
     /// # Errors
-    /// `Unauthorized` for wrong credentials; `Forbidden` for a suspended tenant, for a bare user name on a host that is
-    /// named like a tenant's id (C-01), and for the bootstrap user (N-09); `TooManyRequests` when too many guesses wait
-    /// already.
+    /// `Unauthorized` for invalid credentials; `Forbidden` for a suspended tenant, for a bare user name on a
+    /// host named like a tenant's id (C-01), and for the bootstrap user (N-09); `TooManyRequests` when too
+    /// many guesses are waiting already.
     pub async fn authenticate(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         self.identify(header, host, source).await?.beyond_bootstrap()
     }
 
-    /// As [`Authenticator::authenticate`], for the bootstrap user too. Of many requests with one header, one verifies and
-    /// the others wait for it.
+    /// Authenticates as [`Authenticator::authenticate`] does, but also bootstrap users. Of concurrent
+    /// requests with one header one verifies and the others wait for it.
     pub(super) async fn identify(&self, header: &[u8], host: &str, source: Source) -> Result<Caller> {
         let key = self.key(header, host);
         loop {
             if let Some(caller) = self.recall(&key) {
                 return Ok(caller);
             }
-            // A request that is not slowed down does not wait for one that is, and none waits for a verification that began
-            // before a change.
+            // A request that is not delayed does not wait for one that is, and none waits for a verification
+            // that started before a change.
             let slowed = self.throttle.is_slowed(source).then_some(source);
             match self.flights.join((key, slowed, self.changes.now())) {
                 Flight::Leads(lead) => {
@@ -174,7 +176,8 @@ impl Authenticator {
                     return outcome;
                 }
                 Flight::Follows(flight) => match landed(flight).await {
-                    // The leader's source may guess, or its client went away: this one tries itself.
+                    // The leader was rejected for its source's guesses, or its client disconnected: this
+                    // request verifies itself.
                     None | Some(Err(ApiError::TooManyRequests { .. })) => {}
                     Some(outcome) => return outcome,
                 },
@@ -182,13 +185,14 @@ impl Authenticator {
         }
     }
 
-    /// Whether nothing changed about a caller since, as far as is known here.
+    /// Returns whether nothing has changed about a caller since its verification, as far as this server
+    /// knows.
     pub(crate) fn is_current(&self, caller: &Caller) -> bool {
         caller.remaining() != Some(Duration::ZERO) && self.changes.standing(caller) == Standing::Current
     }
 
-    /// Who a caller is now, for connections that stay open: `None` when user, tenant or key changed since, or the token
-    /// expired.
+    /// Returns the current state of a caller on an open connection; `None` when user, tenant or key changed
+    /// since, or the token expired.
     ///
     /// # Errors
     /// `Unavailable` or `Database` when a change may have been missed and cannot be looked up.
@@ -204,8 +208,9 @@ impl Authenticator {
         }
     }
 
-    /// A user as it is now, for whom no credentials are asked: a message on a socket without credentials that names a living
-    /// session is its user's (B-18a). `None` when user or tenant is gone or out of action.
+    /// Returns the current state of a user without credentials: a message without credentials that names a
+    /// live session on a socket belongs to its user (B-18a). Returns `None` when user or tenant is deleted or
+    /// disabled.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -225,7 +230,7 @@ impl Authenticator {
         Ok(admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
     }
 
-    /// Hashes a password that a person chose, if one is given, on the threads of those (U-16).
+    /// Hashes a password that a person chose, if there is one, on the threads for those (U-16).
     ///
     /// # Errors
     /// `Unavailable` when the server is stopping.
@@ -234,11 +239,11 @@ impl Authenticator {
         Ok(Some(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?))
     }
 
-    /// Hashes a password that a file gives to a device (N-12).
+    /// Hashes a device's password from a file (N-12).
     ///
-    /// One of 16 characters or more counts as a machine's secret: nobody guesses it, so its hash need not be slow, and a fleet
-    /// of 10 000 such devices may register, and reconnect, in seconds. A shorter one counts as chosen by people (U-16), and
-    /// waits for the threads of those.
+    /// A password of 16 characters or more counts as generated: it cannot be guessed, so its hash need not be
+    /// slow, and a fleet of 10 000 such devices can register, and reconnect, in seconds. A shorter one counts
+    /// as chosen by a person (U-16), and waits for the threads for those.
     ///
     /// # Errors
     /// As [`Authenticator::hash_chosen`].
@@ -250,9 +255,10 @@ impl Authenticator {
         Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::from)?)
     }
 
-    /// Forgets whose password or rights changed. A tenant that changed may be found by another host, too.
+    /// Drops the cached data of users whose password or rights changed. A changed tenant may have another
+    /// host, so its domains are dropped too.
     pub fn forget(&self, changed: Changed<'_>) {
-        let keep = |keep: &dyn Fn(&Remembered) -> bool| self.remembered.retain(|_, known| keep(known));
+        let keep = |keep: &dyn Fn(&CachedCaller) -> bool| self.remembered.retain(|_, known| keep(known));
         self.changes.note(changed, || match changed {
             Changed::Users(tenant, names) | Changed::Rights(tenant, Holders::Users(names)) => {
                 keep(&|known| known.caller.tenant != *tenant || !names.contains(&*known.caller.user));
@@ -275,7 +281,8 @@ impl Authenticator {
         });
     }
 
-    /// The tenant whose rules for browsers hold on a host: the one it is the domain of, else the default tenant (C-16).
+    /// Returns the tenant whose rules for browsers apply to a host: the one whose domain it is, or else the
+    /// default tenant (C-16).
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -283,15 +290,16 @@ impl Authenticator {
         self.domains.tenant_served_at(host).await
     }
 
-    /// The tenant that serves those who bring no credentials (C-01, W-17).
+    /// Returns the tenant that serves requests without credentials (C-01, W-17).
     ///
     /// # Errors
-    /// `Forbidden` for a suspended tenant and on a host that is named by the id of a tenant; `Unavailable` or `Database`.
+    /// `Forbidden` for a suspended tenant and on a host named by the id of a tenant; `Unavailable` or
+    /// `Database`.
     pub async fn tenant_of_visitors(&self, host: &str) -> Result<TenantId> {
         self.domains.tenant_of_visitors(host).await
     }
 
-    /// Whether a host is the domain of this tenant.
+    /// Returns whether a host is the domain of this tenant.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -313,7 +321,7 @@ impl Authenticator {
         let until = Instant::now() + REMEMBERED;
         let until = caller.proof.expires().map_or(until, |expires| expires.min(until));
         self.changes.while_current(&caller, tenant_by, || {
-            self.remembered.insert(*key, Remembered { caller: caller.clone(), until, tenant_by });
+            self.remembered.insert(*key, CachedCaller { caller: caller.clone(), until, tenant_by });
         });
         Ok(caller)
     }
@@ -327,7 +335,7 @@ impl Authenticator {
     }
 }
 
-/// The caller that a proven user is.
+/// Returns the caller for an authenticated user.
 ///
 /// # Errors
 /// `Forbidden` for a suspended tenant.

@@ -1,5 +1,5 @@
-//! Which managed objects a caller reaches: the rule of [`model::access`](platform_actors::model::access), asked at the edge
-//! (I-05, I-06, U-12).
+//! Authorization for managed objects, before a handler reads or writes: the rule of
+//! [`model::access`](platform_actors::model::access) (I-05, I-06, U-12).
 
 use platform_actors::Error;
 use platform_actors::model::access::{Api, Authority, Grants, Ownership, Permission};
@@ -17,17 +17,18 @@ use crate::http::query::Query;
 use crate::server::Edge;
 
 impl Caller {
-    /// Lets a caller through whom a role allows it, ownership, or a device permission on the object itself.
+    /// Checks that a role, ownership or a device permission for the object itself admits the caller.
     ///
     /// # Errors
-    /// `Forbidden`; `NotFound` for an unknown object when no role grants all.
+    /// `Forbidden`; `NotFound` for an unknown object, unless the role admits the caller.
     pub async fn reaches(&self, edge: &Edge, id: ManagedObjectId, authority: &Authority) -> Result<()> {
         let by = (authority, &*self.user, Ownership::Counts);
         let database = edge.platform.database();
         Ok(store::access::authorize(database, &self.tenant, id, by, Source::has_fragment).await?)
     }
 
-    /// As [`Caller::reaches`], for an object that a path names: that it is unknown is told before a body is judged (C-07a).
+    /// Checks as [`Caller::reaches`] does, and that the object exists, so that an unknown object in a path is
+    /// reported before the body is checked (C-07a).
     ///
     /// # Errors
     /// `Forbidden`; `NotFound` for an unknown object.
@@ -40,11 +41,11 @@ impl Caller {
         Ok(())
     }
 
-    /// Lets a caller through who may read or write something of a managed object, such as one of its alarms: by role, by
-    /// ownership where that counts, or by a device permission for a fragment of that thing.
+    /// Checks that the caller may read or write data of a managed object, such as one of its alarms: by role,
+    /// by ownership where that counts, or by a device permission for a fragment of that data.
     ///
     /// # Errors
-    /// `Forbidden`; `NotFound` for an unknown object when no role grants all.
+    /// `Forbidden`; `NotFound` for an unknown object, unless the role admits the caller.
     pub async fn reaches_data_of(
         &self,
         edge: &Edge,
@@ -58,12 +59,13 @@ impl Caller {
         Ok(store::access::authorize(database, &self.tenant, source, by, has_fragment).await?)
     }
 
-    /// By what right the caller reads a collection of what devices sent or were told. A role opens all of it. So does ownership of
-    /// the object that one of the `sources` names, a parameter: what is of that object and of everything below it by childDevices
-    /// is the caller's own (U-10a). Else device permissions open what they name (P-07).
+    /// Returns the authority by which the caller reads a collection of alarms, events, measurements or
+    /// operations. A role covers all of it. So does ownership of the object in one of the parameters
+    /// `sources`: the data of that object and of everything below it by childDevices is the caller's own
+    /// (U-10a). Otherwise device permissions cover what they name (P-07).
     ///
     /// # Errors
-    /// `Forbidden` with none of these; `Unavailable` or `Database`.
+    /// `Forbidden` without any of these; `Unavailable` or `Database`.
     pub async fn reads_collection(
         &self,
         edge: &Edge,
@@ -72,7 +74,7 @@ impl Caller {
     ) -> Result<Authority> {
         let authority = self.reads(role, api);
         let Authority::Limited(grants) = &authority else { return Ok(authority) };
-        // What hangs below by childAssets is not owned with it.
+        // Ownership does not extend to objects below by childAssets.
         let asks_for_assets =
             query.with_descendants().is_ok_and(|kinds| kinds.contains(&LinkKind::ChildAssets));
         for source in sources.iter().filter_map(|name| query.get(name)).filter(|_| !asks_for_assets) {
@@ -88,7 +90,8 @@ impl Caller {
         }
     }
 
-    /// Whether an object is the caller's own, or hangs by childDevices below one that is; what there is not is nobody's.
+    /// Returns whether the caller owns an object or one above it by childDevices. Nobody owns an unknown
+    /// object.
     async fn owns(&self, edge: &Edge, id: ManagedObjectId) -> Result<bool> {
         match self.reaches(edge, id, &Authority::Limited(Grants::default())).await {
             Ok(()) => Ok(true),
@@ -97,7 +100,8 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may see an object that was read: one of the above, or because it is global (I-05).
+    /// Returns whether the caller may see an object: by role, ownership or a device permission, or because
+    /// the object is global (I-05).
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -114,7 +118,7 @@ impl Caller {
         }
     }
 
-    /// An object that the caller may see.
+    /// Returns an object that the caller may see.
     ///
     /// # Errors
     /// `NotFound` for an unknown object, `Forbidden` for one the caller may not see (E-04).

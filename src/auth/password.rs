@@ -1,7 +1,8 @@
-//! Passwords at rest (U-16): Argon2id for what people chose, a keyed hash for secrets this server made.
+//! Stored passwords (U-16): Argon2id for passwords that people chose, a keyed hash for secrets that this
+//! server generated.
 //!
-//! A generated secret has more than 100 bits of chance in it; nothing is gained by making its hash slow, and a fleet
-//! of 10 000 reconnecting devices must not cost minutes of CPU.
+//! A generated secret has more than 100 bits of entropy, so a slow hash would gain nothing, and a fleet of 10
+//! 000 reconnecting devices must not cost minutes of CPU time.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,20 +16,20 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::sealing::SealingKey;
 
-/// Tag of a keyed hash; Argon2 has a tag of its own.
+/// The tag of a keyed hash; Argon2 hashes have a tag of their own.
 const KEYED: &str = "$hs1$";
-/// Characters of a generated secret: 119 bits, within the 32 characters a password may have.
+/// The number of characters of a generated secret: 119 bits, within the 32 characters a password may have.
 const SECRET_LENGTH: usize = 20;
 
-/// Whether a stored hash is of a password that a person chose, and so costs time to verify.
+/// Returns whether a stored hash is that of a password that a person chose, which is slow to verify.
 pub fn is_chosen(hash: &str) -> bool {
     !hash.starts_with(KEYED)
 }
 
-/// Hashes a password that a person chose. Takes about 30 ms of CPU and 19 MiB.
+/// Hashes a password that a person chose. It takes about 30 ms of CPU time and 19 MiB.
 ///
 /// # Panics
-/// When the system has no random source left.
+/// The system has no random source left.
 pub fn hash_chosen(password: &str) -> String {
     let mut salt = [0; 16];
     SystemRandom::new().fill(&mut salt).expect("the system's random source works");
@@ -36,13 +37,14 @@ pub fn hash_chosen(password: &str) -> String {
     hash.expect("salt and parameters are constants within the bounds of Argon2").to_string()
 }
 
-/// Compares with a hash of [`hash_chosen`]. As slow as hashing; a hash that cannot be read matches nothing.
+/// Compares a password with a hash of [`hash_chosen`]. It is as slow as hashing; a malformed hash matches
+/// nothing.
 pub fn verify_chosen(password: &str, hash: &str) -> bool {
     argon2id().verify_password(password.as_bytes(), hash).is_ok()
 }
 
-/// Verifies passwords that people chose, on few threads of its own: so many guesses cannot take the memory (19 MiB
-/// each) or the time of everybody else.
+/// Verifies passwords that people chose, on a few threads of its own, so that guesses can exhaust neither
+/// memory (19 MiB each) nor CPU time.
 #[derive(Debug)]
 pub(super) struct ChosenPasswords;
 
@@ -50,7 +52,7 @@ impl Actor for ChosenPasswords {
     type Context = SyncContext<Self>;
 }
 
-/// Compares a password with a hash. Sent by the authenticator; replies whether they match.
+/// Compares a password with a hash. Sent by the authenticator; the reply is whether they match.
 #[derive(Message)]
 #[rtype(result = "bool")]
 pub(super) struct VerifyChosen {
@@ -66,7 +68,7 @@ impl Handler<VerifyChosen> for ChosenPasswords {
     }
 }
 
-/// Hashes a password that a person chose. Sent by the authenticator; replies the hash.
+/// Hashes a password that a person chose. Sent by the authenticator; the reply is the hash.
 #[derive(Message)]
 #[rtype(result = "String")]
 pub(super) struct HashChosen {
@@ -86,18 +88,18 @@ fn argon2id() -> Argon2<'static> {
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
 }
 
-/// Draws a secret: 20 letters and digits.
+/// Generates a secret of 20 letters and digits.
 ///
 /// # Panics
-/// When the system has no random source left.
+/// The system has no random source left.
 pub fn generate() -> String {
     draw(SECRET_LENGTH)
 }
 
-/// Draws so many letters and digits, of 5.95 bits each.
+/// Generates a text of letters and digits, of 5.95 bits each.
 ///
 /// # Panics
-/// When the system has no random source left.
+/// The system has no random source left.
 pub fn draw(length: usize) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let random = SystemRandom::new();
@@ -113,18 +115,18 @@ pub fn draw(length: usize) -> String {
     secret
 }
 
-/// The key under which generated secrets are hashed, and from which the one that seals options is derived. It lives in a file outside the database, so that a stolen dump
-/// alone does not let anybody try secrets.
+/// The key that hashes generated secrets, and from which the key that seals options is derived. It is stored
+/// in a file outside the database, so that a stolen dump alone does not allow guessing secrets.
 pub struct SecretKey {
     hashing: hmac::Key,
     sealing: SealingKey,
 }
 
 impl SecretKey {
-    /// Reads the key; `None` where there is no file.
+    /// Reads the key; `None` if the file does not exist.
     ///
     /// # Errors
-    /// When the file cannot be read, or does not hold 64 hexadecimal digits.
+    /// The file cannot be read, or does not hold 64 hexadecimal digits.
     pub fn load(path: &Path) -> io::Result<Option<Self>> {
         match fs::read_to_string(path) {
             Ok(text) => Self::parse(text.trim()).map(Some).ok_or_else(|| {
@@ -135,13 +137,13 @@ impl SecretKey {
         }
     }
 
-    /// Makes a key, and its file with mode 600.
+    /// Creates a key and its file, with mode 600.
     ///
     /// # Errors
-    /// When the file cannot be made, or is there already.
+    /// The file cannot be created, or exists already.
     ///
     /// # Panics
-    /// When the system has no random source left.
+    /// The system has no random source left.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
@@ -164,23 +166,23 @@ impl SecretKey {
         Self { hashing: hmac::Key::new(hmac::HMAC_SHA256, bytes), sealing: SealingKey::derive(bytes) }
     }
 
-    /// The key that seals what must be read again, such as secret options (Z-05).
+    /// Returns the key that seals secrets that must be readable again, such as secret options (Z-05).
     pub fn sealing(&self) -> &SealingKey {
         &self.sealing
     }
 
-    /// Hashes a generated secret. Takes less than a microsecond.
+    /// Hashes a generated secret. It takes less than a microsecond.
     pub fn hash(&self, secret: &str) -> String {
         format!("{KEYED}{}", hex(hmac::sign(&self.hashing, secret.as_bytes()).as_ref()))
     }
 
-    /// Compares with a hash of [`SecretKey::hash`], in constant time.
+    /// Compares a secret with a hash of [`SecretKey::hash`], in constant time.
     pub fn verifies(&self, secret: &str, hash: &str) -> bool {
         let tag = hash.strip_prefix(KEYED).and_then(parse_hex);
         tag.is_some_and(|tag| hmac::verify(&self.hashing, secret.as_bytes(), &tag).is_ok())
     }
 
-    /// What the key may be known by, without telling it: servers of one database must agree on it.
+    /// Returns a fingerprint that does not reveal the key: servers of one database must agree on it.
     pub fn fingerprint(&self) -> String {
         hex(&hmac::sign(&self.hashing, b"fingerprint of the secret key").as_ref()[..8])
     }

@@ -1,8 +1,9 @@
-//! So many requests a minute and no more, from each source.
+//! Rate limits per source and minute.
 //!
-//! A source has a bucket that holds a minute's worth and fills all the time, so a fleet behind one address may come at once
-//! and then goes on evenly. All that is remembered of a source is when its bucket is full again; of very many sources those
-//! that have not come for the longest are forgotten, as if they had been away.
+//! A source has a bucket that holds a minute's worth of requests and refills continuously, so a fleet behind
+//! one address may send a burst and then an even rate. The only state of a source is the time when its bucket
+//! is full again; if there are too many sources, the least recent ones are forgotten, as if they had been
+//! idle.
 
 use std::time::{Duration, Instant};
 
@@ -12,31 +13,31 @@ use quick_cache::sync::Cache;
 use super::throttle::Source;
 use crate::http::error::{ApiError, Result};
 
-/// Sources that are remembered.
+/// The number of sources with state.
 const REMEMBERED: usize = 100_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A limit on the requests of each source.
 pub struct RateLimit {
-    /// What is limited, in the words of the refusal.
+    /// The kind of requests, as the error names it.
     of: &'static str,
-    /// How long a bucket takes to be filled with one request more.
+    /// The time in which a bucket gains one request.
     each: Duration,
     full_at: Cache<Source, Instant>,
-    /// Two at once must count as two.
+    /// Serializes counting, so that concurrent requests are all counted.
     counting: Mutex<()>,
 }
 
 impl RateLimit {
-    /// Lets so many through in a minute; `of` says what they are, e.g. "requests for a token".
+    /// Creates a limit of `count` requests a minute; `of` names them, e.g. "requests for a token".
     pub fn per_minute(of: &'static str, count: u32) -> Self {
         Self { of, each: MINUTE / count.max(1), full_at: Cache::new(REMEMBERED), counting: Mutex::new(()) }
     }
 
-    /// Lets a request of this source through.
+    /// Admits a request of this source.
     ///
     /// # Errors
-    /// `TooManyRequests` when its bucket is empty; such a request takes nothing out of it.
+    /// `TooManyRequests` when its bucket is empty; a rejected request takes nothing out of it.
     pub fn admit(&self, source: Source) -> Result<()> {
         self.admit_at(source, Instant::now())
     }
@@ -64,7 +65,7 @@ mod tests {
         Source::of(address.parse().expect("an address"))
     }
 
-    /// How many of a thousand requests at one moment are let through.
+    /// Returns how many of a thousand simultaneous requests are admitted.
     fn burst(limit: &RateLimit, source: Source, now: Instant) -> usize {
         (0..1000).filter(|_| limit.admit_at(source, now).is_ok()).count()
     }

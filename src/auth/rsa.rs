@@ -1,8 +1,8 @@
-//! RSA public keys of tenants, and the signatures made with their private halves (RS256; C-04).
+//! RSA public keys of tenants, and verification of signatures by them (RS256; C-04).
 //!
-//! The specification allows keys of 512 bits and more; ring verifies 2048 to 8192, so the small ones are done here: a
-//! signature is raised to the public exponent and compared, as a whole, with the only block that would be right.
-//! Nothing secret is computed with, so nothing needs to take constant time.
+//! The specification allows keys of 512 bits and more; ring verifies 2048 to 8192, so smaller ones are
+//! verified here: a signature is raised to the public exponent and compared, as a whole, with the only
+//! correct block. No secret is involved, so nothing needs constant time.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,40 +14,40 @@ use num_bigint::BigUint;
 use ring::digest::{SHA256, digest};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 
-/// Bits of a modulus (C-04): at least 512; above 8192 nothing verifies quickly.
+/// The size of a modulus in bits (C-04): at least 512; above 8192 verification would be slow.
 const BITS: std::ops::RangeInclusive<usize> = 512..=8192;
-/// From here on ring verifies; below a key counts as weak.
+/// The size from which on ring verifies; a smaller key counts as weak.
 pub(super) const STRONG: usize = 2048;
-/// Bits of a public exponent: a long one makes verifying slow.
+/// The largest size of a public exponent in bits: a long one makes verification slow.
 const EXPONENT_BITS: usize = 33;
-/// Characters of a key's text; 8192 bits need about 1500.
+/// The number of characters of a key's text; 8192 bits need about 1500.
 const MAX_TEXT: usize = 16 << 10;
 /// The DER of the object identifier `rsaEncryption`.
 const RSA_ENCRYPTION: [u8; 11] = [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
-/// What stands before the hash in a signed block: DER that says "SHA-256".
+/// The bytes before the hash in a signed block: DER for "SHA-256".
 const DIGEST_INFO: [u8; 19] = [
     0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00,
     0x04, 0x20,
 ];
 
-/// Lets `jsonwebtoken` verify with what is here; it has no cryptography of its own and signs nothing.
+/// The provider by which `jsonwebtoken` verifies; it has no cryptography of its own and signs nothing.
 pub(super) static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: |_, _| Err(ErrorKind::InvalidAlgorithm.into()),
     verifier_factory: verifier,
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// A public key that signatures may be verified with.
+/// A public key that verifies signatures.
 pub(super) struct PublicKey {
-    /// The key as `jsonwebtoken` takes it.
+    /// The key in the form of `jsonwebtoken`.
     pub(super) decoding: DecodingKey,
-    /// Bits of the modulus.
+    /// The size of the modulus in bits.
     pub(super) bits: usize,
 }
 
 impl PublicKey {
-    /// Reads the value of an option: PEM, its armour lines optional, SubjectPublicKeyInfo or PKCS#1. `None` for what is
-    /// no RSA key that may be used.
+    /// Parses the value of an option: PEM, with or without its armour lines, SubjectPublicKeyInfo or PKCS#1.
+    /// `None` for anything but an acceptable RSA key.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let body = without_armour(text.trim()).filter(|_| text.len() <= MAX_TEXT)?;
         let base64: String = body.chars().filter(|c| !c.is_ascii_whitespace()).collect();
@@ -60,7 +60,7 @@ impl PublicKey {
     }
 }
 
-/// The text between the armour lines, or all of it where there are none.
+/// Returns the text between the armour lines, or all of it if there are none.
 fn without_armour(text: &str) -> Option<&str> {
     let Some(rest) = text.strip_prefix("-----BEGIN ") else { return Some(text) };
     let (label, rest) = rest.split_once("-----")?;
@@ -69,7 +69,7 @@ fn without_armour(text: &str) -> Option<&str> {
         .then_some(body)
 }
 
-/// The bits a SubjectPublicKeyInfo wraps, when it is one of an RSA key.
+/// Returns the bits of a SubjectPublicKeyInfo if it wraps an RSA key.
 fn subject_public_key(der: &[u8]) -> Option<&[u8]> {
     let (info, []) = element(0x30, der)? else { return None };
     let (algorithm, rest) = element(0x30, info)?;
@@ -80,7 +80,7 @@ fn subject_public_key(der: &[u8]) -> Option<&[u8]> {
     bits.strip_prefix(&[0]).filter(|_| no_parameters)
 }
 
-/// Modulus and exponent of a PKCS#1 public key, without leading zeros.
+/// Returns modulus and exponent of a PKCS#1 public key, without leading zeros.
 fn rsa_public_key(der: &[u8]) -> Option<(&[u8], &[u8])> {
     let (numbers, []) = element(0x30, der)? else { return None };
     let (n, rest) = element(0x02, numbers)?;
@@ -88,8 +88,8 @@ fn rsa_public_key(der: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((positive(n)?, positive(e)?))
 }
 
-/// Content of the first DER element, which must have this tag, and what follows it. Nothing here recurses: keys come
-/// from tenants, and nesting must not cost stack.
+/// Returns the content of the first DER element, which must have this tag, and the rest. Nothing here
+/// recurses, because keys come from tenants and nesting must not cost stack.
 fn element(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = match der.strip_prefix(&[tag])? {
         [short @ 0..=0x7f, rest @ ..] => (usize::from(*short), rest),
@@ -100,7 +100,7 @@ fn element(tag: u8, der: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
-/// A DER integer above zero, in as few bytes as it takes.
+/// Returns a positive DER integer, which must have no unnecessary bytes.
 fn positive(integer: &[u8]) -> Option<&[u8]> {
     match integer {
         [0, 0x80..=0xff, ..] => Some(&integer[1..]),
@@ -156,12 +156,13 @@ impl Rs256 {
             return false;
         }
         let block = s.modpow(&e, &n).to_bytes_be();
-        // As a number the block has lost the zero it starts with.
+        // As a number the block has lost its leading zero.
         block == block_for(message, self.n.len())[1..]
     }
 }
 
-/// What a signature of `length` bytes must turn out to be: `00 01 FF … FF 00`, the name of the hash, the hash.
+/// Returns the block that a correct signature of `length` bytes yields: `00 01 FF … FF 00`, the name of the
+/// hash, the hash.
 fn block_for(message: &[u8], length: usize) -> Vec<u8> {
     let hash = digest(&SHA256, message);
     let mut block = vec![0xff; length - DIGEST_INFO.len() - hash.as_ref().len() - 1];
@@ -176,7 +177,7 @@ fn block_for(message: &[u8], length: usize) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// A DER element.
+    /// Encodes a DER element.
     fn der(tag: u8, content: &[u8]) -> Vec<u8> {
         let length = content.len() as u16;
         let mut out = vec![tag];
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rsa_public_key_is_refused() {
+    fn invalid_rsa_public_keys_are_rejected() {
         let good = spki(&[0xf1; 64], &[1, 0, 1]);
         let with = |at: usize, byte: u8| {
             let mut changed = good.clone();

@@ -1,7 +1,7 @@
-//! Sealing: what must be stored and read again, but not be read from the database alone (Z-05).
+//! Sealing: encryption of secrets that must be readable again, but not from the database alone (Z-05).
 //!
-//! AES-256-GCM under a key that is derived from the secret key's file. Where a text belongs is authenticated with it, so
-//! that who can write to the database cannot move it to a place where it would be shown.
+//! AES-256-GCM under a key that is derived from the secret key's file. The names a secret is bound to are
+//! authenticated with it, so that a writer to the database cannot move it to a place where it would be shown.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -9,26 +9,26 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Tag of a sealed text, so that another way can come beside this one.
+/// The tag of a sealed text, so that another format can be added.
 const SEALED: &str = "$gcm1$";
 
-/// Seals and opens texts.
+/// The key that seals and opens texts.
 pub struct SealingKey(LessSafeKey);
 
 impl SealingKey {
-    /// Derives the key from the secret one: neither tells anything of the other.
+    /// Derives the key from the secret key: neither reveals the other.
     pub(super) fn derive(secret: &[u8]) -> Self {
         let secret = Salt::new(HKDF_SHA256, b"platform").extract(secret);
         let key = secret.expand(&[b"sealed options"], &AES_256_GCM).expect("one key is within the bounds");
         Self(LessSafeKey::new(UnboundKey::from(key)))
     }
 
-    /// Seals a text for a place, e.g. tenant, category and key.
+    /// Seals a text and binds it to a place, e.g. tenant, category and key.
     ///
     /// # Panics
-    /// When the system has no random source left.
+    /// The system has no random source left.
     pub fn seal(&self, place: [&str; 3], text: &str) -> String {
-        // Drawn at random: 2^32 texts under one key are safe, and nobody stores as many secrets.
+        // The nonce is random: 2^32 texts under one key are safe, and nobody stores as many secrets.
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).expect("the system's random source works");
         let mut sealed = text.as_bytes().to_vec();
@@ -38,7 +38,7 @@ impl SealingKey {
         format!("{SEALED}{}", STANDARD_NO_PAD.encode([&nonce[..], &sealed].concat()))
     }
 
-    /// Opens what was sealed for this place; `None` for anything else.
+    /// Opens a text that was sealed for this place; `None` for anything else.
     pub fn open(&self, place: [&str; 3], sealed: &str) -> Option<String> {
         let mut sealed = STANDARD_NO_PAD.decode(sealed.strip_prefix(SEALED)?).ok()?;
         let (nonce, sealed) = sealed.split_at_mut_checked(NONCE_LEN)?;
@@ -48,7 +48,7 @@ impl SealingKey {
     }
 }
 
-/// A place as it is authenticated: with lengths, so that no two places look the same.
+/// Returns a place as associated data, with lengths, so that no two places are encoded alike.
 fn associated(place: [&str; 3]) -> Aad<Vec<u8>> {
     Aad::from(
         place
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_sealed_or_was_changed_does_not_open() {
+    fn text_that_was_not_sealed_or_was_changed_does_not_open() {
         let key = SealingKey::derive(&[7; 32]);
         let sealed = key.seal(PLACE, "x");
         let cut = &sealed[..sealed.len() - 1];

@@ -1,16 +1,20 @@
-//! Guessing passwords gets slower with each wrong one, per account and per source, and is never forbidden for good.
+//! Throttling of password guesses: each wrong password slows down further guesses, per account and per
+//! source, and never locks out anybody for good.
 //!
-//! After a few wrong passwords each further verification waits before it is tried. It waits in a lane of its own: that of
-//! its source while the source guesses wrong, then that of account and source, then that of the account; so many sources
-//! that guess at one account take turns. Its owner does not stand in their line: who came in from a source before is familiar there
-//! and waits for nobody's guesses but those made at this account from this source; and a source that was hardly ever wrong at
-//! an account is a newcomer there and waits for newcomers alone, of whom very many are free of delay, so that an owner comes in
-//! from a new address, or after a restart, however many addresses guess. Verifications that cost much CPU take turns per
-//! source once more, so that a flood does not queue up in front of everybody else. A right secret that this server made waits for
-//! nobody: it is compared before all this.
+//! After a few wrong passwords, each further verification is delayed. It waits in several lanes in turn: that
+//! of its source, if the source has guessed wrong too often; then that of the pair of account and source;
+//! then that of the account. So many sources that guess at one account take turns.
 //!
-//! Accounts that do not exist are treated like those that do. An account is remembered as a keyed hash, a source as an
-//! address; neither takes more memory than it has bounds.
+//! The owner of an account does not wait behind guessers. A source that has logged in before is *familiar* at
+//! the account: only wrong guesses from this source at this account delay it. A source with hardly any wrong
+//! guesses at the account is a *newcomer*: it waits only for other newcomers, of which very many are not
+//! delayed. So an owner can log in from a new address, or after a restart, however many addresses guess.
+//!
+//! Verifications that cost much CPU time also take turns per source, so that a flood from one source does not
+//! delay others. A correct secret that this server generated never waits: it is compared before all this.
+//!
+//! Unknown accounts are treated like existing ones. Accounts are stored as keyed hashes, sources as
+//! addresses, and the memory for both is bounded.
 
 mod failures;
 #[cfg(test)]
@@ -30,26 +34,26 @@ use super::lanes::{Lanes, Turn, Width};
 use crate::http::error::{ApiError, Result};
 use crate::telemetry::{self, Throttled};
 
-/// Accounts, sources and familiar pairs that are remembered, each.
+/// The number of accounts, of sources and of familiar pairs with state, each.
 const REMEMBERED: usize = 100_000;
 
-/// Wrong passwords from one source that leave it a newcomer at an account, at most: people mistype.
+/// The number of wrong passwords at an account after which a source is no longer a newcomer: people mistype.
 const SLIPS: u32 = 3;
-/// Wrong passwords of newcomers at one account that cost no delay: enough for the slips of 40 sources, and few for somebody who
-/// wants to guess a password.
+/// The number of wrong passwords of newcomers at one account that cause no delay: enough for the typing
+/// errors of 40 sources, and few for guessing a password.
 const FREE_NEWCOMERS: u32 = 128;
-/// As many times more newcomers may wait for each other.
+/// The factor by which more newcomers may wait than others.
 const MORE_NEWCOMERS: usize = 8;
-/// So many times longer it is remembered which source was wrong at which account.
+/// The factor by which wrong passwords of a source at an account are remembered longer.
 const REMEMBERED_LONGER: u32 = 20;
 
-/// Where a request came from, as far as guesses are counted: an IPv4 address, or an IPv6 network of 64 bits, for one
+/// The origin of a request for counting guesses: an IPv4 address, or an IPv6 network of 64 bits, because one
 /// subscriber has all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Source(IpAddr);
 
 impl Source {
-    /// The source that an address belongs to.
+    /// Returns the source of an address.
     pub fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V4(v4) => IpAddr::V4(v4),
@@ -58,11 +62,11 @@ impl Source {
     }
 }
 
-/// A user of a tenant, whether or not there is one.
+/// The keyed hash of a user of a tenant, whether or not it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Account([u8; 16]);
 
-/// What an account's wrong passwords are counted under.
+/// The subject under which wrong passwords at an account are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
     Everywhere(Account),
@@ -70,24 +74,24 @@ enum Subject {
     Familiar(Account, Source),
 }
 
-/// Where verifications wait for each other. They are entered in this order, so that no two wait for each other.
+/// The lanes in which verifications wait. They are entered in this order, so that there is no deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Lane {
-    /// A source that has accounts looked up. It is left before the others are entered.
+    /// The look-ups of accounts for a source. It is left before the others are entered.
     LookUp(Source),
-    /// A source that guessed wrong too often.
+    /// A source that has guessed wrong too often.
     Entrance(Source),
-    /// An account, as far as one source tries it.
+    /// An account, for one source.
     Pair(Account, Source),
     /// An account, for newcomers.
     Newcomers(Account),
-    /// An account, for those that were wrong there.
+    /// An account, for sources that have guessed wrong there.
     Account(Account),
-    /// A source that needs CPU time.
+    /// CPU time, for one source.
     Hashing(Source),
 }
 
-/// Counts wrong passwords and lets verifications wait.
+/// The counters of wrong passwords, and the lanes in which verifications wait.
 pub(super) struct Throttle {
     key: hmac::Key,
     accounts: Failures<Subject>,
@@ -120,7 +124,7 @@ impl Throttle {
         }
     }
 
-    /// What an account is counted under, be there one or not.
+    /// Returns the key of an account, whether or not it exists.
     pub(super) fn account(&self, tenant: &TenantId, user: &str) -> Account {
         let mut mac = hmac::Context::with_key(&self.key);
         mac.update(tenant.as_str().as_bytes());
@@ -129,17 +133,18 @@ impl Throttle {
         Account(mac.sign().as_ref()[..16].try_into().expect("SHA-256 has 32 bytes"))
     }
 
-    /// Waits until a password of this account may be tried from this source. Nothing else is held meanwhile.
+    /// Waits until a password of this account may be tried from this source. The caller holds nothing else in
+    /// the meantime.
     ///
     /// # Errors
-    /// `TooManyRequests` when too many wait already.
+    /// `TooManyRequests` when too many are waiting already.
     pub(super) async fn enter(&self, account: Account, source: Source) -> Result<Attempt<'_>> {
         let subject = self.subject(account, source);
         let familiar = matches!(subject, Subject::Familiar(..));
         let refusal = || refuse(Throttled::Account, self.delay(&subject));
         let entrance = if familiar { None } else { self.slow_down(source).await? };
         let one = |inside| Width { at_once: 1, inside };
-        // One source takes at most half of what may wait for an account, and one turn at a time.
+        // A source takes at most half of the places of an account, and one turn at a time.
         let pair = self.lanes.turn(Lane::Pair(account, source), one(self.waiting_per_account / 2)).await;
         let pair = pair.ok_or_else(refusal)?;
         let lane = match subject {
@@ -176,28 +181,28 @@ impl Throttle {
         }
     }
 
-    /// Lets a source have an account looked up, before it waits for anything; `None` when too many of its requests wait for
-    /// that, so that a flood costs the database no more than a few look-ups at once.
+    /// Waits for a turn to look up an account, before all other waiting. Returns `None` when too many
+    /// requests of the source are waiting, so that a flood causes only a few concurrent look-ups.
     pub(super) async fn look_up(&self, source: Source) -> Option<Turn<Lane>> {
         let width = Width { at_once: self.at_once, inside: self.waiting_per_source };
         self.lanes.turn(Lane::LookUp(source), width).await
     }
 
-    /// Whether a source guessed wrong too often of late.
+    /// Returns whether a source has recently guessed wrong too often.
     pub(super) fn is_slowed(&self, source: Source) -> bool {
         !self.sources.delay(&source).is_zero()
     }
 
-    /// Lets a source that guessed wrong too often wait; `None` for one that did not.
+    /// Delays a source that has guessed wrong too often; returns `None` for others.
     ///
     /// # Errors
-    /// `TooManyRequests` when too many of its requests wait already.
+    /// `TooManyRequests` when too many of its requests are waiting already.
     pub(super) async fn slow_down(&self, source: Source) -> Result<Option<Turn<Lane>>> {
         let delay = self.sources.delay(&source);
         if delay.is_zero() {
             return Ok(None);
         }
-        // Those who wait take the longest delay each: few of them fill the patience of a client.
+        // Each of those that wait takes the longest delay, so a few exhaust a client's timeout.
         let width = Width { at_once: self.at_once, inside: self.at_once * 4 };
         let turn = self.lanes.turn(Lane::Entrance(source), width).await;
         let turn = turn.ok_or_else(|| refuse(Throttled::Source, delay))?;
@@ -205,7 +210,7 @@ impl Throttle {
         Ok(Some(turn))
     }
 
-    /// Counts a guess that named no account.
+    /// Counts a guess without an account.
     pub(super) fn failed_at(&self, source: Source) {
         self.sources.count(source, Instant::now());
     }
@@ -217,9 +222,9 @@ pub(super) struct Attempt<'t> {
     account: Account,
     source: Source,
     subject: Subject,
-    /// Whether it waits for its source's turns already, or need not.
+    /// Whether it holds a turn of its source already, or needs none.
     slowed: bool,
-    /// Whether dropping it counts as a wrong password: who hangs up must not guess for nothing.
+    /// Whether dropping it counts as a wrong password: a client that disconnects must not guess for free.
     counts: bool,
     turns: Vec<Turn<Lane>>,
 }
@@ -228,7 +233,8 @@ impl Attempt<'_> {
     /// Waits until the source may use CPU time. From then on the attempt counts as failed unless it succeeds.
     ///
     /// # Errors
-    /// `TooManyRequests` when too many of its requests wait already, or the source turned out to be guessing meanwhile.
+    /// `TooManyRequests` when too many of its requests are waiting already, or the source has become a
+    /// guesser in the meantime.
     pub(super) async fn hashing(&mut self) -> Result<()> {
         if !self.slowed {
             let width = Width { at_once: self.throttle.at_once, inside: self.throttle.waiting_per_source };
@@ -241,12 +247,13 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// A password was tried and was wrong. Only who is told so is still open.
+    /// Marks the attempt as failed: a password was compared and was wrong, even if the response is still to
+    /// come.
     pub(super) fn tried(&mut self) {
         self.counts = true;
     }
 
-    /// Newcomers are wrong at the account like everybody else.
+    /// Returns the subject of a failure: newcomers count like everybody else.
     fn counted_as(&self) -> Subject {
         match self.subject {
             Subject::Newcomers(account) => Subject::Everywhere(account),
@@ -254,7 +261,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// The password was right: what was wrong before is forgotten, and the account is familiar here.
+    /// Marks the attempt as successful: earlier failures are forgotten, and the source becomes familiar at
+    /// the account.
     pub(super) fn succeeded(mut self) {
         self.counts = false;
         self.throttle.accounts.forget(&self.counted_as());

@@ -1,4 +1,4 @@
-//! Who may read and write users, groups and roles (U-04).
+//! Authorization for users, groups and roles (U-04).
 
 use platform_actors::model::id::TenantId;
 use platform_actors::model::role;
@@ -12,7 +12,8 @@ use crate::http::error::{ApiError, Result};
 use crate::server::Edge;
 
 impl Caller {
-    /// The tenant of a path with the right by which the caller reads its users: all, or own sub-users.
+    /// Returns the tenant of a path, with the authority by which the caller reads its users: all, or its own
+    /// sub-users.
     ///
     /// # Errors
     /// `Forbidden` for another tenant and without a role, `NotFound` for a tenant that does not exist.
@@ -20,10 +21,10 @@ impl Caller {
         self.users_of(edge, tenant, role::USER_MANAGEMENT_READ).await
     }
 
-    /// A user that a path names: any, an own sub-user, or the caller's own record.
+    /// Returns the user of a path: any, a sub-user of the caller, or the caller itself.
     ///
     /// # Errors
-    /// As [`Caller::reads_users`], `Forbidden` for a user of somebody else, `NotFound` for an unknown one.
+    /// As [`Caller::reads_users`], `Forbidden` for a user with another owner, `NotFound` for an unknown user.
     pub async fn reads_user(&self, edge: &Edge, (tenant, name): (&str, &str)) -> Result<User> {
         let database = edge.platform.database();
         if self.is_user(tenant, name) && self.roles.has(role::USER_MANAGEMENT_OWN_READ) {
@@ -35,7 +36,7 @@ impl Caller {
         Ok(user)
     }
 
-    /// A change of users of the tenant of a path: all, or own sub-users.
+    /// Returns the authorization to change users of the tenant of a path: all, or the caller's own sub-users.
     ///
     /// # Errors
     /// As [`Caller::reads_users`].
@@ -44,10 +45,10 @@ impl Caller {
         Ok(self.administration(edge, tenant, authority))
     }
 
-    /// A change of groups of the tenant of a path.
+    /// Returns the authorization to change groups of the tenant of a path.
     ///
     /// # Errors
-    /// As [`Caller::reads_users`]; owning sub-users is no right to change groups.
+    /// As [`Caller::reads_users`]; owning sub-users is not sufficient to change groups.
     pub async fn administers_groups(&self, edge: &Edge, tenant: &str) -> Result<Administration> {
         let administration = self.administers_users(edge, tenant).await?;
         match administration.authority {
@@ -56,7 +57,7 @@ impl Caller {
         }
     }
 
-    /// Lets a caller through who may read its own record; the bootstrap user of devices has none (U-04, N-09).
+    /// Checks that the caller may read its own record; the bootstrap user of devices may not (U-04, N-09).
     ///
     /// # Errors
     /// `Forbidden` without ROLE_USER_MANAGEMENT_OWN_READ.
@@ -67,7 +68,7 @@ impl Caller {
         }
     }
 
-    /// A change of the caller's own user (U-13).
+    /// Returns the authorization to change the caller's own user (U-13).
     ///
     /// # Errors
     /// `Forbidden` without ROLE_USER_MANAGEMENT_OWN_ADMIN.
@@ -76,28 +77,29 @@ impl Caller {
         Ok(self.administration(edge, self.tenant.clone(), UserAuthority::Everyone))
     }
 
-    /// Whether a path names the caller's own user.
+    /// Returns whether a path names the caller's own user.
     pub fn is_user(&self, tenant: &str, name: &str) -> bool {
         self.tenant.as_str() == tenant && *self.user == *name
     }
 
-    /// A change of options of the caller's own tenant. Keys that tokens are verified with speak for any user, so only who may
-    /// administer users writes them (T-09).
+    /// Returns the authorization to change options of the caller's own tenant. Whoever sets the keys that
+    /// verify tokens can act as any user, so this also requires the right to administer users (T-09).
     ///
     /// # Errors
-    /// `Forbidden` without ROLE_OPTION_MANAGEMENT_ADMIN; for `token.publicKey` without ROLE_USER_MANAGEMENT_ADMIN besides.
+    /// `Forbidden` without ROLE_OPTION_MANAGEMENT_ADMIN; for `token.publicKey` without
+    /// ROLE_USER_MANAGEMENT_ADMIN in addition.
     pub fn administers_options(&self, edge: &Edge, category: &str) -> Result<Administration> {
         self.require(role::OPTION_MANAGEMENT_ADMIN)?;
         if category == TOKEN_PUBLIC_KEY && !self.roles.has(role::USER_MANAGEMENT_ADMIN) {
             return Err(ApiError::forbidden_because(
-                "keys of tokens need ROLE_USER_MANAGEMENT_ADMIN besides",
+                "keys of tokens also require ROLE_USER_MANAGEMENT_ADMIN",
             ));
         }
         Ok(self.administration(edge, self.tenant.clone(), UserAuthority::Everyone))
     }
 
     fn administration(&self, edge: &Edge, tenant: TenantId, authority: UserAuthority) -> Administration {
-        // A caller from elsewhere is named with its tenant, as it logs in.
+        // A caller from another tenant is named with its tenant, as it logs in.
         let by = match self.tenant == tenant {
             true => self.user.to_string(),
             false => format!("{}/{}", self.tenant, self.user),
@@ -118,7 +120,7 @@ impl Caller {
         }
         let authority = match self.roles.has(role) {
             true => UserAuthority::Everyone,
-            // Names are unique in a tenant only, so nobody owns users of another.
+            // User names are unique only within a tenant, so nobody owns users of another.
             false if own && self.roles.has(role::USER_MANAGEMENT_CREATE) => UserAuthority::SubUsers {
                 owner: self.user.clone(),
                 roles: self.roles.clone(),

@@ -1,16 +1,16 @@
-//! The command `application`: where microservices run (W-14).
+//! The command `application`: the routes of microservices (W-14).
 
 use clap::{Args, Subcommand};
 
 use super::OnStore;
 use crate::config::StoreSettings;
 
-/// What is to be done with applications.
+/// A task for applications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApplicationTask {
-    /// Say where a microservice runs.
+    /// Set the address of a microservice.
     Route(ApplicationRoute),
-    /// List those that run somewhere.
+    /// List the microservices with an address.
     Routes,
 }
 
@@ -19,23 +19,23 @@ pub enum ApplicationTask {
 pub struct ApplicationRoute {
     /// Id or context path of the microservice
     pub application: String,
-    /// Where it runs: http://host:port or http://host:port/base, and nothing more
+    /// Address of the microservice: http://host:port or http://host:port/base
     #[arg(required_unless_present = "none")]
     pub address: Option<String>,
-    /// It runs nowhere any more
+    /// The microservice has no address any more
     #[arg(long, conflicts_with = "address")]
     pub none: bool,
 }
 
-/// Arguments of `platform application routes`: there are none.
+/// The arguments of `platform application routes`: none.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(super) struct Nothing {}
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ApplicationCommand {
-    /// Say where a microservice runs; takes effect at once
+    /// Set the address of a microservice; takes effect at once
     Route(OnStore<ApplicationRoute>),
-    /// List the microservices that run somewhere: id, context path, owner, address
+    /// List the microservices with an address: id, context path, owner, address
     Routes(OnStore<Nothing>),
 }
 

@@ -1,4 +1,4 @@
-//! Which lines are understood, and what is refused.
+//! Tests of command lines: which are accepted, and which are rejected.
 
 use std::path::Path;
 

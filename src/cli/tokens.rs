@@ -1,22 +1,23 @@
-//! The commands `token` and `limits`: clients of the access-token service, and accounts of the limits query (L-02).
+//! The commands `token` and `limits`: clients of the access-token service, and accounts of the limits query
+//! (L-02).
 
 use clap::{Args, Subcommand, builder::PossibleValuesParser, value_parser};
 
 use super::OnStore;
 use crate::config::{self, StoreSettings};
 
-/// What is to be done with tokens.
+/// A task for tokens or limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenTask {
     /// Create a client of the access-token service.
     CreateClient(ClientCreate),
-    /// Delete one.
+    /// Delete a client.
     DeleteClient(ClientDelete),
-    /// List those of a tenant.
+    /// List the clients of a tenant.
     ListClients(ClientList),
-    /// Draw a token of the limits query.
+    /// Create a token of the limits query.
     CreateLimitsToken(LimitsTokenCreate),
-    /// End the tokens of an account.
+    /// Delete the tokens of an account.
     DeleteLimitsTokens(LimitsTokenDelete),
     /// Set the limits of an account.
     SetLimits(LimitsSet),
@@ -28,7 +29,7 @@ pub struct ClientCreate {
     /// Tenant of the client
     #[arg(value_parser = config::tenant_id)]
     pub tenant: String,
-    /// User of the tenant that its tokens speak for
+    /// User of the tenant that its tokens act as
     #[arg(long, value_name = "NAME", value_parser = config::user_name)]
     pub user: String,
     /// Name of the client, for people [default: that of the user]
@@ -68,7 +69,7 @@ pub struct LimitsTokenCreate {
 /// Arguments of `platform limits token delete`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct LimitsTokenDelete {
-    /// Account whose tokens end
+    /// Account whose tokens are deleted
     pub account: String,
 }
 
@@ -97,7 +98,7 @@ pub struct LimitsSet {
     pub total_instance_used: Option<u32>,
     /// File with the rates, a JSON array of {uri, regex, limit: [{value, verb, remaining, unit, next-available}]}; - reads a pipe
     ///
-    /// Without remaining all of the value remains, without next-available it is now. An empty array removes the rates.
+    /// If remaining is absent, it is the value; if next-available is absent, it is now. An empty array removes the rates.
     #[arg(long, value_name = "FILE")]
     pub rate: Option<String>,
 }
@@ -111,33 +112,33 @@ pub(super) enum TokenCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ClientCommand {
-    /// Create a client; prints its consumer key and, this once, its consumer secret
+    /// Create a client; prints its consumer key and its consumer secret, which is not shown again
     Create(OnStore<ClientCreate>),
     /// List the clients of a tenant: key, user, scope, time of creation, name
     List(OnStore<ClientList>),
-    /// Delete a client; its tokens end at once
+    /// Delete a client; its tokens become invalid at once
     Delete(OnStore<ClientDelete>),
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum LimitsCommand {
-    /// Create and end tokens of the limits query
+    /// Create and delete tokens of the limits query
     #[command(subcommand)]
     Token(LimitsTokenCommand),
-    /// Set limits of an account, those that are not given stay; prints what holds now
+    /// Set limits of an account and print all of them; limits that are not given do not change
     Set(OnStore<LimitsSet>),
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum LimitsTokenCommand {
-    /// Create a token for the header X-Auth-Token; printed this once
+    /// Create a token for the header X-Auth-Token; it is printed only once
     Create(OnStore<LimitsTokenCreate>),
-    /// End all tokens of an account
+    /// Delete all tokens of an account
     Delete(OnStore<LimitsTokenDelete>),
 }
 
 impl TokenCommand {
-    /// What is to be done, and where the data is.
+    /// Returns the task, and the location of the data.
     pub(super) fn task(self) -> (TokenTask, StoreSettings) {
         let Self::Client(command) = self;
         match command {
@@ -149,7 +150,7 @@ impl TokenCommand {
 }
 
 impl LimitsCommand {
-    /// What is to be done, and where the data is.
+    /// Returns the task, and the location of the data.
     pub(super) fn task(self) -> (TokenTask, StoreSettings) {
         match self {
             Self::Set(given) => (TokenTask::SetLimits(given.arguments), given.store),

@@ -1,5 +1,5 @@
-//! Line 61: a device asks for its credentials (docs/rules.md#rows-and-responses; S-45). The user that devices without credentials
-//! share may send nothing else (N-09a).
+//! Line 61: a device requests its credentials (docs/rules.md#rows-and-responses; S-45). The bootstrap user,
+//! which devices without credentials share, may send nothing else (N-09a).
 
 use actix_web::http::StatusCode;
 use serde_json::json;
@@ -10,8 +10,9 @@ use super::line::{Lines, Record, records};
 use super::refusal::Refusal;
 use super::rest_caller::Call;
 
-/// Answers each line 61 with `70,<line>,<id>,<tenant>,<user>,<password>`, as `POST /devicecontrol/deviceCredentials` would; other
-/// lines are none of this body's (S-45), and 403 for the bootstrap user (N-09a).
+/// Responds to each line 61 with `70,<line>,<id>,<tenant>,<user>,<password>`, as `POST
+/// /devicecontrol/deviceCredentials` would. Other lines are invalid in such a body (S-45), and 403 for the
+/// bootstrap user (N-09a).
 pub(super) async fn collect(engine: &Engine<'_>, body: &[u8]) -> Lines {
     let mut lines = Lines::default();
     for record in records(body) {

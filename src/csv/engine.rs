@@ -1,5 +1,5 @@
-//! A body in, an answer out (S-03, S-40): text, whatever brought it. Only [`Engine::new`] reads a request's headers, so that another
-//! transport can stand beside HTTP (H-01).
+//! The engine of the CSV protocol: it turns a request body into a response text (S-03, S-40), whatever the
+//! transport. Only [`Engine::new`] reads HTTP headers, so that another transport can be added (H-01).
 
 use actix_web::http::header::HeaderName;
 use actix_web::{HttpRequest, ResponseError};
@@ -17,39 +17,39 @@ use crate::auth::Caller;
 use crate::http::head::Head;
 use crate::server::Edge;
 
-/// Names the template set (S-12).
+/// The header that names the template set (S-12).
 pub(super) static X_ID: HeaderName = HeaderName::from_static("x-id");
-/// Names the device that acts (H-02).
+/// The header that names the acting device (H-02).
 static X_DEVICE_ID: HeaderName = HeaderName::from_static("x-device-id");
 
-/// Carries out the rows of one request.
+/// The engine for the rows of one request.
 pub(crate) struct Engine<'e> {
     pub(crate) edge: &'e Edge,
     pub(crate) caller: &'e Caller,
     pub(crate) rest: RestCaller,
-    /// Header `X-Id`.
+    /// The header `X-Id`.
     pub(crate) x_id: Option<String>,
-    /// Header `X-Device-Id`: serial of the device that acts, when it is not the caller itself (H-02).
+    /// The header `X-Device-Id`: the serial of the acting device, if that is not the caller itself (H-02).
     pub(crate) wanted_device: Option<String>,
-    /// The object of the acting device, once a row asked for it.
+    /// The managed object of the acting device, once a row needed it.
     pub(crate) own_device: OnceCell<ManagedObjectId>,
 }
 
-/// What a body holds.
+/// The kinds of lines in a body.
 #[derive(Debug, Default)]
 struct Outline {
-    /// Lines 10 and 11: all of it is templates (S-14).
+    /// Lines 10 or 11 occur: the whole body is a registration of templates (S-14).
     templates: bool,
-    /// Line 61 (S-45).
+    /// Lines 61 occur (S-45).
     bootstrap: bool,
-    /// Lines 15.
+    /// Lines 15 occur.
     switches: bool,
-    /// Anything but lines 15.
+    /// Lines other than 15 occur.
     rows: bool,
 }
 
 impl<'e> Engine<'e> {
-    /// For the rows of a request, in the name of its caller.
+    /// Returns an engine for the rows of a request, with the authority of its caller.
     pub(crate) fn new(edge: &'e Edge, caller: &'e Caller, request: &HttpRequest) -> Self {
         Self {
             edge,
@@ -61,11 +61,11 @@ impl<'e> Engine<'e> {
         }
     }
 
-    /// The answer to a body.
-    pub(crate) async fn answer(&self, body: &[u8]) -> String {
+    /// Returns the response to a body.
+    pub(crate) async fn respond(&self, body: &[u8]) -> String {
         let outline = Outline::of(body);
         match outline {
-            // What is rarer is on the heap, so that the path of rows stays small.
+            // Rare cases are boxed, so that the future for ordinary rows stays small.
             Outline { rows: true, .. } if self.caller.is_bootstrap() => {
                 Box::pin(bootstrap::collect(self, body)).await.into_text()
             }
@@ -76,7 +76,7 @@ impl<'e> Engine<'e> {
         }
     }
 
-    /// Whether there are templates: one line for each X-Id, in order (S-10, S-11).
+    /// Responds whether templates exist, with a line for each X-Id, in order (S-10, S-11).
     async fn check(&self, body: &[u8]) -> Lines {
         let mut lines = Lines::default();
         for record in records(body) {
@@ -101,7 +101,7 @@ impl<'e> Engine<'e> {
         }
     }
 
-    /// Where the rows of an X-Id are looked up.
+    /// Returns the set in which the rows of an X-Id are looked up.
     pub(super) async fn select(&self, x_id: &str) -> Selected {
         let (database, tenant) = (self.edge.platform.database(), &self.caller.tenant);
         match self.edge.csv_templates.select(database, tenant, x_id).await {
@@ -113,7 +113,7 @@ impl<'e> Engine<'e> {
     }
 }
 
-/// A header's value; `None` for none and for an empty one.
+/// Returns a header's value; `None` for a missing or an empty one.
 pub(super) fn header(head: &impl Head, name: &HeaderName) -> Option<String> {
     let value = String::from_utf8_lossy(head.header(name)?).trim().to_owned();
     (!value.is_empty()).then_some(value)

@@ -1,31 +1,31 @@
-//! Several X-Ids in one request: lines `15`, and the groups of lines they are answered with (22.5).
+//! Several X-Ids in one request: lines `15`, and the groups of response lines for each X-Id.
 
 use super::line::{Lines, Record};
 use super::refusal::Refusal;
 
-/// Characters of an X-Id (S-12).
+/// The number of characters of an X-Id (S-12).
 const X_ID_LENGTH: std::ops::RangeInclusive<usize> = 1..=256;
 
-/// The message id of a record; `None` for what is no unsigned integer of at most nine digits (S-27).
+/// Returns the message id of a record; `None` unless it is an unsigned integer of at most nine digits (S-27).
 pub(crate) fn message_id(record: &Record<'_>) -> Option<u32> {
     id_of(record.values.as_ref().ok()?.first()?)
 }
 
-/// A message id, of a row or of a template; `None` for another text (S-27).
+/// Parses the message id of a row or a template; `None` for other text (S-27).
 pub(crate) fn id_of(text: &str) -> Option<u32> {
     let digits = (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok())?
 }
 
-/// Whether an X-Id could be one (S-12).
+/// Returns whether a text is a valid X-Id (S-12).
 pub(crate) fn is_x_id(text: &str) -> bool {
     X_ID_LENGTH.contains(&text.chars().count()) && !text.contains('\0')
 }
 
-/// The X-Id that a line `15` names for what follows; `None` for another line.
+/// Returns the X-Id that a line `15` selects for the lines after it; `None` for another line.
 ///
 /// # Errors
-/// `Malformed` for one that names none, and beside the header `X-Id` (S-12).
+/// `Malformed` for a line `15` without a valid X-Id, and for any in a request with the header `X-Id` (S-12).
 pub(crate) fn switch<'r>(record: &'r Record<'_>, header: Option<&str>) -> Option<Result<&'r str, Refusal>> {
     if message_id(record) != Some(15) {
         return None;
@@ -36,8 +36,8 @@ pub(crate) fn switch<'r>(record: &'r Record<'_>, header: Option<&str>) -> Option
     })
 }
 
-/// An answer whose lines belong to X-Ids: each group of lines stands behind `87,<count>,<x_id>` (S-40). Lines are counted,
-/// not records: a device may read so many lines and leave quotes to whoever takes them apart.
+/// A response whose lines belong to X-Ids: a line `87,<count>,<x_id>` precedes each group (S-40). The count
+/// is of lines, not records, so that a device can read that many lines before it parses quotes.
 #[derive(Debug, Default)]
 pub(crate) struct GroupedLines {
     done: Lines,
@@ -46,7 +46,7 @@ pub(crate) struct GroupedLines {
 }
 
 impl GroupedLines {
-    /// The lines from here on belong to this X-Id.
+    /// Starts the group of an X-Id; the lines that follow belong to it.
     pub(crate) fn begin(&mut self, x_id: Option<&str>) {
         if self.x_id.as_deref() != x_id {
             self.end();
@@ -54,17 +54,17 @@ impl GroupedLines {
         }
     }
 
-    /// The lines of the group under way.
+    /// Returns the lines of the current group.
     pub(crate) fn lines(&mut self) -> &mut Lines {
         &mut self.lines
     }
 
-    /// Bytes of the answer so far.
+    /// Returns the size of the response so far, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.done.bytes() + self.lines.bytes()
     }
 
-    /// The whole answer. Groups without a line are left out.
+    /// Returns the whole response, without empty groups.
     pub(crate) fn finish(mut self) -> String {
         self.end();
         self.done.into_text()
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_stand_behind_their_x_id_and_empty_ones_are_left_out() {
+    fn groups_follow_their_x_id_and_empty_ones_are_omitted() {
         let mut answer = GroupedLines::default();
         answer.lines().push_text("42,1,Malformed Request");
         for (x_id, lines) in [("a", 2), ("b", 0), ("c,d", 1)] {

@@ -1,36 +1,37 @@
-//! JSON paths of response templates (S-30): members and elements, nothing that could refer to several objects.
+//! JSON paths of response templates (S-30): members and elements, and nothing that could refer to several
+//! values.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// A path that was understood.
+/// A parsed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JsonPath {
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
-/// One step down.
+/// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     /// `.name` or `['name']`.
     Member(String),
     /// `[n]`.
     Element(usize),
 }
 
-/// Why a text is no path.
+/// The reason why a text is not a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathFlaw {
-    /// It does not parse.
+    /// The text cannot be parsed.
     Invalid,
-    /// It refers to a list: `*`, `..`, slices and unions.
+    /// The path refers to a list: `*`, `..`, slices and unions.
     List,
-    /// It holds a filter.
+    /// The path has a filter.
     Filter,
 }
 
-/// The path with the `$.` that may be left out, as it is stored (S-30).
+/// Returns the path with the optional prefix `$.`, as it is stored (S-30).
 pub(crate) fn rooted(text: &str) -> Cow<'_, str> {
     match text.chars().next() {
         Some('$') => text.into(),
@@ -40,10 +41,10 @@ pub(crate) fn rooted(text: &str) -> Cow<'_, str> {
 }
 
 impl JsonPath {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
-    /// The first flaw of it.
+    /// The first flaw.
     pub(crate) fn parse(text: &str) -> Result<Self, PathFlaw> {
         if text.is_empty() {
             return Err(PathFlaw::Invalid);
@@ -64,23 +65,23 @@ impl JsonPath {
         Ok(Self { steps })
     }
 
-    /// What the path leads to, unless that is `null` (S-31, S-32).
+    /// Returns the value at the path, unless it is `null` (S-31, S-32).
     pub(crate) fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         let found = self.steps.iter().try_fold(value, |value, step| match step {
-            Step::Member(name) => value.as_object()?.get(name),
-            Step::Element(at) => value.as_array()?.get(*at),
+            PathStep::Member(name) => value.as_object()?.get(name),
+            PathStep::Element(at) => value.as_array()?.get(*at),
         });
         found.filter(|value| !value.is_null())
     }
 
-    /// How much work following it is at most.
+    /// Returns the maximum number of steps an evaluation takes.
     pub(crate) fn length(&self) -> usize {
         self.steps.len() + 1
     }
 }
 
-/// Reads a name behind a dot, up to the next dot or bracket.
-fn member(text: &str) -> Result<(Step, &str), PathFlaw> {
+/// Parses a name after a dot, up to the next dot or bracket.
+fn member(text: &str) -> Result<(PathStep, &str), PathFlaw> {
     let (name, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
     match name {
         "*" => Err(PathFlaw::List),
@@ -88,16 +89,16 @@ fn member(text: &str) -> Result<(Step, &str), PathFlaw> {
         "" if rest.starts_with('.') => Err(PathFlaw::List),
         "" => Err(PathFlaw::Invalid),
         _ if name.contains(']') => Err(PathFlaw::Invalid),
-        _ => Ok((Step::Member(name.to_owned()), rest)),
+        _ => Ok((PathStep::Member(name.to_owned()), rest)),
     }
 }
 
-/// Reads what stands behind an opening bracket. A quoted name holds anything but a quote.
-fn in_brackets(text: &str) -> Result<(Step, &str), PathFlaw> {
+/// Parses the content of brackets. A quoted name may contain anything but a quote.
+fn in_brackets(text: &str) -> Result<(PathStep, &str), PathFlaw> {
     if let Some(quoted) = text.strip_prefix('\'') {
         let (name, rest) = quoted.split_once('\'').ok_or(PathFlaw::Invalid)?;
         return match rest.trim_start().chars().next() {
-            Some(']') if rest.starts_with(']') => Ok((Step::Member(name.to_owned()), &rest[1..])),
+            Some(']') if rest.starts_with(']') => Ok((PathStep::Member(name.to_owned()), &rest[1..])),
             Some(',') => Err(PathFlaw::List),
             _ => Err(PathFlaw::Invalid),
         };
@@ -108,7 +109,7 @@ fn in_brackets(text: &str) -> Result<(Step, &str), PathFlaw> {
         _ if content.contains('?') => Err(PathFlaw::Filter),
         _ if content.trim() == "*" || content.contains([':', ',']) => Err(PathFlaw::List),
         _ if !digits || !text.contains(']') => Err(PathFlaw::Invalid),
-        _ => Ok((Step::Element(content.parse().map_err(|_| PathFlaw::Invalid)?), rest)),
+        _ => Ok((PathStep::Element(content.parse().map_err(|_| PathFlaw::Invalid)?), rest)),
     }
 }
 
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn flaws_of_paths_are_told_apart() {
+    fn each_flaw_of_a_path_is_detected() {
         for (path, flaw) in [
             ("", PathFlaw::Invalid),
             ("$.", PathFlaw::Invalid),

@@ -1,33 +1,33 @@
-//! Kinds of arguments (docs/rules.md#templates; S-23, S-25).
+//! The types of arguments (docs/rules.md#templates; S-23, S-25).
 
 use platform_actors::model::timestamp::Timestamp;
 
-/// What an argument must be.
+/// The type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Any text but none.
+    /// Any text that is not empty.
     String,
     /// Digits.
     Unsigned,
-    /// Digits, maybe behind a minus sign.
+    /// Digits, optionally after a minus sign.
     Integer,
     /// A decimal number with optional sign, fraction and exponent.
     Number,
     /// An ISO 8601 date or date-time, with or without zone and fraction.
     Date,
-    /// No argument: the server's time.
+    /// The server's time, which takes no argument.
     Now,
 }
 
 impl Kind {
     const ALL: [Self; 6] = [Self::String, Self::Unsigned, Self::Integer, Self::Number, Self::Date, Self::Now];
 
-    /// Reads the word of a template; `None` for an unknown one.
+    /// Parses the type's name in a template; `None` for an unknown one.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The word in templates and in error lines.
+    /// Returns the type's name in templates and error lines.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::String => "STRING",
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// Whether a value is of this kind.
+    /// Returns whether a value is of this type.
     pub(crate) fn accepts(self, value: &str) -> bool {
         match self {
             Self::String => !value.is_empty(),

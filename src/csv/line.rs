@@ -1,30 +1,32 @@
-//! Lines of CSV: records out of a body, records into an answer (docs/rules.md#rows-and-responses; S-01, S-02).
+//! Lines of CSV: parses request bodies into records and writes response lines
+//! (docs/rules.md#rows-and-responses; S-01, S-02).
 //!
-//! Not the `csv` crate: it hides an unterminated quote and does not say in which line a record starts.
+//! The `csv` crate is not used here because it hides an unclosed quote and does not report the line in which
+//! a record starts.
 
 use std::borrow::Cow;
 
-/// A record of a body.
+/// A record of a request body.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Record<'b> {
-    /// The line it starts in, counted from 1; blank lines count (S-02).
+    /// The line in which the record starts, counted from 1; blank lines count (S-02).
     pub(crate) line: usize,
-    /// Its values, at least one; or it is none.
+    /// The values, at least one, or the error that the record is malformed.
     pub(crate) values: Result<Vec<Cow<'b, str>>, Malformed>,
 }
 
-/// Quotes that do not match, or bytes that are no UTF-8.
+/// The error of a record with unbalanced quotes or bytes that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// The records of a body, in order; blank lines are left out.
+/// Returns the records of a body, in order and without blank lines.
 pub(crate) fn records(body: &[u8]) -> Records<'_> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     Records { rest: body, line: 1 }
 }
 
-/// The first value of each record, as [`records`] would give it; `None` for a record that is none. What a body is shows
-/// there, without its values being taken apart.
+/// Returns the first value of each record, as [`records`] would; `None` for a malformed record. They tell the
+/// kind of a body without parsing all values.
 pub(crate) fn first_values(body: &[u8]) -> impl Iterator<Item = Option<Cow<'_, str>>> {
     let mut records = records(body);
     std::iter::from_fn(move || records.next_text()).map(|(_, text, closed)| {
@@ -37,7 +39,7 @@ pub(crate) fn first_values(body: &[u8]) -> impl Iterator<Item = Option<Cow<'_, s
     })
 }
 
-/// See [`records`].
+/// The iterator that [`records`] returns.
 #[derive(Debug)]
 pub(crate) struct Records<'b> {
     rest: &'b [u8],
@@ -55,7 +57,7 @@ impl<'b> Iterator for Records<'b> {
 }
 
 impl<'b> Records<'b> {
-    /// Line and text of the next record, and whether its quotes are closed.
+    /// Returns line and text of the next record, and whether its quotes are balanced.
     fn next_text(&mut self) -> Option<(usize, &'b [u8], bool)> {
         while !self.rest.is_empty() {
             let line = self.line;
@@ -67,8 +69,8 @@ impl<'b> Records<'b> {
         None
     }
 
-    /// The text up to the end of a line that is outside quotes, and whether its quotes are closed. Inside quotes an end of line
-    /// is part of the value (S-01).
+    /// Returns the text up to a line end outside quotes, and whether its quotes are balanced. A line end
+    /// inside quotes is part of the value (S-01).
     fn take_record(&mut self) -> (&'b [u8], bool) {
         let (text, mut quoted) = (self.rest, false);
         for (at, byte) in text.iter().enumerate() {
@@ -108,7 +110,7 @@ fn values(text: &[u8]) -> Result<Vec<Cow<'_, str>>, Malformed> {
 
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
 
-/// The first value, and what stands behind its comma.
+/// Returns the first value, and the text after its comma.
 fn take_value(text: &str) -> Result<(Cow<'_, str>, Option<&str>), Malformed> {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, rest) = match text.split_once(',') {
@@ -126,7 +128,7 @@ fn take_value(text: &str) -> Result<(Cow<'_, str>, Option<&str>), Malformed> {
             None => break,
         }
     }
-    // The record's quotes are even, so the last one found closes.
+    // The number of quotes is even, so the last one found closes the value.
     let value = quoted.get(..end.saturating_sub(1)).ok_or(Malformed)?;
     let value = if value.contains('"') { value.replace("\"\"", "\"").into() } else { Cow::Borrowed(value) };
     let rest = quoted[end..].trim_start_matches(BLANKS);
@@ -137,14 +139,14 @@ fn take_value(text: &str) -> Result<(Cow<'_, str>, Option<&str>), Malformed> {
     }
 }
 
-/// An answer under construction: records, each ended by a line feed.
+/// The lines of a response; a line feed ends each record.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Lines {
     text: String,
 }
 
 impl Lines {
-    /// Adds a record; values are quoted where they must be (S-01).
+    /// Adds a record and quotes values where necessary (S-01).
     pub(crate) fn push<V: AsRef<str>>(&mut self, values: impl IntoIterator<Item = V>) {
         for (at, value) in values.into_iter().enumerate() {
             if at > 0 {
@@ -155,7 +157,7 @@ impl Lines {
         self.text.push('\n');
     }
 
-    /// Adds a record as it is.
+    /// Adds a record verbatim.
     pub(crate) fn push_text(&mut self, record: &str) {
         self.text.push_str(record);
         self.text.push('\n');
@@ -173,27 +175,27 @@ impl Lines {
         self.text.push('"');
     }
 
-    /// Adds all records of another answer.
+    /// Adds all records of another response.
     pub(crate) fn append(&mut self, other: &Self) {
         self.text.push_str(&other.text);
     }
 
-    /// How many lines there are; a record that holds line breaks has several.
+    /// Returns the number of lines; a record with line breaks has several.
     pub(crate) fn count(&self) -> usize {
         self.text.bytes().filter(|byte| *byte == b'\n').count()
     }
 
-    /// Bytes of the text.
+    /// Returns the size of the text in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no lines.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// The text of the answer.
+    /// Returns the text of the response.
     pub(crate) fn into_text(self) -> String {
         self.text
     }
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn line_that_is_no_utf_8_is_malformed_and_the_others_are_served() {
+    fn line_that_is_not_utf_8_is_malformed_and_the_others_are_parsed() {
         let mut found = records(b"1,\xff\n2,a\n");
         assert_eq!(found.next().map(|record| (record.line, record.values.is_err())), Some((1, true)));
         assert_eq!(found.next().map(|record| (record.line, record.values.is_ok())), Some((2, true)));
@@ -253,7 +255,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_written_is_read_back(values in proptest::collection::vec("[ -~\t\r\n\"äöü,\u{1f600}]{0,8}", 1..6)) {
+        fn written_values_are_read_back(values in proptest::collection::vec("[ -~\t\r\n\"äöü,\u{1f600}]{0,8}", 1..6)) {
             let mut lines = Lines::default();
             let first = std::iter::once("7").chain(values.iter().map(String::as_str));
             lines.push(first.clone());

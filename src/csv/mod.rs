@@ -1,8 +1,9 @@
 //! `/s`: the compact CSV protocol (docs/rules.md#csv-protocol).
 //!
-//! Reading order: [`line`] (records in, records out), [`engine`] (a body in, an answer out, whatever the transport),
-//! [`template_set`] with [`request_template`] and [`response_template`] (what a tenant registered), [`static_templates`] (what
-//! is built in), [`rest_caller`] (one row is one REST call), [`realtime`] (rows 80 to 84).
+//! Reading order: [`line`] (records and lines), [`engine`] (from a body to a response, whatever the
+//! transport), [`template_set`] with [`request_template`] and [`response_template`] (templates that a tenant
+//! registered), [`static_templates`] (built-in rows), [`rest_caller`] (one row is one REST call),
+//! [`realtime`] (rows 80 to 84).
 
 mod bootstrap;
 mod engine;
@@ -40,17 +41,17 @@ use crate::http::error::Result;
 use crate::server::Edge;
 use engine::Engine;
 
-/// Bytes of a body: 1 MB (S-04).
+/// The largest request body in bytes: 1 MB (S-04).
 const BODY_BYTES: usize = 1 << 20;
-/// Every answer of the protocol (S-01).
+/// The media type of every response of the protocol (S-01).
 pub(crate) const MEDIA_TYPE: &str = "text/plain;charset=UTF-8";
 
-/// `POST /s`: registers templates, looks for them, or carries out rows one after the other. Always 200: what goes wrong in a
-/// row is a line of the answer (S-04). Without `Accept` the answer is empty, unless clients are to be served as they are
-/// (C-20).
+/// `POST /s`: registers templates, checks whether they exist, or executes rows in order. The status is always
+/// 200: an error in a row is a line of the response (S-04). Without `Accept` the response is empty, except
+/// with `--client-compatibility` (C-20).
 ///
 /// # Errors
-/// 401; 413 for a body over 1 MB.
+/// 401 for invalid credentials; 413 for a body over 1 MB.
 pub async fn create(
     AnyCaller(caller): AnyCaller,
     request: HttpRequest,
@@ -60,13 +61,14 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let body = body.read(BODY_BYTES).await?;
     let engine = Engine::new(&edge, &caller, &request);
-    // On the heap, so that the path of every other request stays small.
-    let answer = Box::pin(engine.answer(&body)).await;
+    // The future is boxed so that those of all other requests stay small.
+    let text = Box::pin(engine.respond(&body)).await;
     let mut response = HttpResponse::Ok();
-    let told = wire.has_accept() || edge.client_compatibility;
-    if !told || answer.is_empty() {
-        // Nothing has no type: of what a measurement costs on the wire it would be an eighth.
+    let has_body = wire.has_accept() || edge.client_compatibility;
+    if !has_body || text.is_empty() {
+        // An empty response has no `Content-Type`: that header would be an eighth of the bytes a measurement
+        // costs.
         return Ok(response.finish());
     }
-    Ok(response.insert_header((header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE))).body(answer))
+    Ok(response.insert_header((header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE))).body(text))
 }

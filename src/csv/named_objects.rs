@@ -1,4 +1,4 @@
-//! Objects that are found by a name only: created and named by two calls, or not at all.
+//! Objects that can be found only by an external id: they are created and named by two calls, or not at all.
 
 use actix_web::http::StatusCode;
 use actix_web::rt;
@@ -9,11 +9,12 @@ use serde_json::json;
 use super::refusal::Refusal;
 use super::rest_caller::{Call, RestCaller};
 
-/// Creates an object by a call and gives it an external id, whatever the processing mode, for other rows rest on it, and also if
-/// the client goes away between the two. `None` when somebody else took the name meanwhile.
+/// Creates an object by a call and adds an external id to it. Both are stored whatever the processing mode,
+/// because other rows depend on them, and the second call is made even if the client disconnects. Returns
+/// `None` when a concurrent request took the name.
 ///
 /// # Errors
-/// What the platform refused; nothing is left then.
+/// The error of the call; then no object remains.
 pub(super) async fn create_named(
     rest: &RestCaller,
     creation: Call,
@@ -33,9 +34,9 @@ async fn create_and_name(
     let pair = json!({"type": name.type_, "externalId": name.value}).to_string();
     let naming = Call::post(format!("/identity/globalIds/{object}/externalIds"), pair);
     let Err(refusal) = rest.call(naming).await else { return Ok(Some(object)) };
-    // Who may create an object may delete it.
+    // A caller who may create an object may also delete it.
     if let Err(kept) = rest.call(Call::delete(format!("/inventory/managedObjects/{object}"))).await {
-        tracing::warn!(%object, name = %name.value, "an object that could not be named stays: {kept}");
+        tracing::warn!(%object, name = %name.value, "an object that could not be named was not deleted: {kept}");
     }
     match refusal {
         Refusal::Rest(StatusCode::CONFLICT) => Ok(None),

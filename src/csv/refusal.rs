@@ -1,4 +1,4 @@
-//! Why a row was not carried out, and its line in the answer (docs/rules.md#rows-and-responses; S-60).
+//! The errors of rows, and their lines in the response (docs/rules.md#rows-and-responses; S-60).
 
 use std::fmt;
 
@@ -9,28 +9,28 @@ use super::kind::Kind;
 use super::line::Lines;
 use crate::http::error::ApiError;
 
-/// What [`Refusal::UnknownTemplates`] and an empty request are answered (S-10, S-11, S-41).
+/// The response to an unknown X-Id and to an empty request (S-10, S-11, S-41).
 pub(crate) const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"";
 
-/// Why a row was not carried out.
+/// The reason why a row was not executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// 42: its first value is no message id, or its quotes do not match.
+    /// 42: its first value is not a message id, or its quotes are unbalanced.
     Malformed,
-    /// 43: the id is in none of the sets.
+    /// 43: no set contains the id.
     InvalidMessageId,
     /// 45: the message takes no arguments.
     NoArguments,
     /// 45: more or fewer arguments than the message takes.
     WrongNumber,
-    /// 45: an argument is of another kind.
+    /// 45: an argument is of another type.
     Kind(Kind, String),
-    /// 50: what the platform answered the call (S-07).
+    /// 50: the status of the REST response (S-07).
     Rest(StatusCode),
 }
 
 impl Refusal {
-    /// Adds the line of the answer; `line` is the request's.
+    /// Adds the line of the response; `line` is the line of the row in the request.
     pub(crate) fn write(&self, line: usize, lines: &mut Lines) {
         lines.push([self.id().to_string(), line.to_string(), self.to_string()]);
     }

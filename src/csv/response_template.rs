@@ -1,4 +1,4 @@
-//! Response templates: from JSON to lines (22.4).
+//! Response templates: from JSON to lines.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,9 @@ use super::line::Lines;
 use super::template_flaw::Flaw;
 use super::value::text_of;
 
-/// Steps that paths may take for one object: about a tenth of a second.
+/// The number of path steps for one object: about a tenth of a second.
 const STEPS: usize = 4_000_000;
-/// Bytes of the lines of one object.
+/// The largest size of the lines of one object, in bytes.
 const BYTES: usize = 16 << 20;
 
 /// A registered response template, compiled.
@@ -23,7 +23,7 @@ pub(crate) struct ResponseTemplate {
     values: Vec<JsonPath>,
 }
 
-/// The fields behind the id, unchecked.
+/// The fields after the id, not yet validated.
 #[derive(Debug, Clone)]
 pub(crate) struct ResponseDefinition<'d> {
     base: &'d str,
@@ -31,14 +31,14 @@ pub(crate) struct ResponseDefinition<'d> {
     pattern: Vec<&'d str>,
 }
 
-/// What the templates of a set may still cost for one object: whoever writes templates must not stop a server with them.
+/// The remaining budget of a set's templates for one object, so that nobody can stop a server by templates.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     steps: usize,
     bytes: usize,
 }
 
-/// There would be more lines than can be sent.
+/// The error of an object whose evaluation exceeds the budget.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooMuch;
 
@@ -61,7 +61,7 @@ impl Allowance {
 }
 
 impl<'d> ResponseDefinition<'d> {
-    /// Out of the values of a line that stand behind the id.
+    /// Returns the fields from the values after the id.
     ///
     /// # Errors
     /// `BadResponse` when there is no VALUE.
@@ -74,7 +74,7 @@ impl<'d> ResponseDefinition<'d> {
         }
     }
 
-    /// Out of a stored template; `None` where a field is no text or there is no VALUE.
+    /// Returns the fields of a stored template; `None` if one is not a string or there is no VALUE.
     pub(crate) fn of_json(stored: &'d Value) -> Option<Self> {
         let field = |name: &str| match stored.get(name) {
             None | Some(Value::Null) => Some(""),
@@ -89,7 +89,7 @@ impl<'d> ResponseDefinition<'d> {
         })
     }
 
-    /// As it is stored (S-15).
+    /// Returns the JSON that is stored (S-15).
     pub(crate) fn to_json(&self, id: u32) -> Value {
         let condition = if self.condition.is_empty() { "".into() } else { rooted(self.condition) };
         let pattern: Vec<_> = self.pattern.iter().map(|path| rooted(path)).collect();
@@ -100,10 +100,10 @@ impl<'d> ResponseDefinition<'d> {
         if self.base.is_empty() { "$".into() } else { rooted(self.base) }
     }
 
-    /// Makes a template of it.
+    /// Compiles the fields to a template.
     ///
     /// # Errors
-    /// Everything that is wrong with it, once each.
+    /// Every distinct flaw.
     pub(crate) fn compile(&self, id: u32) -> Result<ResponseTemplate, Vec<Flaw>> {
         let mut flaws = Vec::new();
         let mut path = |text: &str| {
@@ -131,11 +131,11 @@ impl<'d> ResponseDefinition<'d> {
 }
 
 impl ResponseTemplate {
-    /// Adds `<id>,<request line>,<values>` for the base object, or for each element where the base is a list (S-30). A line
-    /// stands only where condition and values are there (S-31, S-32).
+    /// Adds `<id>,<request line>,<values>` for the base object, or for each element if the base is a list
+    /// (S-30). Objects without the condition or one of the values have no line (S-31, S-32).
     ///
     /// # Errors
-    /// `TooMuch` when the allowance is used up.
+    /// `TooMuch` when the budget is exhausted.
     pub(crate) fn evaluate(
         &self,
         object: &Value,
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_hold_what_is_there_and_stand_where_all_is_there() {
+    fn lines_are_written_only_for_objects_with_all_values() {
         let object = json!({"id": "1", "none": null, "a": {"b": 2}, "list": [{"x": 1, "y": 0}, {"x": 2}, 3, null, {"x": null}], "no": []});
         for (fields, expected) in [
             (vec!["", "", "id", "$.a.b"], "200,7,1,2\n"),
@@ -288,7 +288,7 @@ mod tests {
             let template = compiled(fields).expect("a template");
             template.evaluate(&object, "7", &mut allowance, &mut lines)
         };
-        // The base is two steps, then a path of five steps is followed four times.
+        // The base takes two steps; then a path of five steps is followed four times.
         assert_eq!(evaluate(&["b", "", "absent.b.c.d"]), Ok(()));
         assert_eq!(evaluate(&["b", "absent.b.c.d", "$"]), Ok(()));
         assert_eq!(evaluate(&["b", "", "absent"]), Err(TooMuch));

@@ -1,4 +1,5 @@
-//! How a row becomes a REST call: in the process, through the same routes, with the caller's own headers (S-05).
+//! REST calls of rows: they are made within the process, through the same routes, with the caller's headers
+//! (S-05).
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -32,14 +33,14 @@ use crate::routes;
 use crate::server::Edge;
 use crate::telemetry::RouteDurations;
 
-/// Bytes of a REST answer that templates are evaluated on; of a larger one the row is answered 413.
+/// The largest REST response in bytes that templates evaluate; for a larger one the row fails with 413.
 const ANSWER_BYTES: usize = 16 << 20;
 
 type Routes = boxed::BoxService<Request, ServiceResponse<BoxBody>, actix_web::Error>;
 
-/// The routes of one worker, without a socket before them.
+/// The routes of one worker, called without a socket.
 ///
-/// Every worker's app holds its own; kept in a `thread_local` it would outlive what it is made of.
+/// Each worker's app owns its routes; in a `thread_local` they would outlive the state they use.
 #[derive(Clone)]
 pub(crate) struct RestRoutes {
     edge: web::Data<Edge>,
@@ -48,7 +49,7 @@ pub(crate) struct RestRoutes {
 }
 
 impl RestRoutes {
-    /// Made on the first call.
+    /// Returns routes that are built by the first call.
     pub(crate) fn new(edge: web::Data<Edge>) -> Self {
         Self { edge, routes: Rc::default(), of_measurements: Rc::new(RouteDurations::new(MEASUREMENTS)) }
     }
@@ -65,53 +66,53 @@ impl RestRoutes {
     }
 }
 
-/// Where a fleet sends what it measures: the one call that is made all the time.
+/// The path of measurements: the most frequent call.
 pub(super) const MEASUREMENTS: &str = "/measurement/measurements";
 
-/// A call that a row stands for.
+/// The REST call of a row.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     /// GET, POST, PUT or DELETE.
     pub(crate) method: Method,
-    /// Path and query, percent-encoded.
+    /// The path and query, percent-encoded.
     pub(crate) uri: Cow<'static, str>,
-    /// Header `Content-Type`.
+    /// The header `Content-Type`.
     pub(crate) content_type: Option<HeaderValue>,
-    /// Header `Accept`; without it a POST or PUT is answered without a body.
+    /// The header `Accept`; without it the response to a POST or PUT has no body.
     pub(crate) accept: Option<HeaderValue>,
-    /// The body, empty for none.
+    /// The body; empty for none.
     pub(crate) body: Bytes,
 }
 
-/// What the platform answered, with a status below 400: everything else is a [`Refusal`].
+/// A REST response with a status below 400; any other is a [`Refusal`].
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct RestResponse {
     response: ServiceResponse<BoxBody>,
 }
 
 impl Call {
-    /// A GET of JSON.
+    /// Returns a GET of JSON.
     pub(crate) fn get(uri: impl Into<Cow<'static, str>>) -> Self {
         let accept = Some(HeaderValue::from_static("application/json"));
         Self { method: Method::GET, uri: uri.into(), content_type: None, accept, body: Bytes::new() }
     }
 
-    /// A POST of JSON that is answered without a body.
+    /// Returns a POST of JSON whose response has no body.
     pub(crate) fn post(uri: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
         Self::with_json(Method::POST, uri.into(), body.into())
     }
 
-    /// A PUT of JSON that is answered without a body.
+    /// Returns a PUT of JSON whose response has no body.
     pub(crate) fn put(uri: impl Into<Cow<'static, str>>, body: impl Into<Bytes>) -> Self {
         Self::with_json(Method::PUT, uri.into(), body.into())
     }
 
-    /// A DELETE.
+    /// Returns a DELETE.
     pub(crate) fn delete(uri: impl Into<Cow<'static, str>>) -> Self {
         Self { method: Method::DELETE, uri: uri.into(), content_type: None, accept: None, body: Bytes::new() }
     }
 
-    /// The same, answered with the object.
+    /// Returns the call with `Accept`, so that the response has a body.
     pub(crate) fn accepting_json(self) -> Self {
         Self { accept: Some(HeaderValue::from_static("application/json")), ..self }
     }
@@ -122,7 +123,7 @@ impl Call {
     }
 }
 
-/// Makes the calls of one request.
+/// The maker of the REST calls of one request.
 #[derive(Clone)]
 pub(crate) struct RestCaller {
     routes: RestRoutes,
@@ -132,30 +133,32 @@ pub(crate) struct RestCaller {
 }
 
 impl RestCaller {
-    /// Calls with what identifies the caller in a request: credentials, address, application key, processing mode, units.
+    /// Returns a maker of calls with the headers of a request that identify the caller: credentials, address,
+    /// application key, processing mode, units.
     pub(crate) fn of(request: &HttpRequest, caller: &Caller) -> Self {
         let routes = request.app_data::<RestRoutes>().expect("every app has its routes").clone();
         Self { routes, request: request.clone(), caller: caller.clone(), carried: carried() }
     }
 
-    /// The same, but always stored and told: for what everything else rests on, such as a device's object.
+    /// Returns a maker of calls that are always stored and published, for objects that other rows depend on,
+    /// such as that of a device.
     pub(crate) fn persistent(&self) -> Self {
         Self { carried: &carried()[1..], ..self.clone() }
     }
 
-    /// Makes a call and waits for its end.
+    /// Makes a call and waits for the response.
     ///
     /// # Errors
-    /// [`Refusal::Rest`] with the status of an answer of 400 and above; with 400 for what is no URI.
-    pub(crate) async fn call(&self, call: Call) -> Result<Answer, Refusal> {
+    /// [`Refusal::Rest`] with the status of a response of 400 and above; with 400 for an invalid URI.
+    pub(crate) async fn call(&self, call: Call) -> Result<RestResponse, Refusal> {
         self.make(self.request(call)?).await
     }
 
-    /// Makes a call for a row; one that overlaps others has a turn, which goes with the call (S-03a).
+    /// Makes a call for a row. The call of a row that overlaps others carries its turn (S-03a).
     ///
     /// # Errors
     /// As [`RestCaller::call`].
-    pub(crate) async fn call_in_turn(&self, call: Call, turn: Option<Turn>) -> Result<Answer, Refusal> {
+    pub(crate) async fn call_in_turn(&self, call: Call, turn: Option<Turn>) -> Result<RestResponse, Refusal> {
         let request = self.request(call)?;
         if let Some(turn) = turn {
             request.extensions_mut().insert(turn);
@@ -163,9 +166,9 @@ impl RestCaller {
         self.make(request).await
     }
 
-    /// Stores a measurement and wants nothing back. It goes to its handler directly, with the same caller, headers and checks:
-    /// the way through the routes would be a quarter of its price. Whoever is not known to be who they were when the rows came
-    /// goes that way all the same.
+    /// Stores a measurement without a response. It calls the handler directly, with the same caller, headers
+    /// and checks, because routing would be a quarter of its cost. If the caller's authentication is no
+    /// longer current, the call is routed as usual.
     ///
     /// # Errors
     /// As [`RestCaller::call`].
@@ -176,13 +179,13 @@ impl RestCaller {
             return Box::pin(self.call_in_turn(Call::post(MEASUREMENTS, body), turn)).await.map(drop);
         }
         let (begun, wire) = (Instant::now(), Wire::of(&self.request));
-        let created = measurements::create_unanswered(&self.caller, &wire, (&body, turn), edge).await;
+        let created = measurements::create_without_response(&self.caller, &wire, (&body, turn), edge).await;
         let status = created.as_ref().map_or_else(|error| error.status_code(), |()| StatusCode::CREATED);
         of_measurements.record(status, begun.elapsed());
         Ok(created?)
     }
 
-    /// Makes a call that changes an operation if it is in this status, and nothing else (H-07).
+    /// Makes a call that changes an operation only if it is in this status (H-07).
     ///
     /// # Errors
     /// As [`RestCaller::call`]; with 409 when the operation is in another status.
@@ -190,7 +193,7 @@ impl RestCaller {
         &self,
         call: Call,
         status: OperationStatus,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RestResponse, Refusal> {
         let request = self.request(call)?;
         request.extensions_mut().insert(OnlyFrom(status));
         self.make(request).await
@@ -222,8 +225,8 @@ impl RestCaller {
         Ok(request)
     }
 
-    /// What the middleware does around requests is done here, as far as rows need it.
-    async fn make(&self, request: Request) -> Result<Answer, Refusal> {
+    /// Makes a routed call, and does what the middleware would do, as far as rows need it.
+    async fn make(&self, request: Request) -> Result<RestResponse, Refusal> {
         let begun = Instant::now();
         let response = match self.routes.get().await.call(request).await {
             Ok(response) => response,
@@ -234,13 +237,14 @@ impl RestCaller {
             durations.record(status, begun.elapsed());
         }
         match status.as_u16() {
-            ..400 => Ok(Answer { response }),
+            ..400 => Ok(RestResponse { response }),
             _ => Err(Refusal::Rest(status)),
         }
     }
 }
 
-/// The headers that say who calls, from where and how. The processing mode is the first.
+/// Returns the names of the headers that identify the caller and its options. The processing mode is the
+/// first.
 fn carried() -> &'static [HeaderName] {
     static CARRIED: OnceLock<Vec<HeaderName>> = OnceLock::new();
     CARRIED.get_or_init(|| {
@@ -254,8 +258,8 @@ fn carried() -> &'static [HeaderName] {
     })
 }
 
-impl Answer {
-    /// The body as JSON; `None` for none, and for what is no JSON.
+impl RestResponse {
+    /// Returns the body as JSON; `None` for an empty or invalid one.
     ///
     /// # Errors
     /// [`Refusal::Rest`] with 413 for a body that is too long.
@@ -263,7 +267,7 @@ impl Answer {
         self.parsed().await
     }
 
-    /// The body as JSON of a shape; `None` for none, and for what is of another.
+    /// Returns the body as a deserialized value; `None` for an empty body or one of another structure.
     ///
     /// # Errors
     /// [`Refusal::Rest`] with 413 for a body that is too long.

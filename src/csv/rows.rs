@@ -1,7 +1,8 @@
-//! Rows of one request, one after the other (S-03, S-05, S-06, S-40, S-41).
+//! The execution of the rows of one request in order (S-03, S-05, S-06, S-40, S-41).
 //!
-//! Rows that only create data do not wait for each other's commit: they join one transaction. They are begun in order, so that their
-//! ids rise with the rows, and are published and answered in order (S-03a). Every other row waits for all before it.
+//! Rows that only create data do not wait for each other's commit: they share a transaction. They are started
+//! in order, so that their ids rise with the rows, and are published and responded to in order (S-03a). Every
+//! other row waits for all rows before it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -22,20 +23,20 @@ use super::refusal::{NO_TEMPLATE, Refusal};
 use super::request_template::RequestTemplate;
 use super::static_templates::{self, Arguments, Row};
 use super::template_set::TemplateSet;
-use super::template_sets::Known;
+use super::template_sets::RegisteredSet;
 
-/// Rows of one request that are under way at once.
+/// The number of rows of one request that may run at once.
 const OVERLAP: usize = 128;
-/// Rows that overlap others, of all requests; beyond, each request has one under way.
+/// The number of overlapping rows of all requests; beyond it, each request runs one row at a time.
 pub(crate) const OVERLAPPING: usize = 4096;
-/// Rows after which other requests of this thread get their turn.
+/// The number of rows after which other requests of this thread get a turn.
 const TURN: usize = 256;
-/// Bytes of an answer; the lines of further rows have no place in it.
+/// The largest response in bytes; rows whose lines do not fit fail with 413.
 const ANSWER_BYTES: usize = 64 << 20;
 
-/// Carries out the rows of a body and gives their lines. `switches`: whether there are lines 15.
+/// Executes the rows of a body and returns their lines. `switches` says whether there are lines 15.
 pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> String {
-    let mut rows = Rows {
+    let mut rows = RowRunner {
         engine,
         selected: match &engine.x_id {
             Some(_) => Selected::Unknown,
@@ -64,40 +65,40 @@ pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> Str
     rows.answer.finish()
 }
 
-/// Rows on their way.
-struct Rows<'e> {
+/// The state of the execution.
+struct RowRunner<'e> {
     engine: &'e Engine<'e>,
     selected: Selected,
     under_way: FuturesOrdered<LocalBoxFuture<'e, (usize, Lines)>>,
-    /// In which order they are published, once there are some.
+    /// The order in which overlapping rows are published, once there are some.
     order: Option<PublicationOrder>,
-    /// Whether rows follow the one that is taken.
+    /// Whether rows follow the current one.
     more: bool,
     answer: GroupedLines,
 }
 
-/// Where rows are looked up, besides the static set.
+/// The set in which rows are looked up before the static set.
 #[derive(Debug, Clone)]
 pub(super) enum Selected {
-    /// Nowhere else.
+    /// Only the static set.
     Static,
-    /// In a registered set.
-    Set(Arc<Known>),
-    /// There is no such set.
+    /// A registered set.
+    Set(Arc<RegisteredSet>),
+    /// No set has this X-Id.
     Unknown,
-    /// A row before the first line 15 (S-40).
+    /// No set is selected before the first line 15 (S-40).
     Unnamed,
-    /// It cannot be said now.
+    /// The set cannot be looked up now.
     Unavailable(StatusCode),
 }
 
-/// A row that was understood.
-enum Step<'b> {
-    Custom(Arc<Known>, u32, Vec<Cow<'b, str>>),
+/// A parsed row.
+enum SelectedRow<'b> {
+    Custom(Arc<RegisteredSet>, u32, Vec<Cow<'b, str>>),
     Static(u32, Vec<Cow<'b, str>>),
 }
 
-impl<'e> Rows<'e> {
+impl<'e> RowRunner<'e> {
     async fn take(&mut self, record: Record<'e>) {
         let line = record.line;
         if let Some(x_id) = switch(&record, self.engine.x_id.as_deref()) {
@@ -119,12 +120,12 @@ impl<'e> Rows<'e> {
         }
     }
 
-    /// Whether a row need not wait for those under way, nor the next one for it. One that stands alone has none to wait for.
-    fn overlaps(&self, step: &Step<'_>) -> bool {
+    /// Returns whether a row may overlap others. A single row has no others to overlap.
+    fn overlaps(&self, step: &SelectedRow<'_>) -> bool {
         (self.more || !self.under_way.is_empty()) && step.only_creates()
     }
 
-    /// A line 15.
+    /// Executes a line 15.
     async fn enter(&mut self, x_id: Result<&str, Refusal>, line: usize) {
         match x_id {
             Ok(x_id) => {
@@ -141,7 +142,7 @@ impl<'e> Rows<'e> {
         }
     }
 
-    /// One line stands for all rows of an X-Id that is unknown (S-41).
+    /// Selects the set of an X-Id. For an unknown one it adds a single line for all its rows (S-41).
     async fn select(&mut self, x_id: &str) {
         self.selected = self.engine.select(x_id).await;
         if let Selected::Unknown = self.selected {
@@ -149,8 +150,8 @@ impl<'e> Rows<'e> {
         }
     }
 
-    /// Begins a row beside those under way, as far as there is room.
-    async fn begin(&mut self, step: Step<'e>, line: usize) {
+    /// Starts a row that overlaps those that run, as far as the limits allow.
+    async fn begin(&mut self, step: SelectedRow<'e>, line: usize) {
         let (engine, mut permit) = (self.engine, None);
         if !self.under_way.is_empty() {
             permit = engine.edge.csv_overlaps.try_acquire().ok();
@@ -165,7 +166,7 @@ impl<'e> Rows<'e> {
         self.begun().await;
     }
 
-    /// Waits until the newest row has the ids of what it creates: mostly it has them as soon as it is looked at.
+    /// Waits until the newest row has assigned the ids of what it creates, which is mostly at its first poll.
     async fn begun(&mut self) {
         poll_fn(|cx| {
             loop {
@@ -183,7 +184,7 @@ impl<'e> Rows<'e> {
         .await;
     }
 
-    /// Waits until no more rows than that are under way.
+    /// Waits until at most this number of rows is running.
     async fn settle(&mut self, left: usize) {
         while self.under_way.len() > left
             && let Some((line, lines)) = self.under_way.next().await
@@ -201,11 +202,11 @@ impl<'e> Rows<'e> {
 }
 
 impl Selected {
-    /// What a record stands for: a row of the set first, else one of the static set (H-01).
+    /// Returns the row that a record selects: of the set first, otherwise of the static set (H-01).
     ///
     /// # Errors
-    /// The refusal, or `None` where one line was said for all rows of an X-Id.
-    fn step<'b>(&self, record: Record<'b>) -> Result<Step<'b>, Option<Refusal>> {
+    /// The refusal, or `None` when a single line stands for all rows of an unknown X-Id.
+    fn step<'b>(&self, record: Record<'b>) -> Result<SelectedRow<'b>, Option<Refusal>> {
         match self {
             Self::Unknown => return Err(None),
             Self::Unnamed => return Err(Some(Refusal::Malformed)),
@@ -217,16 +218,16 @@ impl Selected {
         values.remove(0);
         match self {
             Self::Set(known) if known.set.request(id).is_some() => {
-                Ok(Step::Custom(known.clone(), id, values))
+                Ok(SelectedRow::Custom(known.clone(), id, values))
             }
-            _ if static_templates::is_known(id) => Ok(Step::Static(id, values)),
+            _ if static_templates::is_known(id) => Ok(SelectedRow::Static(id, values)),
             _ => Err(Some(Refusal::InvalidMessageId)),
         }
     }
 }
 
-impl Step<'_> {
-    /// Whether the row creates a measurement or an event and nothing else.
+impl SelectedRow<'_> {
+    /// Returns whether the row only creates a measurement or an event.
     fn only_creates(&self) -> bool {
         match self {
             Self::Custom(known, id, _) => known.set.request(*id).is_some_and(RequestTemplate::only_creates),
@@ -235,15 +236,15 @@ impl Step<'_> {
     }
 }
 
-/// Carries out one row; what goes wrong is a line (S-04).
-async fn perform(engine: &Engine<'_>, step: Step<'_>, line: usize, turn: Option<Turn>) -> Lines {
+/// Executes a row; an error becomes its line (S-04).
+async fn perform(engine: &Engine<'_>, step: SelectedRow<'_>, line: usize, turn: Option<Turn>) -> Lines {
     let mut lines = Lines::default();
     let performed = match &step {
-        Step::Static(id, arguments) => {
+        SelectedRow::Static(id, arguments) => {
             let row = Row { engine, arguments: Arguments(arguments), turn: Cell::new(turn) };
             static_templates::perform(*id, row, &mut lines).await
         }
-        Step::Custom(known, id, arguments) => match known.set.request(*id) {
+        SelectedRow::Custom(known, id, arguments) => match known.set.request(*id) {
             Some(template) => call(engine, (template, arguments), (&known.set, line), &mut lines, turn).await,
             None => Err(Refusal::InvalidMessageId),
         },
@@ -255,8 +256,9 @@ async fn perform(engine: &Engine<'_>, step: Step<'_>, line: usize, turn: Option<
     lines
 }
 
-/// One row of a registered template is one call (S-05), whose answer goes through the set's response templates. Of what a POST
-/// created they are told even if the template does not ask for it (S-06).
+/// Executes a row of a registered template: one call (S-05), whose response is evaluated by the set's
+/// response templates. For a POST they evaluate the created object even if the template has no `Accept`
+/// (S-06).
 async fn call(
     engine: &Engine<'_>,
     (template, arguments): (&RequestTemplate, &[Cow<'_, str>]),

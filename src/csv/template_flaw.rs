@@ -1,4 +1,4 @@
-//! What can be wrong with a template (docs/rules.md#templates; S-60, line 41).
+//! The flaws of templates (docs/rules.md#templates; S-60, line 41).
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use actix_web::http::Method;
 
 use super::json_path::PathFlaw;
 
-/// Why a line of a registration is no template.
+/// The reason why a line of a registration is not a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// A template with this id stands before.
+    /// An earlier template has this id.
     DuplicateId,
-    /// Wrong number of fields or parameter kinds, unknown method, no path, or a header that is none.
+    /// Wrong number of fields or parameter types, unknown method, no path, or an invalid header.
     BadRequest,
     /// Wrong number of fields.
     BadResponse,
-    /// A word in PARAMS that names no kind.
+    /// A word in PARAMS that is not a type.
     BadValueType(String),
     /// A VALUE is empty.
     BadPattern,
     /// Neither a template, nor an id a template may have (S-27).
     BadId,
-    /// BASE, COND or a VALUE.
+    /// An invalid path in BASE, COND or a VALUE.
     Path(PathFlaw),
     /// CONTENT for a method without a body.
     ContentNotSupported(Method),
@@ -31,7 +31,7 @@ pub(crate) enum Flaw {
     NoContent(Method),
     /// No TEMPLATE for a method with a body.
     NoTemplate(Method),
-    /// PARAMS, but nothing to put them in.
+    /// PARAMS without a placeholder.
     ValuesWithoutPlaceholder,
 }
 

@@ -21,22 +21,23 @@ pub(crate) struct TemplateSet {
     responses: Vec<ResponseTemplate>,
 }
 
-/// Whether templates may have this id: those of built-in messages are taken (S-27).
+/// Returns whether templates may have this id: those of built-in messages are reserved (S-27).
 pub(crate) fn is_template_id(id: u32) -> bool {
     !matches!(id, 10 | 11 | 15 | 20 | 40..=43 | 45 | 50 | 61 | 70 | 80..=84 | 86..=88)
 }
 
-/// The fragment of a set (S-15).
+/// Returns the fragment that stores a set (S-15).
 pub(crate) fn fragment_of(requests: Vec<Value>, responses: Vec<Value>) -> Value {
     json!({ REQUESTS: requests, RESPONSES: responses })
 }
 
 impl TemplateSet {
-    /// Compiles the fragment of a managed object. It may have been changed through the inventory, and is checked as a registration
-    /// would be; here, what is no template is left out, and its message id is unknown:
+    /// Compiles the fragment of a managed object. It may have been changed through the inventory, so it is
+    /// validated like a registration. Invalid templates are skipped, and their message ids are unknown:
     ///
-    /// - everything that is no object, lacks a mandatory member or holds one of another type; `msgId` may be text or number;
-    /// - reserved ids, and any template a registration would refuse;
+    /// - anything that is not an object, lacks a mandatory member or has one of another type; `msgId` may be
+    ///   a string or a number;
+    /// - reserved ids, and any template a registration would reject;
     /// - of templates with the same id all but the first, requests before responses.
     pub(crate) fn compile(fragment: &Value) -> Self {
         let mut set = Self::default();
@@ -60,18 +61,18 @@ impl TemplateSet {
         set
     }
 
-    /// The request template of a message id.
+    /// Returns the request template of a message id.
     pub(crate) fn request(&self, id: u32) -> Option<&RequestTemplate> {
         self.requests.get(&id)
     }
 
-    /// Whether there is anything to evaluate.
+    /// Returns whether the set has response templates.
     pub(crate) fn has_responses(&self) -> bool {
         !self.responses.is_empty()
     }
 
-    /// Adds the lines that the response templates make of an object, in the order of their registration (S-03). Where they
-    /// would be more than can be sent, there is one line `50,<line>,413` in their place.
+    /// Adds the lines that the response templates produce for an object, in the order of their registration
+    /// (S-03). If they exceed the budget, a single line `50,<line>,413` replaces them.
     pub(crate) fn evaluate(&self, object: &Value, line: usize, lines: &mut Lines) {
         let mut evaluated = Lines::default();
         let mut allowance = Allowance::default();
@@ -84,7 +85,7 @@ impl TemplateSet {
     }
 }
 
-/// The members of one of the two lists that have an id of a template.
+/// Returns the entries of one of the two lists that have a valid template id.
 fn templates<'f>(fragment: &'f Value, list: &str) -> impl Iterator<Item = (u32, &'f Value)> {
     let stored = fragment.get(list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     stored.iter().filter_map(|template| {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_template_is_left_out() {
+    fn invalid_templates_are_skipped() {
         let fragment = json!({
             "requestTemplates": [
                 get("100".into(), "/first"),
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_a_fragment_is_it_is_a_set() {
+    fn any_fragment_compiles_to_a_set() {
         for fragment in
             [json!(null), json!([]), json!("x"), json!({"requestTemplates": {}, "responseTemplates": 7})]
         {

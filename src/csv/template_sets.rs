@@ -1,4 +1,4 @@
-//! The template sets of all tenants, as far as they are in use: looked up by X-Id, compiled once (S-12, S-15, S-17).
+//! A cache of the template sets of all tenants: looked up by X-Id, compiled once (S-12, S-15, S-17).
 
 use std::sync::Arc;
 
@@ -13,48 +13,49 @@ use super::static_templates;
 use super::template_set::TemplateSet;
 use crate::http::error::Result;
 
-/// Sets that are expected to be in use at once; what bounds them is their size.
+/// The expected number of sets in use; the cache is bounded by their size.
 const EXPECTED: usize = 1000;
-/// Bytes of stored sets whose compiled forms are remembered.
+/// The size of the stored sets whose compiled forms are cached, in bytes.
 const REMEMBERED: u64 = 64 << 20;
 
 /// A registered set.
 #[derive(Debug)]
-pub(crate) struct Known {
-    /// The managed object that holds it.
+pub(crate) struct RegisteredSet {
+    /// The managed object that stores it.
     pub(crate) object: ManagedObjectId,
-    /// What it holds.
+    /// The compiled set.
     pub(crate) set: TemplateSet,
     revision: Revision,
     bytes: u64,
 }
 
-/// A set that rows and notifications can name.
+/// A set that rows and notifications can select.
 #[derive(Debug, Clone)]
 pub(crate) enum Set {
-    /// The one that is built in (H-01).
+    /// The built-in set (H-01).
     Static,
-    /// One that was registered.
-    Registered(Arc<Known>),
+    /// A registered set.
+    Registered(Arc<RegisteredSet>),
 }
 
-/// See the module. A set stays remembered until a name of its tenant changes; then it is looked up again, and compiled again
-/// when it has changed itself. So a change is in force with the next row, whoever made it and however.
+/// The cache of template sets; see the module. An entry is valid until an external id of its tenant changes.
+/// Then the set is looked up again, and compiled again if it changed. So every change is in force with the
+/// next row.
 #[derive(Debug)]
-pub struct TemplateSets(Cache<(TenantId, Box<str>), Remembered, BySize>);
+pub struct TemplateSets(Cache<(TenantId, Box<str>), CachedSet, BySize>);
 
 #[derive(Debug, Clone)]
-struct Remembered {
-    known: Arc<Known>,
-    /// See [`Database::names_generation`].
+struct CachedSet {
+    known: Arc<RegisteredSet>,
+    /// The value of [`Database::names_generation`] before the look-up.
     generation: u64,
 }
 
 #[derive(Debug, Clone)]
 struct BySize;
 
-impl Weighter<(TenantId, Box<str>), Remembered> for BySize {
-    fn weight(&self, (_, x_id): &(TenantId, Box<str>), remembered: &Remembered) -> u64 {
+impl Weighter<(TenantId, Box<str>), CachedSet> for BySize {
+    fn weight(&self, (_, x_id): &(TenantId, Box<str>), remembered: &CachedSet) -> u64 {
         x_id.len() as u64 + remembered.known.bytes
     }
 }
@@ -66,7 +67,7 @@ impl Default for TemplateSets {
 }
 
 impl TemplateSets {
-    /// What an X-Id names, if anything.
+    /// Returns the set of an X-Id, if there is one.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -82,11 +83,16 @@ impl TemplateSets {
         }
     }
 
-    /// The registered set of an X-Id: by its name, else by the id of its object (S-12).
+    /// Returns the registered set of an X-Id, which is its name or else the id of its object (S-12).
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    async fn find(&self, database: &Database, tenant: &TenantId, x_id: &str) -> Result<Option<Arc<Known>>> {
+    async fn find(
+        &self,
+        database: &Database,
+        tenant: &TenantId,
+        x_id: &str,
+    ) -> Result<Option<Arc<RegisteredSet>>> {
         if !is_x_id(x_id) {
             return Ok(None);
         }
@@ -105,15 +111,15 @@ impl TemplateSets {
         };
         let known = match (stored.fragment, before) {
             (None, Some(before)) => before,
-            (fragment, _) => Arc::new(Known::compile(stored.revision, &fragment.unwrap_or_default())),
+            (fragment, _) => Arc::new(RegisteredSet::compile(stored.revision, &fragment.unwrap_or_default())),
         };
-        self.0.insert(key, Remembered { known: known.clone(), generation });
+        self.0.insert(key, CachedSet { known: known.clone(), generation });
         Ok(Some(known))
     }
 }
 
-impl Known {
-    /// What a compiled set holds beside the text of its templates, at least.
+impl RegisteredSet {
+    /// The size of a compiled set beside the text of its templates, at least.
     const OVERHEAD: u64 = 512;
 
     fn compile(revision: Revision, fragment: &str) -> Self {

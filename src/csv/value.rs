@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Strings raw, numbers in their shortest form, objects and arrays as compact JSON; `null` is empty (S-33, H-11).
+/// Returns strings verbatim, numbers in their shortest form, objects and arrays as compact JSON, and `null`
+/// as the empty string (S-33, H-11).
 pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Null => "".into(),
@@ -17,10 +18,10 @@ pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A whole number stands without fraction and, up to 21 digits, without exponent, as JavaScript writes it.
+/// Formats a number as JavaScript does: a whole number has no fraction and, up to 21 digits, no exponent.
 fn shortest(float: f64) -> String {
     match float.fract() == 0.0 && float.abs() < 1e21 {
-        // Minus zero is zero.
+        // Adding zero turns minus zero into zero.
         true => (float + 0.0).to_string(),
         false => Value::from(float).to_string().replace("e+", "e"),
     }

@@ -1,4 +1,4 @@
-//! The floors on actix-web: a poll is held by its handler, or by the body of its answer.
+//! The floors on actix-web: a poll is held by its handler, or by the body of its response.
 
 use std::convert::Infallible;
 use std::io;
@@ -13,7 +13,7 @@ use futures_util::FutureExt as _;
 use crate::hub::{self, Answer, CONNECT_REPLY, Frame, Hub, Outlet, Request, lock};
 use crate::{Holds, Settings};
 
-/// Serves until it is told to stop.
+/// Serves until it is stopped.
 pub(crate) async fn serve(settings: Settings, hub: web::Data<Hub>) -> io::Result<()> {
     let holds = settings.holds;
     let server = HttpServer::new(move || {
@@ -34,7 +34,8 @@ pub(crate) async fn serve(settings: Settings, hub: web::Data<Hub>) -> io::Result
         .workers(settings.workers)
         .backlog(crate::BACKLOG)
         .h1_allow_half_closed(false)
-        // The head of a held poll goes out early; without this its body waits for the acknowledgement of the head.
+        // The head of a held poll is sent early; with Nagle's algorithm the body would wait for the head's
+        // acknowledgement.
         .tcp_nodelay(true)
         .keep_alive(Duration::from_secs(75))
         .shutdown_timeout(1)
@@ -72,7 +73,7 @@ impl Handler<Frame> for Socket {
     type Result = ();
 
     fn handle(&mut self, Frame(batch): Frame, context: &mut Self::Context) {
-        // The frame holds the notification alone; the connect stays pending.
+        // The frame has only the notification; the connect stays pending.
         let text = String::from_utf8_lossy(&batch);
         let notification = text.strip_suffix(CONNECT_REPLY).and_then(|text| text.strip_suffix(','));
         context.text(format!("{}]", notification.unwrap_or("[")));
@@ -129,7 +130,7 @@ fn published(id: Option<u64>) -> HttpResponse {
     id.map_or_else(|| HttpResponse::UnprocessableEntity().finish(), created)
 }
 
-/// Takes the body although it ignores it: actix-web closes a connection whose request was not read.
+/// Reads the body although it is ignored: actix-web closes a connection whose request was not read.
 async fn post_device(hub: web::Data<Hub>, _body: Bytes) -> HttpResponse {
     created(hub.number())
 }

@@ -1,6 +1,7 @@
-//! The floor below actix-web: a loop of its own per connection, which holds nothing but the socket while a poll is held.
+//! The floor below actix-web: a hand-written loop per connection, in which a held poll owns nothing but its
+//! socket.
 //!
-//! Understands what `loadtest` sends and nothing more: HTTP/1.1, one request at a time, a body of a known length.
+//! It supports only what `loadtest` sends: HTTP/1.1, one request at a time, a body of a known length.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -22,19 +23,19 @@ thread_local! {
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; 64 * 1024].into_boxed_slice());
 }
 
-/// A connection and what came of a request that is not complete.
+/// A connection, with the bytes of an incomplete request.
 struct Connection {
     stream: TcpStream,
     partial: Vec<u8>,
 }
 
-/// What a request is answered with.
+/// The response to a request.
 enum Reply {
     Whole(&'static str, Bytes),
     Held(Held),
 }
 
-/// Accepts for ever, on the thread it is called on.
+/// Accepts connections forever, on the calling thread.
 pub(crate) async fn serve(listen: &str, hub: Arc<Hub>) -> io::Result<()> {
     let address: SocketAddr = listen.parse().map_err(io::Error::other)?;
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
@@ -42,7 +43,7 @@ pub(crate) async fn serve(listen: &str, hub: Arc<Hub>) -> io::Result<()> {
     socket.bind(address)?;
     let listener = socket.listen(crate::BACKLOG)?;
     loop {
-        // Out of open files: the next may find one.
+        // The process is out of file descriptors; the next accept may succeed.
         let Ok((stream, _)) = listener.accept().await else { continue };
         stream.set_nodelay(true).ok();
         let connection = Connection { stream, partial: Vec::new() };
@@ -51,7 +52,7 @@ pub(crate) async fn serve(listen: &str, hub: Arc<Hub>) -> io::Result<()> {
 }
 
 impl Connection {
-    /// One request after the other, until the peer goes or sends what this does not understand.
+    /// Serves one request after the other, until the peer disconnects or sends something unsupported.
     async fn serve(mut self, hub: Arc<Hub>) {
         while let Some(reply) = self.reply(&hub).await {
             let (status, body) = match reply {
@@ -71,7 +72,7 @@ impl Connection {
         poll_fn(|context| self.poll_reply(context, hub)).await
     }
 
-    /// `None` at the end of the connection, and when it cannot go on.
+    /// Returns `None` at the end of the connection and on errors.
     fn poll_reply(&mut self, context: &mut Context<'_>, hub: &Hub) -> Poll<Option<Reply>> {
         SCRATCH.with_borrow_mut(|scratch| {
             loop {
@@ -93,7 +94,8 @@ impl Connection {
         })
     }
 
-    /// Waits for the body; `None` when the peer went first. Loadtest sends nothing while it waits.
+    /// Waits for the body; `None` when the peer disconnected first. The load generator sends nothing while it
+    /// waits.
     async fn wait(&mut self, mut held: Held) -> Option<Bytes> {
         poll_fn(|context| {
             if let Poll::Ready(body) = Pin::new(&mut held).poll(context) {

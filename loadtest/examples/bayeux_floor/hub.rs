@@ -1,4 +1,4 @@
-//! Sessions, channels and what is said on them, the same for every floor.
+//! The sessions, channels and messages, the same for every floor.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -15,18 +15,18 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-/// A session without a poll for this long is forgotten.
+/// A session without a poll for this long is dropped.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);
-/// End of every answer to a poll; the same for all, so that an answer can be shared.
+/// The end of every response to a poll; it is the same for all, so that a response can be shared.
 pub(crate) const CONNECT_REPLY: &str = r#"{"channel":"/meta/connect","successful":true}]"#;
 
-/// Polls that are held; not part of the hub, so that a held poll need not know it.
+/// The number of held polls; it is not part of the hub, so that a held poll needs no reference to the hub.
 static PARKED: AtomicI64 = AtomicI64::new(0);
 
-/// Where the next notification of a session goes.
+/// The destination of a session's next notification.
 #[derive(Debug)]
 pub(crate) enum Outlet {
-    /// No poll is held; notifications wait here.
+    /// No poll is held; notifications are queued.
     Queue(Vec<Bytes>, Instant),
     /// A poll is held.
     Poll(oneshot::Sender<Bytes>),
@@ -39,7 +39,7 @@ pub(crate) type Session = Arc<Mutex<Outlet>>;
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     sessions: Mutex<HashMap<String, Session>>,
-    /// Sessions by channel; the wildcard is a channel like any other.
+    /// The sessions by channel; the wildcard is a channel like any other.
     subscribers: Mutex<HashMap<String, Vec<Session>>>,
     next_id: AtomicU64,
     random: RandomState,
@@ -59,20 +59,20 @@ pub(crate) struct Request<'a> {
     subscription: Option<&'a str>,
 }
 
-/// What is done about a message.
+/// The response to a message.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// It is answered at once.
+    /// An immediate response.
     Body(Bytes),
-    /// It is a poll without anything to say.
+    /// A held poll.
     Held(Held),
 }
 
-/// The body of a held poll, still to come.
+/// The body of a held poll, once it is complete.
 #[derive(Debug)]
 pub(crate) struct Held(oneshot::Receiver<Bytes>);
 
-/// Alarms and measurements have their source at the same place.
+/// The source of an alarm or a measurement.
 #[derive(Debug, Deserialize)]
 struct Sourced<'a> {
     #[serde(borrow)]
@@ -88,7 +88,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The gauge that `loadtest` looks at, under the name the server gives it.
+/// Returns the gauge that `loadtest` reads, under the name the server uses.
 pub(crate) fn metrics() -> String {
     format!("platform_long_polls_parked {}\n", PARKED.load(Ordering::Relaxed))
 }
@@ -110,14 +110,14 @@ impl Future for Held {
     type Output = Bytes;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Bytes> {
-        // The sender is dropped when the session polls anew elsewhere.
+        // The sender is dropped when the session polls elsewhere.
         let nothing = || Bytes::from(format!("[{CONNECT_REPLY}"));
         Pin::new(&mut self.0).poll(context).map(|batch| batch.unwrap_or_else(|_| nothing()))
     }
 }
 
 impl Hub {
-    /// A number nobody had before, for whatever needs an id.
+    /// Returns a unique number for an id.
     pub(crate) fn number(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -126,7 +126,7 @@ impl Hub {
         lock(&self.sessions).get(client_id?).cloned()
     }
 
-    /// Takes the body of a Bayeux request; `None` when it is not the one message that loadtest sends.
+    /// Processes the body of a Bayeux request; `None` unless it is the one message that loadtest sends.
     pub(crate) fn take(&self, body: &[u8]) -> Option<Answer> {
         let [request] = serde_json::from_slice::<[Request<'_>; 1]>(body).ok()?;
         Some(match self.session(request.client_id) {
@@ -135,7 +135,8 @@ impl Hub {
         })
     }
 
-    /// Hands what was posted to everybody on the channel of its source and on the wildcard, encoded once; gives its id.
+    /// Sends a posted object, encoded once, to all sessions on the channel of its source and on the wildcard.
+    /// Returns its id.
     pub(crate) fn publish(&self, channel: &str, body: &[u8]) -> Option<u64> {
         let source = serde_json::from_slice::<Sourced<'_>>(body).ok()?.source.id;
         let data = serde_json::from_slice::<&RawValue>(body).ok()?;
@@ -153,7 +154,7 @@ impl Hub {
         Some(self.number())
     }
 
-    /// Forgets sessions nobody has polled for a while.
+    /// Drops sessions that were not polled for a while.
     pub(crate) fn sweep(&self) {
         lock(&self.sessions).retain(|_, session| {
             let outlet = lock(session);
@@ -169,7 +170,7 @@ impl Hub {
         });
     }
 
-    /// Answers a message that is not held.
+    /// Returns the reply to a message that is not held.
     pub(crate) fn answer(&self, request: &Request<'_>) -> String {
         let (id, channel) = (request.id.unwrap_or_default(), request.channel);
         match channel {
@@ -204,7 +205,7 @@ impl Hub {
     }
 }
 
-/// Gives a batch to a session; false when the session is dead.
+/// Gives a batch to a session; returns false when the session is dead.
 fn offer(outlet: &mut Outlet, batch: Bytes) -> bool {
     match outlet {
         Outlet::Socket(socket) => {
@@ -229,7 +230,7 @@ fn offer(outlet: &mut Outlet, batch: Bytes) -> bool {
     }
 }
 
-/// Holds a poll, or answers it with what waits.
+/// Holds a poll, or responds with the queued notifications.
 fn connect(session: &Session) -> Answer {
     let mut outlet = lock(session);
     if let Outlet::Queue(queue, since) = &mut *outlet
@@ -243,7 +244,7 @@ fn connect(session: &Session) -> Answer {
     Answer::Held(Held::new(receiver))
 }
 
-/// Several batches as one: every batch is an array of one notification and the connect reply.
+/// Joins several batches: each is an array of a notification and the connect reply.
 fn join(mut queue: Vec<Bytes>) -> Bytes {
     if let [_] = queue[..] {
         return queue.remove(0);

@@ -1,11 +1,11 @@
-//! The floors for notifications: the least a program must do to hold Bayeux polls and broadcast.
+//! The floors for notifications: the minimum that a program must do to hold Bayeux polls and broadcast.
 //!
-//! Notifications live in process memory. No authentication, no tenants, no database, no expiry beyond forgetting silent
-//! sessions. `loadtest hold`, `fanout`, `fleet` and `reconnect` run against them as against the server, so a figure of the
+//! Notifications are kept in process memory. There is no authentication, no tenant, no database, and no expiry except that
+//! silent sessions are dropped. `loadtest hold`, `fanout`, `fleet` and `reconnect` run against them as against the server, so a figure of the
 //! server can be read as a multiple of a floor. There are three, by `--holds`:
 //!
-//! - `handler`: an actix-web handler that awaits the notification and answers with its length;
-//! - `body`: an actix-web handler that answers at once with a body that is still to come;
+//! - `handler`: an actix-web handler that awaits the notification and responds with its length;
+//! - `body`: an actix-web handler that responds at once with a body that is completed later;
 //! - `bare`: a loop over the socket without actix-web, on one thread; no WebSocket, so `fleet` without dashboards.
 //!
 //! ```sh
@@ -24,7 +24,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::hub::{Hub, SILENCE};
 
-/// Connections that may wait to be accepted: a fleet comes at once.
+/// The number of connections that may wait to be accepted, because a fleet connects at once.
 const BACKLOG: u32 = 4096;
 
 /// Holds Bayeux polls and broadcasts, as lean as can be.
@@ -36,17 +36,17 @@ struct Settings {
     /// Worker threads of actix-web
     #[arg(long, default_value_t = 1)]
     workers: usize,
-    /// What holds a poll
+    /// Which code holds a poll
     #[arg(long, value_enum, default_value_t = Holds::Body)]
     holds: Holds,
 }
 
-/// What holds a poll.
+/// The code that holds a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Holds {
     /// A handler of actix-web
     Handler,
-    /// The body of an answer of actix-web
+    /// The body of a response of actix-web
     Body,
     /// A loop over the socket
     Bare,

@@ -1,4 +1,4 @@
-//! One INSERT for each alarm, into a table with the shape and the indexes of the server's.
+//! One INSERT for each alarm, into a table with the columns and the indexes of the server's.
 
 use actix_web::error::{ErrorInternalServerError, ErrorUnprocessableEntity};
 use actix_web::{HttpResponse, web};
@@ -11,7 +11,7 @@ use tokio_postgres::types::Json;
 
 use crate::{Source, TENANT};
 
-/// The table, made anew.
+/// The table, created anew.
 pub(crate) const SCHEMA: &str = "
     CREATE TABLE floor_alarms (
         tenant text NOT NULL,
@@ -39,7 +39,7 @@ const INSERT: &str = "
         first_time, first_offset, created_at, fragments)
     VALUES ($1, nextval('floor_ids'), $2, $3, $4, $5, $6, 'ACTIVE', $7, 1, $4, $5, $8, $9) RETURNING id";
 
-/// What is posted.
+/// The posted body.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Alarm {
     r#type: String,
@@ -51,7 +51,7 @@ pub(crate) struct Alarm {
     fragments: Map<String, Value>,
 }
 
-/// `POST /alarm/alarms`.
+/// Handles `POST /alarm/alarms`.
 pub(crate) async fn post(
     pool: web::Data<Pool>,
     alarm: web::Json<Alarm>,

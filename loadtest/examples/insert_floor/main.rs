@@ -53,16 +53,16 @@ struct Settings {
     /// Worker threads
     #[arg(long, default_value_t = 1)]
     workers: usize,
-    /// PostgreSQL, as URL or key=value text; its tables floor_… are made anew
+    /// PostgreSQL, as URL or key=value text; its tables floor_… are created anew
     #[arg(long, env = "FLOOR_DATABASE_URL", hide_env_values = true)]
     database_url: String,
     /// Connections to PostgreSQL
     #[arg(long, default_value_t = 16)]
     pool: usize,
-    /// Answer measurements without storing them
+    /// Respond to measurements without storing them
     #[arg(long)]
     bare: bool,
-    /// Serve nothing; insert measurements for so many seconds, many per statement
+    /// Serve nothing; insert measurements for this many seconds, many per statement
     #[arg(long, value_name = "SECONDS")]
     unnest: Option<u64>,
     /// Measurements in each statement of --unnest
@@ -70,7 +70,7 @@ struct Settings {
     per_statement: usize,
 }
 
-/// The member `source` of what is posted.
+/// The member `source` of a posted body.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Source {
     pub(crate) id: String,

@@ -11,7 +11,7 @@ use tokio_postgres::types::Json;
 
 use crate::{Source, TENANT};
 
-/// The table, made anew.
+/// The table, created anew.
 pub(crate) const SCHEMA: &str = "
     CREATE TABLE floor_measurements (
         tenant text NOT NULL,
@@ -31,7 +31,7 @@ const INSERT: &str = "
     INSERT INTO floor_measurements (tenant, id, source, type, time, time_offset, created_at, fragments)
     VALUES ($1, nextval('floor_ids'), $2, $3, $4, $5, $6, $7)";
 
-/// What is posted.
+/// The posted body.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Measurement {
     r#type: String,
@@ -41,7 +41,7 @@ pub(crate) struct Measurement {
     fragments: Map<String, Value>,
 }
 
-/// `POST /measurement/measurements`: 201 when it is committed.
+/// Handles `POST /measurement/measurements`: responds 201 when the row is committed.
 pub(crate) async fn post(
     pool: web::Data<Pool>,
     measurement: web::Json<Measurement>,
@@ -59,7 +59,7 @@ pub(crate) async fn post(
     Ok(HttpResponse::Created().finish())
 }
 
-/// The same without a database: the JSON is parsed, and that is all.
+/// Handles the same request without a database: it only parses the JSON.
 pub(crate) async fn parse(body: web::Json<Value>) -> HttpResponse {
     match body.is_object() {
         true => HttpResponse::Created().finish(),

@@ -1,4 +1,5 @@
-//! Many measurements per statement, one statement after the other on one connection, each a transaction of its own.
+//! Many measurements per statement, one statement after the other on one connection, each in its own
+//! transaction.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +20,7 @@ const INSERT: &str = "
     SELECT $1, nextval('floor_ids'), r.source, 'loadtest', r.time, 0, $2, r.fragments
     FROM unnest($3::bigint[], $4::timestamptz[], $5::json[]) AS r (source, time, fragments)";
 
-/// Inserts for so long and prints the rows per second.
+/// Inserts for this long and prints the rows per second.
 pub(crate) async fn run(
     pool: &Pool,
     limit: Duration,
@@ -43,7 +44,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// The fragments of a measurement as `loadtest measurements` sends them.
+/// Returns the fragments of a measurement as `loadtest measurements` sends them.
 fn fragments(row: i64) -> serde_json::Value {
     let vary = |step: i64, span: i64| (row * step % span) as f64;
     serde_json::json!({

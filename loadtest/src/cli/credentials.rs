@@ -6,23 +6,23 @@ use serde::Serialize;
 /// Settings of `credentials`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Credentials {
-    /// Connections; each asks again when the answer is there
+    /// Connections; each sends the next request when it has the response
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
-    /// What is read; the less the server does for it, the more its credentials weigh
+    /// Path that is read; the cheaper it is for the server, the more the credentials weigh
     #[arg(long, default_value = "/platform")]
     pub(crate) path: String,
     /// Turns of each kind of credentials
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) turns: u32,
-    /// Seconds of measured asking in each turn
+    /// Measured seconds of each turn
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Seconds of asking before, not in the figures
+    /// Unmeasured seconds before, for warm-up
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
-    /// CPU time of the server for a request with an access token against one with Basic, that there may be at most, such as 1.05
-    /// [default: any]
+    /// Highest allowed ratio of the server's CPU time for a request with an access token to one with Basic,
+    /// such as 1.05 [default: any]
     #[arg(long, value_name = "RATIO")]
     pub(crate) most_cpu: Option<f64>,
 }

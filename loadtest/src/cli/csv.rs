@@ -1,4 +1,4 @@
-//! Scenarios in which devices speak the compact CSV protocol.
+//! Scenarios in which devices use the compact CSV protocol.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -6,55 +6,55 @@ use serde::Serialize;
 /// Settings of `csv-rows`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct CsvRows {
-    /// Connections; each sends again when the answer is there
+    /// Connections; each sends the next request when it has the response
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
-    /// Devices the rows are about
+    /// Devices of the rows
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
     /// Rows in each request; several numbers, such as 1,100, take turns
     #[arg(long, value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) rows: Vec<u32>,
-    /// Let measurements as JSON, of the same content, take turns with them
+    /// Also send the same measurements as JSON, in turns
     #[arg(long)]
     pub(crate) against_rest: bool,
     /// Turns of each
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) turns: u32,
-    /// Seconds of measured sending in each turn
+    /// Measured seconds of each turn
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Seconds of sending before, not in the figures
+    /// Unmeasured seconds before, for warm-up
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
-    /// Who sends
+    /// Sender of the rows
     #[arg(long, value_enum, default_value_t = SentBy::Device)]
     pub(crate) sent_by: SentBy,
-    /// Send no header Accept: for a server that answers with lines all the same
+    /// Send no header Accept: for a server that responds with lines all the same
     #[arg(long)]
     pub(crate) no_accept: bool,
-    /// Send Content-Type with the JSON, as most clients do; the server does without
+    /// Send Content-Type with the JSON, as most clients do; the server does not need it
     #[arg(long)]
     pub(crate) content_type: bool,
     /// Read everything back at the end and compare it with the ledger
     #[arg(long)]
     pub(crate) verify: bool,
-    /// What must hold besides
+    /// Limits that must hold
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) limits: RowLimits,
 }
 
-/// What must hold of `csv-rows` [default: nothing].
+/// The limits of `csv-rows` [default: none].
 #[derive(Debug, Default, Clone, Copy, Args, Serialize)]
 pub(crate) struct RowLimits {
-    /// Rows per second, the fewest rows per request against JSON, that there must be at least, such as 0.8
+    /// Lowest allowed ratio of rows per second, with the fewest rows per request, to JSON, such as 0.8
     #[arg(long, value_name = "RATIO", requires = "against_rest", value_parser = ratio)]
     pub(crate) least_to_json: Option<f64>,
-    /// Rows per second, many rows per request against the next fewer, that there must be at least, such as 5
+    /// Lowest allowed ratio of rows per second, with many rows per request, to the next fewer, such as 5
     #[arg(long, value_name = "RATIO", value_parser = ratio)]
     pub(crate) least_to_fewer: Option<f64>,
-    /// Bytes on the wire, the fewest rows per request against JSON, that there may be at most, such as 0.5
+    /// Highest allowed ratio of bytes on the wire, with the fewest rows per request, to JSON, such as 0.5
     #[arg(long, value_name = "RATIO", requires = "against_rest", value_parser = ratio)]
     pub(crate) most_bytes: Option<f64>,
 }
@@ -64,11 +64,11 @@ fn ratio(text: &str) -> Result<f64, String> {
     ratio.ok_or_else(|| "a ratio from 0.001 to 1000".to_owned())
 }
 
-/// Who sends rows.
+/// The sender of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum SentBy {
-    /// Each device, with credentials of its own
+    /// Each device, with its own credentials
     Device,
     /// The user of --user, who names the device in X-Device-Id
     User,
@@ -77,49 +77,50 @@ pub(crate) enum SentBy {
 /// Settings of `csv`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Csv {
-    /// Devices; each holds a long poll in CSV with credentials of its own
+    /// Devices; each holds a long poll in CSV with its own credentials
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
-    /// Rows sent per second, half of the static set and half of a template, on a fixed schedule whatever the server does
+    /// Rows sent per second, half of the static set and half of a template, on a fixed schedule regardless of
+    /// the responses
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(2..=100_000))]
     pub(crate) rows_per_second: u32,
     /// Operations queued per second, on a fixed schedule too
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) operations_per_second: u32,
-    /// Seconds of measured sending
+    /// Measured seconds
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Seconds of sending before, in the ledger but not in the figures
+    /// Seconds before, in the ledger but not measured
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
     /// Connections that send, of each kind
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) posters: u32,
-    /// How devices tell how far they are with an operation
+    /// How devices report the progress of an operation
     #[arg(long, value_enum, default_value_t = CarriedOut::Alternate)]
     pub(crate) carried_out: CarriedOut,
-    /// Devices per second that drop their connection, at random, and come back with a new session
+    /// Devices per second, chosen at random, that drop their connection and reconnect with a new session
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) churn: Option<u32>,
-    /// Milliseconds that 99 of 100 round trips must not exceed [default: no matter]
+    /// Highest allowed 99th percentile of round trips in milliseconds [default: any]
     #[arg(long)]
     pub(crate) limit: Option<u32>,
 }
 
-/// How devices tell how far they are with an operation.
+/// The way in which devices report the progress of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CarriedOut {
-    /// The oldest with the fragment: rows 501 and 503
+    /// On the oldest with the fragment: rows 501 and 503
     Oldest,
     /// By its id: rows 504 and 506
     Id,
-    /// One device so, the next so
+    /// Devices alternate
     Alternate,
 }
 
 impl CarriedOut {
-    /// Whether a device names ids.
+    /// Returns whether a device uses ids.
     pub(crate) fn is_by_id(self, device: usize) -> bool {
         match self {
             Self::Oldest => false,

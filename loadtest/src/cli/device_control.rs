@@ -1,4 +1,4 @@
-//! Scenarios in which devices are registered and told what to do.
+//! Scenarios in which devices are registered and receive operations.
 
 use std::path::PathBuf;
 
@@ -8,25 +8,25 @@ use serde::Serialize;
 /// Settings of `agents`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Agents {
-    /// Agents; each holds a long poll with credentials of its own
+    /// Agents; each holds a long poll with its own credentials
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) agents: u32,
-    /// Operations posted per second, on a fixed schedule whatever the server does
+    /// Operations posted per second, on a fixed schedule regardless of the responses
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) rate: u32,
-    /// Seconds of measured posting
+    /// Measured seconds
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Seconds of posting before, in the ledger but not in the figures
+    /// Seconds before, in the ledger but not measured
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
     /// Connections that post
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) posters: u32,
-    /// Agents per second that drop their connection, at random, and come back with a new session
+    /// Agents per second, chosen at random, that drop their connection and reconnect with a new session
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) churn: Option<u32>,
-    /// Milliseconds that 99 of 100 round trips must not exceed [default: no matter]
+    /// Highest allowed 99th percentile of round trips in milliseconds [default: any]
     #[arg(long)]
     pub(crate) limit: Option<u32>,
 }
@@ -43,10 +43,10 @@ pub(crate) struct Bulk {
     /// Seconds between two operations
     #[arg(long, default_value_t = 0.01, value_parser = ramp)]
     pub(crate) ramp: f64,
-    /// Per cent by which the whole may take longer or shorter than the ramp says
+    /// Highest allowed deviation of the total time from the ramp, in per cent
     #[arg(long, default_value_t = 2.0)]
     pub(crate) tolerance: f64,
-    /// The agents hold polls meanwhile and carry out what they are told
+    /// Let the agents hold polls and execute their operations meanwhile
     #[arg(long)]
     pub(crate) hold_polls: bool,
 }
@@ -57,10 +57,10 @@ pub(crate) struct Registration {
     /// Rows of the file
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) rows: u32,
-    /// How many of the devices shake hands afterwards, evenly spread
+    /// How many of the devices, evenly spread, send a handshake afterwards
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) sample: u32,
-    /// Rows per second that there must be at least [default: no matter]
+    /// Lowest allowed rows per second [default: any]
     #[arg(long)]
     pub(crate) at_least: Option<u32>,
 }
@@ -68,23 +68,23 @@ pub(crate) struct Registration {
 /// Settings of `reconnect`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Reconnect {
-    /// Devices that all come at once, each with credentials of its own
+    /// Devices that connect at once, each with its own credentials
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
     /// Seconds within which all must hold their polls
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(crate) within: u64,
-    /// Times they all drop their connections and come back after that, with credentials the server knows by then
+    /// How often all reconnect after that, with credentials that the server then has cached
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=100))]
     pub(crate) returns: u32,
-    /// Devices have no users, and credentials nobody verifies: for the floor, which registers none
+    /// Devices have no users, and credentials that are not verified: for the floor, which registers none
     #[arg(long)]
     pub(crate) without_users: bool,
     /// Shell command that starts the server in the foreground, at the address of --url; it is started, and again after the
     /// registration [default: the server runs]
     #[arg(long)]
     pub(crate) server_command: Option<String>,
-    /// File the output of that server is appended to
+    /// File to which the output of that server is appended
     #[arg(long, default_value = "reconnect-server.log")]
     pub(crate) server_log: PathBuf,
 }

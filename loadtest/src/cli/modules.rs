@@ -1,4 +1,4 @@
-//! The scenario about event-processing modules.
+//! The scenario for event-processing modules.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::Serialize;
 /// Settings of `modules`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Modules {
-    /// What is measured
+    /// Costs to measure
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Cost::Filters, Cost::Windows, Cost::Retained])]
     pub(crate) costs: Vec<Cost>,
-    /// Measurements per second on a fixed schedule, whatever the server does
+    /// Measurements per second on a fixed schedule, regardless of the responses
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rate: u32,
     /// Connections
@@ -21,10 +21,10 @@ pub(crate) struct Modules {
     /// Turns with the module, and without it
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) turns: u32,
-    /// Seconds of measured sending in each turn
+    /// Measured seconds of each turn
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Seconds of sending before, not in the figures
+    /// Unmeasured seconds before, for warm-up
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
     /// Length of the window of each device; all of them together must be within what a module may retain
@@ -33,19 +33,19 @@ pub(crate) struct Modules {
     /// Events that a module retains while memory is read
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..=1_000_000))]
     pub(crate) retained: u32,
-    /// Percent of a core that the filters may cost at most [default: any]
+    /// Highest allowed CPU time of the filters, in per cent of a core [default: any]
     #[arg(long, value_name = "PERCENT")]
     pub(crate) most_core: Option<f64>,
-    /// Microseconds of CPU that the windows may cost for each event at most [default: any]
+    /// Highest allowed CPU time of the windows, in microseconds per event [default: any]
     #[arg(long, value_name = "MICROSECONDS")]
     pub(crate) most_micros: Option<f64>,
 }
 
-/// What modules cost.
+/// The costs of modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Cost {
-    /// Ten statements that each look at every measurement
+    /// Ten statements that each evaluate every measurement
     Filters,
     /// An average over a window for each device
     Windows,

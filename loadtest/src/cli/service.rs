@@ -8,13 +8,13 @@ use serde::Serialize;
 /// Settings of `service`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Service {
-    /// Name of the microservice, which is created when there is none; its route must lead to --listen
+    /// Name of the microservice, which is created if it does not exist; its route must lead to --listen
     #[arg(long, default_value = "loadtest-echo")]
     pub(crate) application: String,
-    /// Where the generator plays the microservice
+    /// Address at which the generator plays the microservice
     #[arg(long, default_value = "127.0.0.1:18790")]
     pub(crate) listen: SocketAddr,
-    /// Command that sets the route, run by a shell; without it the command is printed and awaited
+    /// Shell command that sets the route; without it the command is printed and awaited
     #[arg(long, value_name = "COMMAND")]
     #[serde(skip)]
     pub(crate) route_command: Option<String>,
@@ -24,16 +24,16 @@ pub(crate) struct Service {
     /// Connections that send them
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
-    /// How often each way is measured, in turn
+    /// How often each path is measured, in turns
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) turns: u32,
-    /// Seconds of each turn before those that are measured
+    /// Unmeasured seconds of each turn
     #[arg(long, default_value_t = 2)]
     pub(crate) warmup: u64,
-    /// Seconds of each turn that are measured
+    /// Measured seconds of each turn
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) seconds: u64,
-    /// Microseconds that the way through the platform may take longer, of 99 in 100
+    /// Highest allowed additional latency through the platform at the 99th percentile, in microseconds
     #[arg(long, default_value_t = 1000)]
     pub(crate) limit: u64,
 }

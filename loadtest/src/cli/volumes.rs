@@ -1,11 +1,11 @@
-//! Scenarios that read what is a lot, and those that make it.
+//! Scenarios that read large volumes, and those that create them.
 
 use clap::Args;
 use serde::Serialize;
 
-use super::Written;
+use super::ObjectKind;
 
-/// The shape of the inventory that `inventory-fill` makes and `inventory` reads.
+/// The size of the inventory that `inventory-fill` creates and `inventory` reads.
 #[derive(Debug, Clone, Copy, Args, Serialize)]
 pub(crate) struct Shape {
     /// Managed objects
@@ -19,7 +19,7 @@ pub(crate) struct Shape {
 /// Settings of `inventory`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Inventory {
-    /// As the database was filled
+    /// The size with which the database was filled
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) shape: Shape,
@@ -29,7 +29,7 @@ pub(crate) struct Inventory {
     /// Page reached through the links `next`
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) page: u32,
-    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    /// Highest allowed 99th percentile of each kind in milliseconds
     #[arg(long, default_value_t = 50)]
     pub(crate) limit: u32,
 }
@@ -44,7 +44,7 @@ pub(crate) struct InventoryFill {
     /// Tenant whose inventory is filled
     #[arg(long, default_value = "main")]
     pub(crate) tenant: String,
-    /// What is made
+    /// The size of the inventory
     #[command(flatten)]
     #[serde(flatten)]
     pub(crate) shape: Shape,
@@ -76,7 +76,7 @@ pub(crate) struct Series {
     /// Requests of each kind
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) requests: u32,
-    /// Milliseconds that 99 of 100 answers by day and by hour must not exceed
+    /// Highest allowed 99th percentile of reads by day and by hour in milliseconds
     #[arg(long, default_value_t = 300)]
     pub(crate) limit: u32,
 }
@@ -88,7 +88,7 @@ pub(crate) struct DataFill {
     #[arg(long, env = "LOADTEST_DATABASE_URL", hide_env_values = true)]
     #[serde(skip)]
     pub(crate) database_url: String,
-    /// Tenant that is filled; the user of --user must be one of it
+    /// Tenant that is filled; the user of --user must belong to it
     #[arg(long, default_value = "main")]
     pub(crate) tenant: String,
     /// Rows of each kind
@@ -100,9 +100,9 @@ pub(crate) struct DataFill {
     /// Days before now they are spread over
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(i32).range(1..=300))]
     pub(crate) days: i32,
-    /// What is made
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Written::Alarm, Written::Event, Written::Measurement])]
-    pub(crate) kinds: Vec<Written>,
+    /// What is created
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
+    pub(crate) kinds: Vec<ObjectKind>,
 }
 
 /// Settings of `data`.
@@ -112,12 +112,12 @@ pub(crate) struct Data {
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) devices: u32,
     /// What is read
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Written::Alarm, Written::Event, Written::Measurement])]
-    pub(crate) kinds: Vec<Written>,
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement])]
+    pub(crate) kinds: Vec<ObjectKind>,
     /// Requests of each kind
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) requests: u32,
-    /// Milliseconds that 99 of 100 answers of each kind must not exceed
+    /// Highest allowed 99th percentile of each kind in milliseconds
     #[arg(long, default_value_t = 50)]
     pub(crate) limit: u32,
 }

@@ -1,4 +1,4 @@
-//! Scenarios that write as much as the server takes.
+//! Scenarios that write as fast as the server accepts.
 
 use clap::Args;
 use serde::Serialize;
@@ -6,16 +6,16 @@ use serde::Serialize;
 /// Settings of `alarms`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Alarms {
-    /// Connections; each posts its next alarm when the one before is answered
+    /// Connections; each posts its next alarm when it has the response to the one before
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
     /// Devices the alarms are spread over
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
-    /// Seconds of measured posting
+    /// Measured seconds
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Seconds of posting before, not in the figures
+    /// Unmeasured seconds before, for warm-up
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
 }
@@ -23,16 +23,16 @@ pub(crate) struct Alarms {
 /// Settings of `measurements`.
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct Measurements {
-    /// Connections; without --rate and --ramp each posts again when the post before is answered
+    /// Connections; without --rate and --ramp each posts again when it has the response to the post before
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) connections: u32,
     /// Devices the measurements are spread over
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) devices: u32,
-    /// Seconds of measured posting; of a ramp, seconds of each step
+    /// Measured seconds; of a ramp, seconds of each step
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) seconds: u64,
-    /// Seconds of posting before, not in the figures
+    /// Unmeasured seconds before, for warm-up
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
     /// Measurements in each post; more than one make a measurementCollection
@@ -41,29 +41,29 @@ pub(crate) struct Measurements {
     /// Processing mode, such as TRANSIENT [default: none is sent, which means PERSISTENT]
     #[arg(long)]
     pub(crate) mode: Option<String>,
-    /// Ask for answers with a body
+    /// Request responses with a body
     #[arg(long)]
     pub(crate) accept: bool,
     /// Read everything back at the end and compare it with the ledger
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Posts per second on a fixed schedule, whatever the server does
+    /// Posts per second on a fixed schedule, regardless of the responses
     #[arg(long, conflicts_with = "ramp", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rate: Option<u32>,
     /// Posts per second, rising step by step until the server breaks, such as 1000..20000
     #[arg(long, value_name = "FROM..TO", value_parser = Ramp::parse)]
     pub(crate) ramp: Option<Ramp>,
-    /// By how much each step of a ramp is steeper than the one before
+    /// Difference between the rates of two steps of a ramp
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) step: u32,
 }
 
-/// Rates from one to another.
+/// A range of rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Ramp {
-    /// The first, in posts per second.
+    /// The first rate, in posts per second.
     pub(crate) from: u32,
-    /// The last.
+    /// The last rate.
     pub(crate) to: u32,
 }
 
@@ -75,7 +75,7 @@ impl Ramp {
         ramp.ok_or_else(|| "two rising rates from 1 to 1000000, such as 1000..20000".to_owned())
     }
 
-    /// The rates in between, each steeper by `step`.
+    /// Returns the rates from the first on, each higher by `step`.
     pub(crate) fn rates(self, step: u32) -> impl Iterator<Item = u32> {
         (self.from..=self.to).step_by(step as usize)
     }

@@ -1,13 +1,15 @@
-//! Lines of an answer: values between commas, quoted where they must be (docs/rules.md#rows-and-responses; S-01).
+//! The lines of a response: values between commas, quoted if necessary (docs/rules.md#rows-and-responses;
+//! S-01).
 
 /// The values of a line, at least one.
 pub(crate) type Line = Vec<String>;
 
-/// The answer is not made of whole lines, or its quotes do not match.
+/// The error of a response without complete lines, or with unbalanced quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// The lines of an answer. Spaces before the first one kept a poll alive (S-57); the last one is ended like the others.
+/// Parses the lines of a response. Spaces before the first line kept a poll alive (S-57); the last line ends
+/// like the others.
 ///
 /// # Errors
 /// See [`Malformed`].
@@ -29,7 +31,7 @@ pub(crate) fn lines(answer: &[u8]) -> Result<Vec<Line>, Malformed> {
     Ok(lines)
 }
 
-/// The first value, and the text from the comma or line feed behind it on.
+/// Returns the first value, and the text from its comma or line feed on.
 fn value(text: &str) -> Result<(String, &str), Malformed> {
     let Some(mut quoted) = text.strip_prefix('"') else {
         let end = text.find([',', '\n']).ok_or(Malformed)?;
@@ -51,7 +53,7 @@ fn value(text: &str) -> Result<(String, &str), Malformed> {
     }
 }
 
-/// A value as it stands in a line, quoted if it must be.
+/// Returns a value as it stands in a line, quoted if necessary.
 pub(crate) fn quoted(value: &str) -> String {
     let edge = value.starts_with(' ') || value.ends_with(' ');
     match edge || value.contains(['"', ',', '\n', '\r', '\t']) {
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_made_of_whole_lines_is_refused() {
+    fn incomplete_lines_are_rejected() {
         for answer in ["50,1,422", "50,1\n45", "7,\"open\n", "7,a\"b\n", "7,\"a\"b\n", "7,\"a\"\"\n"] {
             assert_eq!(lines(answer.as_bytes()), Err(Malformed), "{answer:?}");
         }
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_is_read_back() {
+    fn quoted_values_are_read_back() {
         for value in ["", "a", "a b", " a", "a ", "a,b", "a\"b", "\"", "a\nb", "{\"a\":\"b,c\"}"] {
             let line = format!("{},1\n", quoted(value));
             assert_eq!(lines(line.as_bytes()).unwrap(), [[value, "1"]], "{line:?}");

@@ -1,4 +1,4 @@
-//! Rows that are posted, and the same content as JSON.
+//! The rows that are posted, and the same content as JSON.
 
 use std::fmt::Write as _;
 
@@ -7,20 +7,20 @@ use serde::Deserialize;
 use super::template_set::CREATE_EVENT;
 use crate::mark::Mark;
 
-/// Type and fragment of a measurement that a static row makes (23.1, row 200).
+/// The type and fragment of a measurement from row 200.
 const FRAGMENT: &str = "lt_Temperature";
-/// Its series.
+/// The series of the measurement.
 const SERIES: &str = "T";
 
-/// So many static rows of one device; the value of each is its sequence, as short as a reading would be. The device is
-/// told by the credentials, the run by the device.
+/// Appends static rows of one device; the value of each is its sequence, as short as a reading would be. The
+/// credentials identify the device, and the device identifies the run.
 pub(crate) fn static_rows(body: &mut String, first: Mark, rows: u32) {
     for row in 0..rows {
         writeln!(body, "200,{FRAGMENT},{SERIES},{},C", first.sequence + row).ok();
     }
 }
 
-/// The same content as a REST client posts it, who must tell the time.
+/// Appends the same content as a REST client posts it, which must include the time.
 pub(crate) fn reading(body: &mut String, source: &str, mark: Mark, time: &str) {
     write!(
         body,
@@ -30,12 +30,12 @@ pub(crate) fn reading(body: &mut String, source: &str, mark: Mark, time: &str) {
     .ok();
 }
 
-/// A row of the template set: an event that carries its mark.
+/// Appends a row of the template set: an event that carries its mark.
 pub(crate) fn custom_row(body: &mut String, source: &str, mark: Mark) {
     writeln!(body, "{CREATE_EVENT},{source},{mark}").ok();
 }
 
-/// A measurement that was read, as far as it came from a static row.
+/// A measurement that was read back, as far as it came from a static row.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FromRow {
     #[serde(rename = "lt_Temperature")]
@@ -54,7 +54,7 @@ struct Reading {
 }
 
 impl FromRow {
-    /// Its sequence, if it has one; a value that no row held is one that was never posted.
+    /// Returns its sequence, if it has one. A value that no row had is a sequence that was never posted.
     pub(crate) fn sequence(&self) -> Option<u32> {
         let value = self.fragment.as_ref()?.series.value;
         let is_whole = value.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(&value);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn value_that_no_row_held_is_none_that_was_posted() {
+    fn value_of_no_row_is_never_a_posted_sequence() {
         let measurement = |value| format!(r#"{{"lt_Temperature":{{"T":{{"value":{value},"unit":"C"}}}}}}"#);
         assert_eq!(sequence(&measurement("7.0")), Some(7));
         for value in ["7.5", "-1", "1e12"] {

@@ -1,4 +1,5 @@
-//! A session of an agent in CSV: one connection that holds one poll (S-50 to S-59), and carries rows in between.
+//! The session of an agent in CSV: one connection that holds one poll (S-50 to S-59), and sends rows in
+//! between.
 
 use super::lines::lines;
 use super::template_set::ASK_PENDING;
@@ -10,18 +11,19 @@ use crate::error::Error;
 use crate::operations::{Operation, Status};
 use crate::target::Target;
 
-/// How an agent speaks.
+/// The protocol settings of an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct CsvAgent {
     /// The template set it uses.
     pub(crate) x_id: String,
-    /// By which the lines of the static set name it (H-13).
+    /// The serial by which lines of the static set name it (H-13).
     pub(crate) serial: String,
-    /// It moves operations on by their ids (504, 506), not as the oldest with the fragment (501, 503).
+    /// Whether it updates operations by their ids (504, 506) instead of the oldest with the fragment (501,
+    /// 503).
     pub(crate) by_id: bool,
 }
 
-/// A subscribed session. The poll's bytes are made once and sent again after every answer.
+/// A subscribed session. The poll's bytes are built once and sent after every response.
 #[derive(Debug)]
 pub(crate) struct CsvSession {
     connection: Connection,
@@ -29,10 +31,11 @@ pub(crate) struct CsvSession {
 }
 
 impl CsvSession {
-    /// Shakes hands and subscribes to what an agent is told, by its set and the static one; no poll is sent yet.
+    /// Sends the handshake and subscribes to the agent's channel, with its set and the static one, but sends
+    /// no poll yet.
     ///
     /// # Errors
-    /// The server refuses a step or goes away.
+    /// The server rejects a step or disconnects.
     pub(crate) async fn subscribe(target: &Target, agent: &CsvAgent, id: &str) -> Result<Self, Error> {
         let headers = x_id(&agent.x_id) + ACCEPT;
         let row = |row: &str| target.post_bare(&headers, OPERATIONS, row);
@@ -48,10 +51,10 @@ impl CsvSession {
         Ok(Self { connection, poll })
     }
 
-    /// Asks for the operations that are PENDING, by a row of the set.
+    /// Requests the operations that are PENDING, by a row of the set.
     ///
     /// # Errors
-    /// The answer is something else.
+    /// The response is anything else.
     pub(crate) async fn pending(
         &mut self,
         target: &Target,
@@ -65,10 +68,10 @@ impl CsvSession {
         listed(answer).map_err(|reason| Error::Csv { row, reason })
     }
 
-    /// Waits until the held poll is answered; gives what it brought.
+    /// Waits for the response to the held poll and returns its operations.
     ///
     /// # Errors
-    /// The connection broke, or the answer is not what the templates make of operations.
+    /// The connection broke, or the response is not what the templates produce for operations.
     pub(crate) async fn told(&mut self, agent: &CsvAgent) -> Result<Vec<Operation>, Error> {
         let response = self.connection.receive().await?;
         match response.status {
@@ -78,10 +81,10 @@ impl CsvSession {
         }
     }
 
-    /// Tells that an operation, which is the oldest of its status, has come so far.
+    /// Updates the status of an operation, which is the oldest in its status.
     ///
     /// # Errors
-    /// The answer is not empty, or the connection broke.
+    /// The response is not empty, or the connection broke.
     pub(crate) async fn advance(
         &mut self,
         target: &Target,
@@ -128,5 +131,5 @@ fn expect_nothing(row: &'static str, answer: &[u8]) -> Result<(), Error> {
 
 fn fault(row: &'static str, answer: &[u8]) -> Error {
     let answer = String::from_utf8_lossy(&answer[..answer.len().min(200)]);
-    Error::Csv { row, reason: format!("answered {:?}", answer.trim_end()) }
+    Error::Csv { row, reason: format!("the response was {:?}", answer.trim_end()) }
 }

@@ -1,5 +1,5 @@
-//! The template set that a fleet shares: an event out of a row, and what an agent wants to know of operations, whether it
-//! is told or asks (S-20 to S-34).
+//! The template set that a fleet shares: an event from a row, and the members of operations that an agent
+//! needs, whether they arrive by a poll or by a request (S-20 to S-34).
 
 use super::lines::{lines, quoted};
 use super::{ACCEPT, PATH, x_id};
@@ -9,29 +9,29 @@ use crate::operations;
 use crate::read_back::PAGE_SIZE;
 use crate::target::Target;
 
-/// Row: creates an event; device and mark follow.
+/// The row that creates an event, with device and mark.
 pub(crate) const CREATE_EVENT: &str = "600";
-/// Row: asks for the operations that are PENDING; the agent follows.
+/// The row that requests the PENDING operations of an agent.
 pub(crate) const ASK_PENDING: &str = "601";
-/// Answer: an operation that came by a poll; id, device and mark follow the line number.
+/// The response line of an operation from a poll: id, device and mark follow the line number.
 pub(crate) const TOLD: &str = "700";
-/// Answer: an operation of a list, in the same form.
+/// The response line of an operation in a list, in the same form.
 pub(crate) const LISTED: &str = "701";
 
 /// A registered set.
 #[derive(Debug)]
 pub(crate) struct TemplateSet {
-    /// Its X-Id.
+    /// The X-Id of the set.
     pub(crate) x_id: String,
-    /// Its managed object.
+    /// The id of its managed object.
     pub(crate) object: String,
 }
 
 impl TemplateSet {
-    /// Registers the set, and asks whether it is there.
+    /// Registers the set, and checks that it exists.
     ///
     /// # Errors
-    /// It was not answered `20,<object>` both times.
+    /// The response was not `20,<object>` both times.
     pub(crate) async fn register(target: &Target, name: &str) -> Result<Self, Error> {
         let mut connection = target.connect().await?;
         let headers = x_id(name) + ACCEPT;
@@ -53,7 +53,7 @@ impl TemplateSet {
         }
     }
 
-    /// Removes it; returns how many are left.
+    /// Removes the set; returns how many are left.
     pub(crate) async fn remove(&self, target: &Target) -> usize {
         let request = target.delete(&format!("/inventory/managedObjects/{}", self.object));
         let removed = async {
@@ -64,7 +64,7 @@ impl TemplateSet {
     }
 }
 
-/// The only line of an answer, `20,<object>`.
+/// Returns the object of the only line of a response, `20,<object>`.
 fn found(answer: &[u8]) -> Option<String> {
     match lines(answer).ok()?.as_slice() {
         [line] => match line.as_slice() {
@@ -104,7 +104,7 @@ mod tests {
             shape,
             [("10", CREATE_EVENT, 9), ("10", ASK_PENDING, 8), ("11", TOLD, 7), ("11", LISTED, 7)]
         );
-        // As many kinds as placeholders.
+        // There are as many types as placeholders.
         assert_eq!(lines[0][8].matches("%%").count(), lines[0][7].split(' ').count());
         assert!(serde_json::from_str::<serde_json::Value>(&lines[0][8]).is_ok());
         assert_eq!(lines[1][3].matches("%%").count(), 1);

@@ -1,22 +1,23 @@
-//! What a poll brought: for each operation a line of the custom set and one of the static set, in groups (S-40, S-53, H-15).
+//! The operations in the response to a poll: for each a line of the custom set and one of the static set, in
+//! groups (S-40, S-53, H-15).
 
 use super::STATIC;
 use super::lines::{Line, lines};
 use super::template_set::{LISTED, TOLD};
 use crate::operations::Operation;
 
-/// Answer: an operation `plat_Restart` (H-15).
+/// The response line of an operation `plat_Restart` (H-15).
 const RESTART: &str = "510";
-/// Answer: the template set of the lines that follow (S-40).
+/// The response line that names the template set of the lines after it (S-40).
 const GROUP: &str = "87";
-/// Answer: how to go on (S-56).
+/// The response line with advice (S-56).
 const ADVICE: &str = "86";
 
-/// The operations of the answer to a poll of a device, in order; none when the poll timed out.
+/// Returns the operations of the response to a device's poll, in order; none when the poll timed out.
 ///
 /// # Errors
-/// What is wrong with the answer: lines that nobody asked for, groups that do not hold what they say, or an operation that
-/// came by one of the sets only.
+/// The description of the fault: unexpected lines, groups whose size is wrong, or an operation from only one
+/// of the sets.
 pub(crate) fn told(answer: &[u8], x_id: &str, serial: &str) -> Result<Vec<Operation>, String> {
     let lines = lines(answer).map_err(|_| "malformed lines".to_owned())?;
     let (mut operations, mut restarts) = (Vec::new(), 0);
@@ -43,10 +44,10 @@ pub(crate) fn told(answer: &[u8], x_id: &str, serial: &str) -> Result<Vec<Operat
     }
 }
 
-/// The operations of the answer to a row that asked for those that are PENDING, the oldest first.
+/// Returns the operations of the response to a request for those that are PENDING, oldest first.
 ///
 /// # Errors
-/// A line that is none.
+/// A line is not an operation.
 pub(crate) fn listed(answer: &[u8]) -> Result<Vec<Operation>, String> {
     let lines = lines(answer).map_err(|_| "malformed lines".to_owned())?;
     let operations = lines.iter().map(|line| operation(line, LISTED).ok_or_else(|| unexpected(line)));
@@ -56,7 +57,8 @@ pub(crate) fn listed(answer: &[u8]) -> Result<Vec<Operation>, String> {
     Ok(operations)
 }
 
-/// The line of a template of this id; the answer to one row and a poll both have the line number 1 (S-53).
+/// Parses the line of a template of this id. Both the response to a single row and a poll have line number 1
+/// (S-53).
 fn operation(line: &Line, template: &str) -> Option<Operation> {
     match line.as_slice() {
         [id, number, operation, device, mark] if id == template && number == "1" => {
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_answer_is_told() {
+    fn every_other_response_is_an_error() {
         for answer in [
             "40,/meta/connect,402::Unknown client\n86,,0,handshake\n",
             "86,,0,handshake\n",
@@ -118,7 +120,7 @@ mod tests {
             // A group that is too short, or too long.
             "87,2,set\n700,1,5,2,m\n",
             "87,1,set\n700,1,5,2,m\n700,1,6,2,m\n",
-            // By one set only.
+            // An operation from only one set.
             "87,1,set\n700,1,5,2,m\n",
             "87,1,plat_Static\n510,s-1\n",
             "87,x,set\n",

@@ -1,32 +1,32 @@
-//! What the answer to a post of rows says of each of them: an empty one that all were carried out, every line that
-//! something went wrong (S-04, S-06, S-60). Pure data.
+//! The result of each row of a post, from the response: an empty one means that all rows succeeded, every
+//! line means an error (S-04, S-06, S-60). Pure data.
 
 use super::lines::{Line, lines};
 use crate::ledger::Outcome;
 
-/// As what a post of rows is counted whose answer holds no line.
+/// The key under which a response to rows without a line is counted.
 pub(crate) const CLEAN: &str = "200 empty";
 
-/// What became of one post.
+/// The result of a post.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// Of the post as a whole.
+    /// The result of the post as a whole.
     pub(crate) outcome: Outcome,
-    /// Of each row, where they fared differently.
+    /// The result of each row, if they differ.
     pub(crate) rows: Option<Vec<Outcome>>,
-    /// What it is counted as.
+    /// The key under which the post is counted.
     pub(crate) counted_as: String,
-    /// The line that was not expected.
+    /// The unexpected line.
     pub(crate) line: Option<String>,
 }
 
 impl Verdict {
-    /// Where no answer came.
+    /// Returns the result of a post without a response.
     pub(crate) fn none() -> Self {
-        Self { outcome: Outcome::Unknown, rows: None, counted_as: "no answer".to_owned(), line: None }
+        Self { outcome: Outcome::Unknown, rows: None, counted_as: "no response".to_owned(), line: None }
     }
 
-    /// By the status alone.
+    /// Returns the result by the status alone.
     pub(crate) fn of_status(status: u16) -> Self {
         let outcome = match status {
             200..=299 => Outcome::Acknowledged,
@@ -36,7 +36,7 @@ impl Verdict {
         Self { outcome, rows: None, counted_as: status.to_string(), line: None }
     }
 
-    /// By the answer to so many rows, each in a line of its own.
+    /// Returns the result by the response to this many rows, each in a line of its own.
     pub(crate) fn of_rows(status: u16, answer: &[u8], rows: u32) -> Self {
         if status != 200 {
             return Self::of_status(status);
@@ -62,7 +62,7 @@ impl Verdict {
     }
 }
 
-/// A row whose line is not named was carried out.
+/// A row without a line was executed.
 fn outcomes(lines: &[Line], rows: u32) -> Vec<Outcome> {
     let mut outcomes = vec![Outcome::Acknowledged; rows as usize];
     for line in lines {
@@ -70,7 +70,7 @@ fn outcomes(lines: &[Line], rows: u32) -> Vec<Outcome> {
         match (line[0].as_str(), row) {
             ("40", _) => outcomes.fill(Outcome::Refused),
             (id @ ("42" | "43" | "45" | "50"), Some(row)) if row < outcomes.len() => {
-                // Behind a 5xx it may be stored, or not.
+                // After a 5xx the row may be stored, or not.
                 let is_unknown = id == "50" && line.get(2).is_some_and(|code| code.starts_with('5'));
                 outcomes[row] = if is_unknown { Outcome::Unknown } else { Outcome::Refused };
             }
@@ -80,7 +80,7 @@ fn outcomes(lines: &[Line], rows: u32) -> Vec<Outcome> {
     outcomes
 }
 
-/// A line without its number, so that lines of one kind are counted together.
+/// Returns a line without its number, so that lines of one kind are counted together.
 fn gist(line: &Line) -> String {
     let behind = line.get(2).map(|value| format!(",*,{value}")).unwrap_or_default();
     format!("200 {}{behind}", line[0])
@@ -105,7 +105,7 @@ mod tests {
             ("50,1,503\n", vec![Unknown, Acknowledged, Acknowledged], Unknown, "200 50,*,503"),
             ("45,3,No\n43,1,x\n", vec![Refused, Acknowledged, Refused], Refused, "200 45,*,No"),
             ("40,\"No template\"\n", vec![Refused; 3], Refused, "200 40"),
-            // A line that nobody asked for is counted, and takes nothing back.
+            // An unexpected line is counted, but changes no result.
             ("700,1,5\n", vec![Acknowledged; 3], Refused, "200 700,*,5"),
             ("50,4,422\n", vec![Acknowledged; 3], Refused, "200 50,*,422"),
         ] {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_that_is_no_line_and_another_status_say_nothing_of_single_rows() {
+    fn malformed_lines_and_other_statuses_apply_to_the_whole_post() {
         assert_eq!(Verdict::of_rows(200, b"50,1", 2).outcome, Unknown);
         assert_eq!(Verdict::of_rows(401, b"{}", 2), Verdict::of_status(401));
         assert_eq!(Verdict::of_status(401).outcome, Refused);

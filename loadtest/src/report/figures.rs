@@ -1,4 +1,4 @@
-//! How many, and how long it took.
+//! Counts and durations.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Percentiles of a histogram in microseconds.
+    /// Computes the percentiles of a histogram in microseconds.
     pub(crate) fn of(histogram: &Histogram<u64>) -> Self {
         let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0;
         Self {
@@ -34,12 +34,12 @@ impl Latency {
 }
 
 impl Latency {
-    /// Whether nothing was measured.
+    /// Returns whether nothing was measured.
     pub(crate) fn is_empty(&self) -> bool {
         self.samples == 0
     }
 
-    /// Whether 99 of 100 took no longer.
+    /// Returns whether the 99th percentile is within a limit.
     pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
         self.p99_ms <= f64::from(milliseconds)
     }
@@ -54,12 +54,12 @@ impl Latency {
     }
 }
 
-/// Posts; latency runs from the due time to the answer.
+/// Posts; latency is measured from the due time to the response.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Posts {
-    /// Answers 201 in the measured window, per second.
+    /// The 201 responses in the measured window, per second.
     per_second: f64,
-    /// Rows in these answers, per second, where a post holds more than one.
+    /// The rows of these responses, per second, if a post has more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_per_second: Option<f64>,
     by_status: BTreeMap<String, u64>,
@@ -67,12 +67,12 @@ pub(crate) struct Posts {
 }
 
 impl Posts {
-    /// Figures of all posters over the measured seconds.
+    /// Computes the figures of all posters over the measured seconds.
     pub(crate) fn of(answers: &Answers, seconds: f64) -> Self {
         Self::of_rows(answers, seconds, 1)
     }
 
-    /// The same where each post holds so many rows.
+    /// Computes the figures for posts of several rows.
     pub(crate) fn of_rows(answers: &Answers, seconds: f64, rows: u32) -> Self {
         let per_second = answers.latency.len() as f64 / seconds;
         Self {
@@ -84,26 +84,27 @@ impl Posts {
     }
 }
 
-/// Posts at one rate on a fixed schedule; latency runs from the due time to the answer.
+/// Posts at one rate on a fixed schedule; latency is measured from the due time to the response.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Step {
-    /// Posts due per second.
+    /// The number of posts due per second.
     pub(crate) rate: u32,
-    /// Answers 201 to measured posts, per second of the schedule.
+    /// The 201 responses to measured posts, per second of the schedule.
     pub(crate) per_second: f64,
-    /// Posts sent and not answered 201.
+    /// The posts that were sent and had no 201 response.
     pub(crate) failed: u64,
-    /// Posts sent more than 10 ms after they were due, because every connection was waiting for an answer.
+    /// The posts that were sent more than 10 ms after they were due, because every connection was waiting for
+    /// a response.
     pub(crate) late: u64,
-    /// Posts that were not sent within 5 s.
+    /// The posts that were not sent within 5 s.
     pub(crate) unsent: u64,
-    /// Whether the server failed, left posts unsent, or took more than a second for one in a hundred.
+    /// Whether the server failed, left posts unsent, or took more than a second at the 99th percentile.
     pub(crate) broke: bool,
     pub(crate) latency: Latency,
 }
 
 impl Step {
-    /// One line.
+    /// Returns one line of text.
     pub(crate) fn row(&self) -> String {
         format!(
             "{:>6}/s  answered {:.0}/s  p50 {:.2}  p99 {:.2}  max {:.2} ms  failed {}  late {}  unsent {}{}",
@@ -120,20 +121,21 @@ impl Step {
     }
 }
 
-/// Reads of one kind; latency runs from the request to the whole answer.
+/// Reads of one kind; latency is measured from the request to the complete response.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Reads {
-    /// What was asked for.
+    /// The kind of request.
     pub(crate) kind: &'static str,
-    /// Answers by status; empty where the server does not have this request.
+    /// The responses by status; empty if the server does not offer this request.
     pub(crate) by_status: BTreeMap<u16, u64>,
-    /// Bytes of the last body.
+    /// The size of the last body in bytes.
     pub(crate) bytes: usize,
     pub(crate) latency: Latency,
 }
 
 impl Reads {
-    /// Whether all were answered 200, and 99 of 100 within so long. A request the server does not have is.
+    /// Returns whether all responses were 200, and the 99th percentile is within a limit. A request that the
+    /// server does not offer passes.
     pub(crate) fn is_within(&self, milliseconds: u32) -> bool {
         self.by_status.keys().all(|status| *status == 200) && self.latency.is_within(milliseconds)
     }
@@ -148,7 +150,7 @@ impl Reads {
     }
 }
 
-/// Notifications; latency runs from the due time of the post to the delivery.
+/// Notifications; latency is measured from the due time of the post to the delivery.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Deliveries {
     per_second: f64,
@@ -156,16 +158,16 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Figures of all receivers over the measured seconds.
+    /// Computes the figures of all receivers over the measured seconds.
     pub(crate) fn of(latency: &Histogram<u64>, seconds: f64) -> Self {
         Self { per_second: latency.len() as f64 / seconds, latency: Latency::of(latency) }
     }
 }
 
-/// How long something took that nobody asked for.
+/// A duration that is not that of a request.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Delay {
-    /// From what to what.
+    /// The start and the end of the duration, in words.
     pub(crate) kind: &'static str,
     pub(crate) latency: Latency,
 }

@@ -1,17 +1,17 @@
-//! What it cost the server, and the generator.
+//! The costs for the server, and for the generator.
 
 use serde::Serialize;
 
-/// PSS of the server in bytes.
+/// The PSS of the server in bytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Memory {
     /// With the devices created and no poll open.
     before: u64,
     /// With all polls open.
     held: u64,
-    /// Growth from `before` to `held`, per poll.
+    /// The growth from `before` to `held`, per poll.
     per_poll: f64,
-    /// After the storm, polls still open.
+    /// After the storm, with the polls still open.
     after: u64,
     /// `after` / `held`.
     after_over_held: f64,
@@ -20,7 +20,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// From three readings; `None` when one could not be taken.
+    /// Computes the figures from three readings; `None` when one is missing.
     pub(crate) fn of(
         polls: usize,
         before: Option<u64>,
@@ -60,20 +60,21 @@ impl Memory {
     }
 }
 
-/// CPU seconds in the measured window; a generator near 100 % of its core is the limit, not the server.
+/// CPU seconds in the measured window. If the generator is near 100 % of its core, it is the bottleneck and
+/// not the server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Cpu {
     server_seconds: Option<f64>,
     server_percent: Option<f64>,
     generator_seconds: f64,
     generator_percent: f64,
-    /// Microseconds of the server for each notification, where they are what the window is about.
+    /// The server's microseconds per notification, if the window measures notifications.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_micros_per_delivery: Option<f64>,
 }
 
 impl Cpu {
-    /// From the seconds each side used in `window` seconds.
+    /// Computes the figures from the seconds each side used in `window` seconds.
     pub(crate) fn of(server_seconds: Option<f64>, generator_seconds: f64, window: f64) -> Self {
         let percent = |seconds: f64| 100.0 * seconds / window;
         Self {
@@ -85,13 +86,13 @@ impl Cpu {
         }
     }
 
-    /// Shared out among the notifications of the window.
+    /// Adds the CPU time per notification of the window.
     pub(crate) fn per_delivery(self, deliveries: u64) -> Self {
         let seconds = self.server_seconds.filter(|_| deliveries > 0);
         Self { server_micros_per_delivery: seconds.map(|seconds| seconds * 1e6 / deliveries as f64), ..self }
     }
 
-    /// Of several windows, so many seconds together.
+    /// Sums several windows of `seconds` in total.
     pub(crate) fn sum(parts: &[Self], seconds: f64) -> Self {
         let server = parts.iter().map(|part| part.server_seconds).sum::<Option<f64>>();
         Self::of(server, parts.iter().map(|part| part.generator_seconds).sum(), seconds)

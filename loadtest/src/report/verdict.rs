@@ -1,38 +1,39 @@
-//! What had to hold, and whether it did.
+//! Conditions, and whether they hold.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::audience::Mishaps;
+use crate::audience::ClientFailures;
 use crate::ledger::Audit;
 
-/// One end of the server under load, and what it held when it was there again.
+/// One kill of the server under load, and its data after the restart.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Round {
-    /// From 1.
+    /// The number of the round, from 1.
     pub(crate) number: u32,
-    /// What was ended.
+    /// The process that was killed.
     pub(crate) stop: &'static str,
-    /// Milliseconds of posting before.
+    /// The milliseconds of posting before.
     pub(crate) ended_after_ms: u64,
-    /// Milliseconds from the end until the server was ready again.
+    /// The milliseconds from the kill until the server was ready again.
     pub(crate) ready_after_ms: u64,
-    /// Posts answered 4xx; there is no reason for any.
+    /// The posts with a 4xx response, which there should not be.
     pub(crate) refused: u64,
-    /// All posts by answer.
+    /// All posts by response.
     pub(crate) by_status: BTreeMap<String, u64>,
-    /// The verdict over the rows.
+    /// The verdict on the rows.
     pub(crate) ledger: Audit,
 }
 
 impl Round {
-    /// Whether nothing was lost, doubled, torn, refused or made up, and something was written at all.
+    /// Returns whether nothing was lost, doubled, torn, rejected or unexpected, and something was written at
+    /// all.
     pub(crate) fn is_clean(&self) -> bool {
         self.ledger.is_clean() && self.refused == 0 && self.ledger.acknowledged > 0
     }
 
-    /// One line.
+    /// Returns one line of text.
     pub(crate) fn row(&self) -> String {
         format!(
             "{:>2} {:<8} after {:.1} s, ready {:.1} s later; rows {}; posts {:?}  {}",
@@ -47,33 +48,33 @@ impl Round {
     }
 }
 
-/// Something that was counted.
+/// A value that was measured, with its expected value.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Fact {
-    /// What.
+    /// The name of the value.
     pub(crate) what: &'static str,
-    /// What came out.
+    /// The measured value.
     pub(crate) found: String,
-    /// What should have.
+    /// The expected value.
     pub(crate) expected: String,
-    /// Whether it did.
+    /// Whether the measured value is as expected.
     pub(crate) holds: bool,
 }
 
 impl Fact {
-    /// A number that must be so large.
+    /// Returns a number that must have this value.
     pub(crate) fn number(what: &'static str, found: usize, expected: usize) -> Self {
         let holds = found == expected;
         Self { what, found: found.to_string(), expected: expected.to_string(), holds }
     }
 
-    /// A number that must be so large or larger.
+    /// Returns a number that must have this value or a larger one.
     pub(crate) fn at_least(what: &'static str, found: usize, least: usize) -> Self {
         Self { what, found: found.to_string(), expected: format!("at least {least}"), holds: found >= least }
     }
 
-    /// Something that may have any value.
-    pub(crate) fn told(what: &'static str, found: String) -> Self {
+    /// Returns a value without an expectation.
+    pub(crate) fn any(what: &'static str, found: String) -> Self {
         Self { what, found, expected: "any".to_owned(), holds: true }
     }
 
@@ -85,7 +86,7 @@ impl Fact {
     }
 }
 
-impl Mishaps {
+impl ClientFailures {
     pub(super) fn row(&self) -> String {
         let cause = self.first_cause.as_deref().map(|cause| format!(": {cause}")).unwrap_or_default();
         format!("reconnects {}  ended {}{cause}", self.reconnects, self.ended)

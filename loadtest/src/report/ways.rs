@@ -1,4 +1,4 @@
-//! The same rows sent in several ways, and how these compare.
+//! The same rows sent in several ways, and the ratios between these.
 
 use serde::Serialize;
 
@@ -6,28 +6,29 @@ use super::figures::Posts;
 use super::process::Cpu;
 use crate::poster::Answers;
 
-/// One way to send rows.
+/// A way to send rows.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Way {
-    /// Which.
+    /// The name of the way.
     pub(crate) kind: String,
-    /// Rows acknowledged per second.
+    /// The rows acknowledged per second.
     pub(crate) rows_per_second: f64,
-    /// Bytes on the wire for each of them, heads and bodies.
+    /// The bytes sent per row, heads and bodies.
     pub(crate) bytes_sent: f64,
-    /// See `bytes_sent`.
+    /// The bytes received per row, heads and bodies.
     pub(crate) bytes_received: f64,
-    /// Rows per second of each turn, where the ways took turns.
+    /// The rows per second of each turn, if the ways took turns.
     pub(crate) turns: Vec<f64>,
-    /// CPU time of both sides meanwhile, where nothing else went on.
+    /// The CPU time of both sides, if nothing else was running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu: Option<Cpu>,
-    /// The posts these were in.
+    /// The posts of the rows.
     pub(crate) posts: Posts,
 }
 
 impl Way {
-    /// From the answers of all turns, the seconds these took together, and the rows of each post.
+    /// Computes the figures from the responses of all turns, the total seconds of these, and the rows per
+    /// post.
     pub(crate) fn of(kind: String, answers: &Answers, seconds: f64, rows: u32) -> Self {
         let acknowledged = (answers.latency.len() * u64::from(rows)).max(1) as f64;
         Self {
@@ -41,7 +42,7 @@ impl Way {
         }
     }
 
-    /// Bytes on the wire for each row.
+    /// Returns the bytes on the wire per row.
     pub(crate) fn bytes(&self) -> f64 {
         self.bytes_sent + self.bytes_received
     }
@@ -68,21 +69,21 @@ impl Way {
     }
 }
 
-/// How one way compares with another.
+/// The ratios between two ways.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Ratio {
-    /// Which to which.
+    /// The names of the two ways.
     pub(crate) of: String,
-    /// Rows per second.
+    /// The ratio of rows per second.
     pub(crate) rows_per_second: f64,
-    /// Bytes for each row.
+    /// The ratio of bytes per row.
     pub(crate) bytes: f64,
-    /// Rows per second, turn by turn, from the lowest on.
+    /// The ratio of rows per second of each turn, in ascending order.
     pub(crate) turns: Vec<f64>,
 }
 
 impl Ratio {
-    /// Of one way to another.
+    /// Computes the ratios of one way to another.
     pub(crate) fn of(way: &Way, to: &Way) -> Self {
         let mut turns: Vec<f64> = way.turns.iter().zip(&to.turns).map(|(way, other)| way / other).collect();
         turns.sort_by(f64::total_cmp);
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn way_that_nothing_went_has_no_bytes() {
+    fn way_without_posts_has_no_bytes() {
         assert_eq!(way("none", 0, 1, Traffic::default(), &[]).bytes(), 0.0);
     }
 }

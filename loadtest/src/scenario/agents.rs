@@ -1,6 +1,6 @@
-//! `agents`: a fleet of agents, registered by one file, holds polls with credentials of its own. An operator posts
-//! operations on a fixed schedule; each must reach its agent, be carried out once, and stand SUCCESSFUL in the end, however
-//! often agents lose their connections.
+//! `agents`: a fleet of agents, registered by one file, holds polls with its own credentials. An operator
+//! posts operations on a fixed schedule; each must reach its agent, be executed once, and finally be
+//! SUCCESSFUL, however often agents lose their connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use super::Bench;
 use super::ordered::{self, Load};
 use crate::agent_session::Language;
-use crate::agents::{Agent, Manner, Notes};
+use crate::agents::{Agent, AgentBehaviour, AgentRecord};
 use crate::body::Kind;
 use crate::cli::Agents;
 use crate::error::Error;
@@ -24,7 +24,7 @@ use crate::poster::{Answers, Poster};
 use crate::report::{Fact, Memory, Posts, Report};
 use crate::run::Run;
 
-/// By how much the clock of the server may be behind.
+/// The largest lag of the server's clock that is tolerated.
 pub(super) const CLOCK_MARGIN: time::Duration = time::Duration::minutes(5);
 
 /// Runs the scenario.
@@ -74,8 +74,8 @@ pub(super) async fn run(bench: &Bench, settings: &Agents) -> Result<Report, Erro
     })
 }
 
-/// Whether all that were acknowledged were carried out once, and fast enough where that was asked for.
-pub(super) fn facts(notes: &Notes, run: &Run, acknowledged: usize, limit: Option<u32>) -> Vec<Fact> {
+/// Checks that all acknowledged operations were executed once, and fast enough if there is a limit.
+pub(super) fn facts(notes: &AgentRecord, run: &Run, acknowledged: usize, limit: Option<u32>) -> Vec<Fact> {
     let ledger = notes.ledger();
     let mut facts = ledger.facts(acknowledged);
     let round_trip = ledger.round_trip(run.measured_from());
@@ -88,13 +88,13 @@ pub(super) fn facts(notes: &Notes, run: &Run, acknowledged: usize, limit: Option
     facts
 }
 
-/// Agent `n` is receiver `n`, and the agent of itself alone.
-pub(super) fn notes(run: &Arc<Run>, ids: &[String]) -> Notes {
+/// Creates the record, in which agent `n` is receiver `n`, and the agent of only itself.
+pub(super) fn notes(run: &Arc<Run>, ids: &[String]) -> AgentRecord {
     let agents = (0..).zip(ids).map(|(agent, id)| {
         run.add_receiver(Watch::Device(agent));
         (id.clone(), agent)
     });
-    Notes::new(run, OperationLedger::new(agents.collect()))
+    AgentRecord::new(run, OperationLedger::new(agents.collect()))
 }
 
 pub(super) fn seats(bench: &Bench, fleet: &Fleet, ids: &[String]) -> Vec<Agent> {
@@ -107,10 +107,11 @@ pub(super) fn seats(bench: &Bench, fleet: &Fleet, ids: &[String]) -> Vec<Agent> 
     ids.iter().enumerate().map(agent).collect()
 }
 
-/// An agent stays as long as makes so many of all leave each second.
-fn manner(bench: &Bench, settings: &Agents) -> Manner {
+/// Returns the behaviour in which the mean time of a connection yields the requested number of reconnects per
+/// second.
+fn manner(bench: &Bench, settings: &Agents) -> AgentBehaviour {
     let stays = settings.churn.map(|churn| Duration::from_secs(1) * settings.agents / churn);
-    Manner { connecting: bench.common.connecting, stays }
+    AgentBehaviour { connecting: bench.common.connecting, stays }
 }
 
 /// Posts to random agents; each belongs to one connection, so the order of its operations is defined.
@@ -124,8 +125,12 @@ async fn post_all(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, setting
     ordered::post_all(run, ids, load, poster, turns).await
 }
 
-/// Enters what the server lists of this run.
-pub(super) async fn read_back(bench: &Bench, notes: &Notes, since: OffsetDateTime) -> Result<(), Error> {
+/// Records the operations of this run that the server lists.
+pub(super) async fn read_back(
+    bench: &Bench,
+    notes: &AgentRecord,
+    since: OffsetDateTime,
+) -> Result<(), Error> {
     let since = since.replace_nanosecond(0).unwrap_or(since).format(&Rfc3339).unwrap_or_default();
     let query = format!("fragmentType={}&dateFrom={since}", mark::FRAGMENT);
     let mut connection = bench.target.connect().await?;

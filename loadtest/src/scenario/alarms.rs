@@ -1,5 +1,5 @@
-//! `alarms`: how many alarms the server makes durable per second. Every connection posts its next alarm as soon
-//! as the one before is answered.
+//! `alarms`: how many alarms the server commits per second. Every connection posts its next alarm when it has
+//! the response to the one before.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `availability`: many devices that must speak every minute do, some of them fall silent and speak again. Exactly those
-//! must be reported, in time and once, and each report withdrawn once.
+//! `availability`: many devices must send a message every minute and do; some of them stop and resume.
+//! Exactly those must be reported, in time and once, and each report cleared once.
 
 mod device_user;
 mod heartbeat;
@@ -24,18 +24,18 @@ use crate::report::{Fact, Report};
 use crate::run::Run;
 use crate::vigil::Vigil;
 
-/// Type of the alarm.
+/// The type of the alarm.
 const ALARM_TYPE: &str = "plat_UnavailabilityAlarm";
-/// How much later than the interval the alarm may come (R-04: checked at least every 60 s).
+/// How much later than the interval the alarm may be raised (R-04: checked at least every 60 s).
 const CHECKED_EVERY: Duration = Duration::from_secs(60);
-/// What notifications may take on top.
+/// The additional time for a notification.
 const DELIVERY: Duration = Duration::from_secs(1);
-/// Time given to reports that should not come any more.
+/// The time in which unexpected reports may arrive.
 const LATE_REPORTS: Duration = Duration::from_secs(20);
-/// How long the withdrawal of all reports may take after the last device spoke.
+/// The longest time until all reports are cleared, after the last device sent a message.
 const CLEARING_LIMIT: Duration = Duration::from_secs(30);
 
-/// The silent devices lie evenly among the others.
+/// The silent devices, spread evenly among the others.
 #[derive(Debug, Clone, Copy)]
 struct Silence {
     devices: usize,
@@ -43,20 +43,20 @@ struct Silence {
 }
 
 impl Silence {
-    /// Whether a device falls silent.
+    /// Returns whether a device falls silent.
     fn holds(self, device: usize) -> bool {
         (device + 1) * self.silent / self.devices > device * self.silent / self.devices
     }
 }
 
-/// What all parts of the scenario note down.
+/// The shared record of all parts of the scenario.
 #[derive(Debug)]
-struct Notes {
+struct AvailabilityRecord {
     run: Arc<Run>,
     vigil: Mutex<Vigil>,
 }
 
-impl Notes {
+impl AvailabilityRecord {
     fn vigil(&self) -> MutexGuard<'_, Vigil> {
         self.vigil.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,8 +77,10 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
         settings.interval
     );
     let ids = Arc::new(devices::create_as(user.target(), silence.devices, &body).await?);
-    let notes =
-        Arc::new(Notes { run: Arc::new(Run::new(ids.len())), vigil: Mutex::new(Vigil::new(ids.len())) });
+    let notes = Arc::new(AvailabilityRecord {
+        run: Arc::new(Run::new(ids.len())),
+        vigil: Mutex::new(Vigil::new(ids.len())),
+    });
     let watcher = watcher::open(&bench.target, &ids, &notes).await?;
 
     let window = bench.open_window();
@@ -102,11 +104,12 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
 
     let micros = |duration: Duration| duration.as_micros() as u64;
     let (earliest, latest) = (micros(interval), micros(interval + CHECKED_EVERY + DELIVERY));
-    // A device is heard before its answer is: a little less silence than the interval is right.
+    // The server hears a device before the response arrives, so a silence slightly shorter than the interval
+    // is correct.
     let earliest = earliest.saturating_sub(micros(DELIVERY));
     facts.extend(notes.vigil().facts(|device| silence.holds(device), earliest, latest));
     facts.extend(listed(bench, &ids, silence, started_at).await?);
-    facts.push(Fact::number("messages not answered 201", answers.failures() as usize, 0));
+    facts.push(Fact::number("messages without a 201", answers.failures() as usize, 0));
     facts.push(Fact::number("watchers that ended", usize::from(watcher.is_finished()), 0));
     watcher.abort();
     let delays = notes.vigil().delays();
@@ -119,7 +122,7 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     Ok(Report { seconds, clean, facts, delays, cpu, devices_left, ..bench.report("availability", settings) })
 }
 
-/// What two of the devices show of themselves while some are silent.
+/// Checks what two of the devices show about themselves while some are silent.
 async fn shown(bench: &Bench, ids: &[String], silence: Silence) -> Result<Vec<Fact>, Error> {
     let step = "reading a device";
     let mut connection = bench.target.connect().await?;
@@ -139,7 +142,7 @@ async fn shown(bench: &Bench, ids: &[String], silence: Silence) -> Result<Vec<Fa
     Ok(facts)
 }
 
-/// What the list of alarms holds at the end: notifications may lie.
+/// Checks the list of alarms at the end, independently of notifications.
 async fn listed(
     bench: &Bench,
     ids: &[String],
@@ -174,7 +177,7 @@ async fn listed(
     }
     Ok(vec![
         Fact::number("alarms listed, cleared", cleared, silence.silent),
-        Fact::number("alarms listed, open or more", open, 0),
+        Fact::number("alarms listed and still open", open, 0),
     ])
 }
 

@@ -1,5 +1,5 @@
-//! `bulk`: one bulk operation over a group. It must make exactly one operation for each device, evenly spread over the time
-//! its ramp asks for; agents that hold polls meanwhile must each be told of their own once.
+//! `bulk`: one bulk operation over a group. It must create exactly one operation for each device, spread
+//! evenly over the time of its ramp; agents that hold polls meanwhile must each receive their own once.
 
 mod bulk_operation;
 mod group;
@@ -11,10 +11,10 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use self::bulk_operation::{BulkOperation, Standing};
+use self::bulk_operation::{BulkOperation, BulkProgress};
 use self::group::Group;
 use super::Bench;
-use crate::agents::{Agents, Manner, Notes};
+use crate::agents::{AgentBehaviour, AgentRecord, Agents};
 use crate::cli::Bulk;
 use crate::error::Error;
 use crate::gaps::Gaps;
@@ -27,7 +27,7 @@ use crate::run::Run;
 pub(super) async fn run(bench: &Bench, settings: &Bulk) -> Result<Report, Error> {
     let group = Group::make(&bench.target, settings).await?;
     let run = Arc::new(Run::new(group.agents));
-    let notes = Arc::new(Notes::new(&run, OperationLedger::new(group.agent_of_each())));
+    let notes = Arc::new(AgentRecord::new(&run, OperationLedger::new(group.agent_of_each())));
     let agents = open(bench, settings, &group, &notes).await?;
 
     let window = bench.open_window();
@@ -55,24 +55,24 @@ pub(super) async fn run(bench: &Bench, settings: &Bulk) -> Result<Report, Error>
     Ok(Report { seconds, clean, cpu: Some(cpu), clients, facts, delays, devices_left, ..report })
 }
 
-/// The agents, if they are to hold polls.
+/// Connects the agents, if they hold polls.
 async fn open(
     bench: &Bench,
     settings: &Bulk,
     group: &Group,
-    notes: &Arc<Notes>,
+    notes: &Arc<AgentRecord>,
 ) -> Result<Option<Agents>, Error> {
     if !settings.hold_polls {
         return Ok(None);
     }
-    let manner = Manner { connecting: bench.common.connecting, stays: None };
+    let manner = AgentBehaviour { connecting: bench.common.connecting, stays: None };
     Agents::open(notes, group.seats(&bench.target), manner).await.map(Some)
 }
 
-/// Whether each agent was told of its own once, and carried it out.
+/// Checks that each agent received its own operation once, and executed it.
 async fn carried_out(
     bulk_operation: &mut BulkOperation,
-    notes: &Notes,
+    notes: &AgentRecord,
     made: &[Operation],
     devices: usize,
 ) -> Result<Vec<Fact>, Error> {
@@ -83,8 +83,8 @@ async fn carried_out(
     Ok(facts)
 }
 
-/// Whether each device has one operation and nobody else has one.
-fn facts(devices: &[String], made: &[Operation], standing: Option<Standing>) -> Vec<Fact> {
+/// Checks that each device has one operation and no other device has one.
+fn facts(devices: &[String], made: &[Operation], standing: Option<BulkProgress>) -> Vec<Fact> {
     let count = devices.len();
     let own: HashSet<&str> = devices.iter().map(String::as_str).collect();
     let served: HashSet<&str> = made.iter().map(|operation| operation.device_id.as_str()).collect();
@@ -106,7 +106,7 @@ fn facts(devices: &[String], made: &[Operation], standing: Option<Standing>) -> 
     ]
 }
 
-/// In microseconds.
+/// Returns the creation time in microseconds.
 fn creation_time(operation: &Operation) -> Result<i64, Error> {
     let time = OffsetDateTime::parse(&operation.creation_time, &Rfc3339);
     let time = time.map_err(|error| Error::Refused(format!("{}: {error}", operation.creation_time)))?;
@@ -122,7 +122,7 @@ mod tests {
         serde_json::from_str(&format!(r#"{{"id":"{id}","deviceId":"{device}",{text}}}"#)).unwrap()
     }
 
-    /// What is wrong with these operations of a group of a and b.
+    /// Returns the faults of these operations for a group of a and b.
     fn wrong(made: &[(&str, &str)], standing: Option<&str>) -> Vec<&'static str> {
         let devices = ["a", "b"].map(str::to_owned);
         let made: Vec<_> = made.iter().map(|(id, device)| operation(id, device)).collect();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn one_operation_for_each_device_is_clean_and_all_else_is_told() {
+    fn one_operation_for_each_device_is_clean_and_anything_else_is_reported() {
         let done = r#"{"status":"COMPLETED","progress":{"pending":1,"executing":0,"successful":1,"failed":0,"all":2}}"#;
         assert!(wrong(&[("1", "a"), ("2", "b")], Some(done)).is_empty());
         assert_eq!(wrong(&[("1", "a")], Some(done)), ["devices served"]);

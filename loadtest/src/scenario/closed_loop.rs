@@ -1,4 +1,5 @@
-//! Every connection posts again as soon as the post before is answered: how much the server takes.
+//! A closed loop: every connection posts again when it has the response to the post before, to measure the
+//! highest rate of the server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,21 +13,21 @@ use crate::progress::Progress;
 use crate::report::Cpu;
 use crate::run::Run;
 
-/// Pause after a post that failed, so that a server that is away is not asked in a loop.
+/// The pause after a post that failed, so that a server that is down is not called in a tight loop.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
 
-/// How many connections post for how long.
+/// The number of connections that post, and the duration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
-    /// Connections.
+    /// The number of connections.
     pub(super) connections: u32,
-    /// Seconds of posting before, not in the figures.
+    /// The unmeasured seconds before.
     pub(super) warmup: u64,
-    /// Seconds of measured posting.
+    /// The measured seconds.
     pub(super) seconds: u64,
 }
 
-/// Posts to all devices in turn; gives the answers, the seconds measured, and the CPU used in them.
+/// Posts to all devices in turn; returns the responses, the seconds measured, and the CPU used in them.
 pub(super) async fn post_all(
     bench: &Bench,
     run: &Arc<Run>,

@@ -1,5 +1,5 @@
-//! `credentials`: what a request costs the server that comes by Basic credentials, and one by an access token, both known to it
-//! already. They take turns, so that whatever else goes on concerns both.
+//! `credentials`: the server's cost of a request with Basic credentials, and of one with an access token,
+//! both already cached. They alternate, so that other load affects both alike.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,9 +33,9 @@ struct Token {
     access_token: String,
 }
 
-/// What came of one kind of credentials, turn by turn.
+/// The results of one kind of credentials, turn by turn.
 #[derive(Debug)]
-struct Turns {
+struct CredentialTurns {
     name: &'static str,
     target: Arc<Target>,
     requests: u64,
@@ -49,12 +49,12 @@ struct Turns {
 pub(super) async fn run(bench: &Bench, settings: &Credentials) -> Result<Report, Error> {
     let (client, token) = token(&bench.target).await?;
     let mut ways = [
-        Turns::new("Basic", Arc::clone(&bench.target)),
-        Turns::new("access token", Arc::new(bench.target.with_bearer(&token))),
+        CredentialTurns::new("Basic", Arc::clone(&bench.target)),
+        CredentialTurns::new("access token", Arc::new(bench.target.with_bearer(&token))),
     ];
     let (begun, generator) = (Instant::now(), Process::own().cpu_seconds().unwrap_or_default());
     for turn in 0..settings.turns {
-        // Forth and back, so that none always comes after the same other.
+        // The order is reversed each time, so that no kind always follows the same other.
         ways.reverse();
         for way in &mut ways {
             way.take(bench, settings).await;
@@ -70,13 +70,13 @@ pub(super) async fn run(bench: &Bench, settings: &Credentials) -> Result<Report,
         connection.call("removing the client", &bench.target.delete(&format!("{CLIENTS}/{client}"))).await?;
     let [basic, by_token] = &ways;
     let mut facts = vec![Fact::number(
-        "requests not answered 200",
+        "requests without a 200",
         ways.iter().map(|way| way.failures).sum::<u64>() as usize,
         0,
     )];
-    facts.extend(ways.iter().map(|way| Fact::told(way.name, way.figures())));
+    facts.extend(ways.iter().map(|way| Fact::any(way.name, way.figures())));
     let rates = by_token.rate() / basic.rate();
-    facts.push(Fact::told("requests/s, ratio", format!("{rates:.3}")));
+    facts.push(Fact::any("requests/s, ratio", format!("{rates:.3}")));
     facts.extend(cpu_ratio(basic, by_token, settings.most_cpu));
     let seconds = begun.elapsed().as_secs_f64();
     let server = ways.iter().map(|way| way.server).sum();
@@ -90,7 +90,7 @@ pub(super) async fn run(bench: &Bench, settings: &Credentials) -> Result<Report,
     })
 }
 
-/// A client made for this run, and a token of it.
+/// Creates a client for this run, and a token of it.
 async fn token(target: &Target) -> Result<(String, String), Error> {
     let mut connection = target.connect().await?;
     let step = "creating a token client";
@@ -108,7 +108,7 @@ async fn token(target: &Target) -> Result<(String, String), Error> {
     Ok((client_id, token.access_token))
 }
 
-impl Turns {
+impl CredentialTurns {
     fn new(name: &'static str, target: Arc<Target>) -> Self {
         Self {
             name,
@@ -121,7 +121,7 @@ impl Turns {
         }
     }
 
-    /// Asks for so long over all connections, and adds what came of it.
+    /// Sends requests for a turn over all connections, and adds the results.
     async fn take(&mut self, bench: &Bench, settings: &Credentials) {
         let from = Instant::now() + Duration::from_secs(settings.warmup);
         let end = from + Duration::from_secs(settings.seconds);
@@ -151,7 +151,7 @@ impl Turns {
         self.requests as f64 / self.seconds
     }
 
-    /// Microseconds of the server's CPU time for each request.
+    /// Returns the server's CPU time per request, in microseconds.
     fn cpu(&self) -> Option<f64> {
         self.server.map(|seconds| seconds * 1_000_000.0 / self.requests.max(1) as f64)
     }
@@ -163,12 +163,12 @@ impl Turns {
     }
 }
 
-/// How the CPU time of requests compares, when the server's process is known.
-fn cpu_ratio(basic: &Turns, by_token: &Turns, most: Option<f64>) -> Option<Fact> {
+/// Returns the ratio of CPU time per request, if the server's process is known.
+fn cpu_ratio(basic: &CredentialTurns, by_token: &CredentialTurns, most: Option<f64>) -> Option<Fact> {
     let ratio = by_token.cpu().zip(basic.cpu()).map(|(token, basic)| token / basic);
     match (ratio, most) {
         (None, None) => None,
-        (ratio, None) => ratio.map(|ratio| Fact::told("CPU, ratio", format!("{ratio:.3}"))),
+        (ratio, None) => ratio.map(|ratio| Fact::any("CPU, ratio", format!("{ratio:.3}"))),
         (ratio, Some(most)) => {
             let ratio = ratio.unwrap_or(f64::NAN);
             let (found, expected) = (format!("{ratio:.3}"), format!("at most {most}"));
@@ -177,7 +177,8 @@ fn cpu_ratio(basic: &Turns, by_token: &Turns, most: Option<f64>) -> Option<Fact>
     }
 }
 
-/// Asks over one connection; gives the answers of 200 between `from` and `end`, and those of anything else at any time.
+/// Sends requests over one connection; returns the number of 200 responses between `from` and `end`, and that
+/// of all others at any time.
 async fn ask_until(from: Instant, end: Instant, target: Arc<Target>, request: Arc<[u8]>) -> (u64, u64) {
     let (mut answered, mut failed) = (0, 0);
     let mut connection = None;
@@ -206,9 +207,9 @@ mod tests {
     use super::*;
     use crate::target::Reach;
 
-    fn turns(requests: u64, server: Option<f64>) -> Turns {
+    fn turns(requests: u64, server: Option<f64>) -> CredentialTurns {
         let target = Target::resolve("http://127.0.0.1:1", Reach::Loopback, "u", "p").unwrap();
-        Turns { requests, server, seconds: 2.0, ..Turns::new("Basic", Arc::new(target)) }
+        CredentialTurns { requests, server, seconds: 2.0, ..CredentialTurns::new("Basic", Arc::new(target)) }
     }
 
     #[test]

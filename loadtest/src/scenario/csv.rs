@@ -1,6 +1,7 @@
-//! `csv`: a fleet that speaks the compact CSV protocol. Devices send rows of the static set and of a template set they share,
-//! and hold polls that tell them, by both sets, what an operator queues; every row must be stored once, every operation be
-//! told and carried out once, and no line be answered that nobody asked for.
+//! `csv`: a fleet that uses the compact CSV protocol. Devices send rows of the static set and of a shared
+//! template set, and hold polls that deliver, by both sets, the operations that an operator queues. Every row
+//! must be stored once, every operation be delivered and executed once, and no response have an unexpected
+//! line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::agents::{CLOCK_MARGIN, facts, notes, read_back, seats};
 use super::csv_rows::senders;
 use super::ordered::{self, Load};
 use crate::agent_session::Language;
-use crate::agents::{Agents, Manner};
+use crate::agents::{AgentBehaviour, Agents};
 use crate::body::Kind;
 use crate::cli::{Csv, SentBy};
 use crate::csv::session::CsvAgent;
@@ -25,7 +26,7 @@ use crate::poster::{Answers, Poster, Sender};
 use crate::report::{Fact, Memory, Report, Way};
 use crate::run::Run;
 
-/// What was answered to each kind of post.
+/// The responses to each kind of post.
 #[derive(Debug)]
 struct Posted {
     static_rows: Answers,
@@ -41,7 +42,7 @@ pub(super) async fn run(bench: &Bench, settings: &Csv) -> Result<Report, Error> 
     let fleet = Fleet::register(&bench.target, Rows { devices, agents: devices, group: None }).await?;
     let ids = Arc::new(fleet.ids(&bench.target).await?);
     let set = TemplateSet::register(&bench.target, fleet.name()).await?;
-    // Rows and operations are numbered each for themselves.
+    // Rows and operations are numbered separately.
     let (told, stored) = (Arc::new(Run::new(devices)), Arc::new(Run::new(devices)));
     let shelf = stored.add_receiver(Watch::All);
     let notes = Arc::new(notes(&told, &ids));
@@ -91,13 +92,15 @@ pub(super) async fn run(bench: &Bench, settings: &Csv) -> Result<Report, Error> 
     })
 }
 
-/// A device stays as long as makes so many of all leave each second.
-fn manner(bench: &Bench, settings: &Csv) -> Manner {
+/// Returns the behaviour in which the mean time of a connection yields the requested number of reconnects per
+/// second.
+fn manner(bench: &Bench, settings: &Csv) -> AgentBehaviour {
     let stays = settings.churn.map(|churn| Duration::from_secs(1) * settings.devices / churn);
-    Manner { connecting: bench.common.connecting, stays }
+    AgentBehaviour { connecting: bench.common.connecting, stays }
 }
 
-/// Devices send rows of both sets while an operator queues operations; each device belongs to one connection of each kind.
+/// Sends rows of both sets by the devices while an operator queues operations; each device belongs to one
+/// connection of each kind.
 async fn post_all(
     bench: &Bench,
     (told, stored): (&Arc<Run>, &Arc<Run>),
@@ -149,8 +152,8 @@ impl Posted {
         self.all().map(|(kind, answers)| Way::of(kind.to_owned(), answers, seconds, 1)).into()
     }
 
-    /// Whether everything was acknowledged, and something at all; an answer line is an error, for no row that is sent has an
-    /// answer.
+    /// Checks that everything was acknowledged, and something at all. A response line is an error, because
+    /// none of the rows has a response.
     fn facts(&self) -> Vec<Fact> {
         let failures = self.all().iter().map(|(_, answers)| answers.failures()).sum::<u64>();
         let silent = self.all().iter().filter(|(_, answers)| answers.latency.is_empty()).count();
@@ -159,19 +162,19 @@ impl Posted {
             Fact::number("kinds never acknowledged", silent, 0),
         ];
         let lines = self.all().into_iter().flat_map(|(_, answers)| &answers.lines);
-        facts.extend(lines.map(|line| Fact::told("line answered", line.clone())));
+        facts.extend(lines.map(|line| Fact::any("unexpected line", line.clone())));
         facts
     }
 }
 
-/// Whether each operation that was queued reached its device once, and in order.
+/// Checks that each queued operation reached its device once, and in order.
 fn delivered(audit: &Audit) -> Vec<Fact> {
     let wrong = audit.lost + audit.doubled + audit.reordered + audit.unexpected + audit.torn;
     let mut facts = vec![
         Fact::number("operations delivered", audit.delivered as usize, audit.expected as usize),
         Fact::number("wrong deliveries", wrong as usize, 0),
     ];
-    facts.extend(audit.examples.iter().map(|example| Fact::told("wrong delivery", example.clone())));
+    facts.extend(audit.examples.iter().map(|example| Fact::any("wrong delivery", example.clone())));
     facts
 }
 
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn operation_that_never_came_or_came_twice_is_told() {
+    fn operation_that_is_missing_or_delivered_twice_is_reported() {
         let audit = |times: u32| {
             let mut ledger = Ledger::new(1);
             let receiver = ledger.add_receiver(Watch::Device(0));

@@ -1,5 +1,5 @@
-//! `csv-rows`: how many measurements the server makes durable per second when they come as rows of the static set, one or
-//! many in each request, and what each costs on the wire; against the same content as JSON.
+//! `csv-rows`: how many measurements the server commits per second when they are sent as rows of the static
+//! set, one or many in each request, and what each costs on the wire, compared with the same content as JSON.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::report::{Cpu, Fact, Ratio, Report, Way};
 use crate::run::Run;
 use crate::target::header_line;
 
-/// A row that changes nothing (23.1, row 105).
+/// A row that changes nothing (row 105).
 const CHILDREN: &str = "105\n";
-/// As most clients send it with JSON.
+/// The header that most clients send with JSON.
 const CONTENT_TYPE: &str = "Content-Type: application/json\r\n";
 
-/// What was answered to one way of sending, turn by turn.
+/// The responses to one way of sending, turn by turn.
 #[derive(Debug)]
-struct Turns {
+struct WayTurns {
     kind: Kind,
     headers: Arc<str>,
     answers: Answers,
@@ -46,7 +46,7 @@ pub(super) async fn run(bench: &Bench, settings: &CsvRows) -> Result<Report, Err
     let mut ways = ways(bench, settings);
     let window = bench.open_window();
     for turn in 0..settings.turns {
-        // Forth and back, so that none always comes after the same other.
+        // The order is reversed each time, so that no way always follows the same other.
         ways.reverse();
         for way in &mut ways {
             let poster = |measured_from| {
@@ -85,7 +85,7 @@ pub(super) async fn run(bench: &Bench, settings: &CsvRows) -> Result<Report, Err
     Ok(report)
 }
 
-/// Those who send for each device.
+/// Returns the sender for each device.
 pub(super) fn senders(bench: &Bench, fleet: &Fleet, sent_by: SentBy) -> Vec<Sender> {
     let sender = |device| match sent_by {
         SentBy::Device => {
@@ -99,7 +99,8 @@ pub(super) fn senders(bench: &Bench, fleet: &Fleet, sent_by: SentBy) -> Vec<Send
     (0..fleet.len()).map(sender).collect()
 }
 
-/// Lets every sender be known to the server, for it takes long over a password that it sees for the first time.
+/// Lets the server cache the credentials of every sender, because verifying a password for the first time is
+/// slow.
 async fn sign_in(bench: &Bench, senders: &[Sender]) -> Result<(), Error> {
     let requests = senders.iter().map(|sender| sender.target.post_bare(&sender.headers, PATH, CHILDREN));
     match devices::send_all(&bench.target, "signing in", requests.collect(), 200).await {
@@ -108,17 +109,17 @@ async fn sign_in(bench: &Bench, senders: &[Sender]) -> Result<(), Error> {
     }
 }
 
-/// The ways to send, each with no more headers than it needs.
-fn ways(bench: &Bench, settings: &CsvRows) -> Vec<Turns> {
+/// Returns the ways to send, each with the minimum of headers.
+fn ways(bench: &Bench, settings: &CsvRows) -> Vec<WayTurns> {
     let headers = bench.target.quiet_post_headers();
     let accept = if settings.no_accept { "" } else { ACCEPT };
     let rows = settings.rows.iter().map(|rows| (Kind::StaticRows(*rows), format!("{accept}{headers}")));
     let content_type = if settings.content_type { CONTENT_TYPE } else { "" };
     let json = settings.against_rest.then(|| (Kind::Reading, format!("{content_type}{headers}")));
-    rows.chain(json).map(|(kind, headers)| Turns::new(kind, headers.into())).collect()
+    rows.chain(json).map(|(kind, headers)| WayTurns::new(kind, headers.into())).collect()
 }
 
-impl Turns {
+impl WayTurns {
     fn new(kind: Kind, headers: Arc<str>) -> Self {
         let answers = Answers::new();
         Self { kind, headers, answers, seconds: 0.0, rows_per_second: Vec::new(), cpu: Vec::new() }
@@ -132,7 +133,7 @@ impl Turns {
         }
     }
 
-    /// Adds a turn; gives its rows per second.
+    /// Adds a turn; returns its rows per second.
     fn take(&mut self, answers: &Answers, seconds: f64, cpu: Cpu) -> f64 {
         let rows_per_second = (answers.latency.len() * u64::from(self.kind.rows())) as f64 / seconds;
         self.answers.add(answers);
@@ -151,17 +152,17 @@ impl Turns {
     }
 }
 
-/// How ways compare, from the fewest rows per request on.
+/// The ratios between ways, from the fewest rows per request on.
 #[derive(Debug)]
 struct Ratios {
-    /// Rows with JSON.
+    /// Rows to JSON.
     to_json: Vec<Ratio>,
-    /// Many rows with the next fewer.
+    /// Many rows to the next fewer.
     to_fewer: Vec<Ratio>,
 }
 
 impl Ratios {
-    /// Whether what was asked for holds.
+    /// Checks the limits.
     fn facts(&self, limits: RowLimits) -> Vec<Fact> {
         let to_json = self.to_json.first();
         let rate = |ratio: &Ratio| ratio.rows_per_second;
@@ -183,9 +184,9 @@ impl Ratios {
     }
 }
 
-/// The ways, and how rows compare with JSON, and many of them in a request with fewer.
-fn compared(turns: &[Turns]) -> (Vec<Way>, Ratios) {
-    let ways: Vec<Way> = turns.iter().map(Turns::way).collect();
+/// Returns the ways, and the ratios of rows to JSON, and of many rows in a request to fewer.
+fn compared(turns: &[WayTurns]) -> (Vec<Way>, Ratios) {
+    let ways: Vec<Way> = turns.iter().map(WayTurns::way).collect();
     let (mut rows, json): (Vec<_>, Vec<_>) =
         turns.iter().zip(&ways).partition(|(turns, _)| turns.kind.is_csv());
     rows.sort_by_key(|(turns, _)| turns.kind.rows());
@@ -195,16 +196,17 @@ fn compared(turns: &[Turns]) -> (Vec<Way>, Ratios) {
     (ways, ratios)
 }
 
-/// Whether everything was acknowledged; an answer line is an error, for no row that is sent has an answer.
-fn facts(turns: &[Turns]) -> Vec<Fact> {
+/// Checks that everything was acknowledged. A response line is an error, because none of the rows has a
+/// response.
+fn facts(turns: &[WayTurns]) -> Vec<Fact> {
     let failures = turns.iter().map(|turns| turns.answers.failures()).sum::<u64>();
     let silent = turns.iter().filter(|turns| turns.answers.latency.is_empty()).count();
     let mut facts = vec![
         Fact::number("posts not acknowledged", failures as usize, 0),
-        Fact::number("ways nothing went", silent, 0),
+        Fact::number("ways without posts", silent, 0),
     ];
     let lines = turns.iter().flat_map(|turns| &turns.answers.lines);
-    facts.extend(lines.map(|line| Fact::told("line answered", line.clone())));
+    facts.extend(lines.map(|line| Fact::any("unexpected line", line.clone())));
     facts
 }
 
@@ -213,9 +215,9 @@ mod tests {
     use super::*;
     use crate::csv::verdict::CLEAN;
 
-    /// A way that so many posts went in each of two turns, which took two seconds each.
-    fn turns(kind: Kind, posts: [u64; 2], answered: &str) -> Turns {
-        let mut turns = Turns::new(kind, "".into());
+    /// Returns a way with this many posts in each of two turns, which took two seconds each.
+    fn turns(kind: Kind, posts: [u64; 2], answered: &str) -> WayTurns {
+        let mut turns = WayTurns::new(kind, "".into());
         for posts in posts {
             let mut answers = Answers::new();
             answers.latency.record_n(1000, posts).unwrap();
@@ -248,8 +250,8 @@ mod tests {
     }
 
     #[test]
-    fn answers_with_lines_and_ways_that_nothing_went_are_told() {
-        let wrong = |turns: &[Turns]| -> Vec<&'static str> {
+    fn responses_with_lines_and_ways_without_posts_are_reported() {
+        let wrong = |turns: &[WayTurns]| -> Vec<&'static str> {
             facts(turns).iter().filter(|fact| !fact.holds).map(|fact| fact.what).collect()
         };
         let mut refused = turns(Kind::StaticRows(1), [1, 0], CLEAN);
@@ -257,11 +259,11 @@ mod tests {
         refused.answers.lines.push("50,1,422".to_owned());
         assert_eq!(facts(std::slice::from_ref(&refused))[2].found, "50,1,422");
         assert_eq!(wrong(&[refused]), ["posts not acknowledged"]);
-        assert_eq!(wrong(&[turns(Kind::Reading, [0, 0], "201")]), ["ways nothing went"]);
+        assert_eq!(wrong(&[turns(Kind::Reading, [0, 0], "201")]), ["ways without posts"]);
     }
 
     #[test]
-    fn limits_are_kept_or_told() {
+    fn violated_limits_are_reported() {
         let ways = [
             turns(Kind::StaticRows(100), [30, 30], CLEAN),
             turns(Kind::StaticRows(1), [500, 500], CLEAN),
@@ -278,7 +280,7 @@ mod tests {
             wrong(Some(1.1), Some(6.1), Some(0.9)),
             ["rows/s to JSON", "rows/s to fewer rows", "bytes to JSON"]
         );
-        // What was not measured does not hold.
+        // A limit on something that was not measured does not hold.
         let (_, none) = compared(&ways[2..]);
         let limits = RowLimits { least_to_fewer: Some(5.0), ..RowLimits::default() };
         assert!(!none.facts(limits)[0].holds);

@@ -1,39 +1,40 @@
-//! `data`: how long it takes to read the newest alarms, events and measurements among very many, as `data-fill` made
-//! them: the first page, small and large, of all devices and of one, and the pages behind by their links `next`.
+//! `data`: how long it takes to read the newest alarms, events and measurements among very many that
+//! `data-fill` created: the first page, small and large, of all devices and of one, and the pages after it by
+//! their links `next`.
 
 use super::Bench;
 use super::sampling::{self, Samples, Walk};
-use crate::cli::{Data, Written};
+use crate::cli::{Data, ObjectKind};
 use crate::data::{STRIDE, device_id};
 use crate::error::Error;
 use crate::report::Report;
 
-/// Requests of each kind before those that are measured.
+/// The unmeasured requests of each kind before.
 const WARMUP: u32 = 5;
-/// How far the links `next` are followed.
+/// The number of links `next` that are followed.
 const DEPTH: u32 = 10;
 
-/// A collection, and what its reads are called.
+/// A collection, and the names of its reads.
 struct Collection {
     newest: &'static str,
     all: [&'static str; 3],
     of_one: [&'static str; 3],
 }
 
-/// Measurements come oldest first unless asked otherwise (G-05).
-fn collection(written: Written) -> Collection {
+/// Measurements are ordered oldest first by default (G-05).
+fn collection(written: ObjectKind) -> Collection {
     match written {
-        Written::Alarm => Collection {
+        ObjectKind::Alarm => Collection {
             newest: "/alarm/alarms?",
             all: ["alarms, 5", "alarms, 100", "alarms, by next"],
             of_one: ["alarms of one, 5", "alarms of one, 100", "alarms of one, by next"],
         },
-        Written::Event => Collection {
+        ObjectKind::Event => Collection {
             newest: "/event/events?",
             all: ["events, 5", "events, 100", "events, by next"],
             of_one: ["events of one, 5", "events of one, 100", "events of one, by next"],
         },
-        Written::Measurement => Collection {
+        ObjectKind::Measurement => Collection {
             newest: "/measurement/measurements?revert=true&",
             all: ["measurements, 5", "measurements, 100", "measurements, by next"],
             of_one: ["measurements of one, 5", "measurements of one, 100", "measurements of one, next"],
@@ -41,7 +42,7 @@ fn collection(written: Written) -> Collection {
     }
 }
 
-/// Runs the scenario. Clean when everything was answered 200, and 99 of 100 in time.
+/// Runs the scenario. It is clean when every response was 200, and the 99th percentile is within the limit.
 pub(super) async fn run(bench: &Bench, settings: &Data) -> Result<Report, Error> {
     let window = bench.open_window();
     let mut connection = bench.target.connect().await?;
@@ -62,11 +63,11 @@ pub(super) async fn run(bench: &Bench, settings: &Data) -> Result<Report, Error>
         reads.push(sampling::follow(bench, of, names[2], walk, |n| page(all(n), 100)).await?);
         reads.push(sampling::read(bench, of, of_one[0], samples, |n| page(source(n), 5)).await?);
         reads.push(sampling::read(bench, of, of_one[1], samples, |n| page(source(n), 100)).await?);
-        // A smaller page: so that one device has enough of them.
+        // The page is smaller, so that one device has enough of them.
         reads.push(sampling::follow(bench, of, of_one[2], walk, |n| page(source(n), 20)).await?);
     }
     let (seconds, cpu) = bench.close_window(&window);
-    // An answer without rows is fast and says nothing: the walks must have found their pages.
+    // A response without rows is fast but proves nothing: the reads must have found their pages.
     let found = |reads: &crate::report::Reads| {
         reads.by_status.values().sum::<u64>() >= u64::from(settings.requests / 2)
     };

@@ -1,8 +1,8 @@
-//! `data-fill`: puts many alarms, events and measurements into the database of a server, by SQL.
+//! `data-fill`: inserts many alarms, events and measurements into the database of a server, by SQL.
 //!
-//! One of each is posted, so that the server itself says what its rows look like; then each is copied many times over
-//! many devices and the last days, with the columns that tell rows apart made anew. So nothing here needs to know how the
-//! server stores what it stores, beyond the names of these columns.
+//! One of each is posted, so that the server itself creates the rows; then each is copied many times over
+//! many devices and the last days, with new values in the columns that distinguish rows. So nothing here
+//! depends on how the server stores its data, except for the names of these columns.
 
 use serde::Deserialize;
 use tokio_postgres::{Client, NoTls};
@@ -17,10 +17,11 @@ use crate::mark::Mark;
 use crate::progress::Progress;
 use crate::report::Report;
 
-/// Rows of one statement.
+/// The number of rows of one statement.
 const BATCH: i64 = 200_000;
-/// What tells rows apart, by column; `at` and `n` are the time and the number of a row, `device` is the one it belongs to. Ids hold the milliseconds since
-/// 2025, as the server's do: partitions are found by them.
+/// The columns that distinguish rows, with the expressions for their values; `at` and `n` are the time and
+/// the number of a row, `device` is the device it belongs to. Ids hold the milliseconds since 2025, as the
+/// server's do: partitions are found by them.
 const ANEW: [(&str, &str); 9] = [
     ("id", "(((extract(epoch FROM at) * 1000)::bigint - 1735689600000) << 20) | (n & 1048575)"),
     ("source", "device"),
@@ -29,11 +30,11 @@ const ANEW: [(&str, &str); 9] = [
     ("local_time", "at AT TIME ZONE 'UTC'"),
     ("created_at", "at"),
     ("updated_at", "at"),
-    // Open ones would count, and be unique by type.
+    // Open alarms would be counted, and be unique by type.
     ("status", "'CLEARED'"),
     ("revision", "0"),
 ];
-/// The same for what there is one of for each device; `nth` is that device.
+/// The same for rows of which each device has one; `nth` is that device.
 const DEVICE_ANEW: [(&str, &str); 2] = [("id", "nth"), ("name", "'data device ' || n")];
 const SHAPE_ANEW: [(&str, &str); 1] = [("source", "nth")];
 const COLUMNS: &str = "
@@ -41,7 +42,7 @@ const COLUMNS: &str = "
     FROM pg_attribute
     WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND attidentity = ''
     ORDER BY attnum";
-/// Partitions of the months that the rows lie in, where the server makes them with a function of this name.
+/// Partitions for the months of the rows, if the server creates them with a function of this name.
 const PARTITIONS: &str = "
     SELECT format('SELECT %s(timestamptz %L)', p.oid::regproc, m.month)
     FROM pg_proc p
@@ -64,7 +65,7 @@ pub(super) async fn run(bench: &Bench, settings: &DataFill) -> Result<Report, Er
     for &(table, template) in &templates.rows {
         filler.copy(table, "id", template, &ANEW, settings.rows.into()).await?;
         if table == "measurements" {
-            // Which series a device has sent is stored apart.
+            // The series that a device has sent are stored separately.
             filler
                 .copy("source_shapes", "source", templates.device, &SHAPE_ANEW, settings.devices.into())
                 .await?;
@@ -79,16 +80,16 @@ pub(super) async fn run(bench: &Bench, settings: &DataFill) -> Result<Report, Er
     Ok(Report { seconds, clean: true, cpu: Some(cpu), ..bench.report("data-fill", settings) })
 }
 
-/// What was posted, to be copied.
+/// The posted objects that are copied.
 #[derive(Debug)]
 struct Templates {
     device: i64,
-    /// Table and id of each.
+    /// The table and the id of each.
     rows: Vec<(&'static str, i64)>,
 }
 
 impl Templates {
-    /// Posts a device, and one of each kind for it.
+    /// Posts a device, and one object of each kind for it.
     async fn post(bench: &Bench, settings: &DataFill) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Created {
@@ -119,7 +120,7 @@ fn table(kind: Kind) -> &'static str {
         Kind::Event | Kind::CustomRow => "events",
         Kind::Measurement
         | Kind::Measurements(_)
-        | Kind::ToldMeasurement
+        | Kind::NotifiedMeasurement
         | Kind::Reading
         | Kind::StaticRows(_) => "measurements",
         Kind::Operation => "operations",
@@ -132,7 +133,7 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// Copies the row whose column `key` holds `template` so many times.
+    /// Copies the row whose column `key` holds `template` this many times.
     async fn copy(
         &self,
         table: &'static str,
@@ -161,7 +162,8 @@ impl Filler<'_> {
     }
 }
 
-/// Parameters: tenant, key of the template, first and last number, numbers in all, days they lie in, devices.
+/// Returns the statement. Its parameters are: tenant, key of the template, first and last number, numbers in
+/// total, days, devices.
 fn statement(table: &str, key: &str, columns: &[String], anew: &[(&str, &str)]) -> String {
     let value = |column: &String| match anew.iter().find(|(name, _)| name == column) {
         Some((_, expression)) => (*expression).to_owned(),
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_tell_rows_apart_are_made_anew_and_all_others_copied() {
+    fn columns_that_distinguish_rows_are_generated_and_all_others_copied() {
         let columns = ["tenant", "id", "source", "time", "fragments"].map(str::to_owned);
         let text = statement("events", "id", &columns, &ANEW);
         assert!(

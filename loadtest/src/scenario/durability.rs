@@ -1,6 +1,7 @@
-//! `durability`: the server is started, loaded with writes of several kinds, and ended at a random moment, by SIGKILL or
-//! by an immediate stop of its PostgreSQL. Started again, it must hold everything it answered 2xx exactly once, everything
-//! it did not answer at most once, and each collection as a whole or not at all.
+//! `durability`: the server is started, loaded with writes of several kinds, and killed at a random moment,
+//! by SIGKILL or by an immediate stop of its PostgreSQL. After the restart it must hold everything with a 2xx
+//! response exactly once, everything without a response at most once, and each collection completely or not
+//! at all.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::Bench;
 use crate::body::Kind;
-use crate::cli::{Durability, Stop, Written};
+use crate::cli::{Durability, ObjectKind, Stop};
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::{Outcome, Watch};
@@ -24,13 +25,13 @@ use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::server_child::{ServerChild, run_command};
 
-/// Posting before the earliest end.
+/// The posting time before the earliest kill.
 const EARLIEST_END: Duration = Duration::from_secs(1);
-/// Posting goes on for so long after the end, against a server that is away or coming back.
+/// The posting time after the kill, against a server that is down or starting.
 const AFTERMATH: Duration = Duration::from_millis(1500);
-/// Pause after a post that was not answered.
+/// The pause after a post without a response.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
-/// Every so many of the measurements are sent as a collection.
+/// One measurement in this many is sent as a collection.
 const COLLECTION_EVERY: u64 = 4;
 const COLLECTION_ROWS: u32 = 10;
 
@@ -57,7 +58,7 @@ pub(super) async fn run(bench: &Bench, settings: &Durability) -> Result<Report, 
     Ok(Report { seconds, clean, rounds, devices_left, ..bench.report("durability", settings) })
 }
 
-/// One round; gives the server that runs afterwards.
+/// Runs one round; returns the server that runs afterwards.
 async fn play(
     bench: &Bench,
     settings: &Durability,
@@ -97,7 +98,7 @@ async fn play(
     if let (Stop::Postgres, Some(command)) = (stop, &settings.start_command) {
         run_command(command).await?;
     }
-    // A server may end with its database; to start it again is a matter of its supervisor, which is played here.
+    // A server may end with its database; restarting it is its supervisor's task, which is done here.
     let mut server = match server.and_then(ServerChild::running) {
         Some(mut server) => {
             server.wait_until_ready(&bench.target).await?;
@@ -129,7 +130,7 @@ async fn restart(bench: &Bench, settings: &Durability) -> Result<ServerChild, Er
     ServerChild::start(&bench.target, &settings.server_command, log).await
 }
 
-/// Writes at a fixed rate over many connections until it is over.
+/// Writes at a fixed rate over many connections until it is stopped.
 async fn write(
     run: Arc<Run>,
     ids: Arc<Vec<String>>,
@@ -164,7 +165,7 @@ async fn write_some(
     mut poster: Poster,
     dues: Dues,
     ids: Arc<Vec<String>>,
-    kinds: Vec<Written>,
+    kinds: Vec<ObjectKind>,
     over: Arc<AtomicBool>,
 ) -> Answers {
     while !over.load(Ordering::Relaxed) {
@@ -186,8 +187,8 @@ async fn write_some(
     poster.answers
 }
 
-/// The kinds in turn; some of the measurements in collections.
-fn kind(kinds: &[Written], index: u64) -> Kind {
+/// Returns the kinds in turn; some of the measurements in collections.
+fn kind(kinds: &[ObjectKind], index: u64) -> Kind {
     let (turn, written) = (index / kinds.len() as u64, kinds[index as usize % kinds.len()]);
     match written.kind() {
         Kind::Measurement if turn % COLLECTION_EVERY == 0 => Kind::Measurements(COLLECTION_ROWS),
@@ -195,7 +196,7 @@ fn kind(kinds: &[Written], index: u64) -> Kind {
     }
 }
 
-/// Between a second and so many, to the microsecond.
+/// Returns a random time of at least a second and at most `latest`, to the microsecond.
 fn random_moment(latest: Duration) -> Duration {
     let span = latest.saturating_sub(EARLIEST_END).as_micros() as u64;
     EARLIEST_END + Duration::from_micros(random::below(span))
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn kinds_take_turns_and_some_measurements_come_together() {
-        let kinds = [Written::Alarm, Written::Event, Written::Measurement];
+        let kinds = [ObjectKind::Alarm, ObjectKind::Event, ObjectKind::Measurement];
         let written: Vec<_> = (0..12).map(|index| kind(&kinds, index)).collect();
         assert_eq!(written[..3], [Kind::Alarm, Kind::Event, Kind::Measurements(COLLECTION_ROWS)]);
         assert_eq!(written[3..6], [Kind::Alarm, Kind::Event, Kind::Measurement]);

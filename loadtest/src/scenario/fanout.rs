@@ -1,11 +1,12 @@
-//! `fanout`: one alarm to everybody, again and again. Each client polls again at once, or reads on; the next alarm is
-//! posted when all have the one before, so deliveries per second are the server's sustained broadcast rate.
+//! `fanout`: one alarm to all clients, again and again. Each client polls again at once, or reads on; the
+//! next alarm is posted when all have received the one before, so deliveries per second are the server's
+//! sustained broadcast rate.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use crate::audience::{Audience, Seat};
+use crate::audience::{Audience, ClientSpec};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
@@ -55,12 +56,12 @@ pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Erro
     })
 }
 
-fn seats(run: &Run, id: &str, settings: &Fanout) -> Vec<Seat> {
+fn seats(run: &Run, id: &str, settings: &Fanout) -> Vec<ClientSpec> {
     let (watch, channel) = match settings.channel {
         SharedChannel::Device => (Watch::Device(0), format!("/alarms/{id}")),
         SharedChannel::Wildcard => (Watch::All, "/alarms/*".to_owned()),
     };
-    let seat = |_| Seat {
+    let seat = |_| ClientSpec {
         receiver: run.add_receiver(watch),
         channel: channel.clone(),
         transport: settings.transport,
@@ -68,7 +69,7 @@ fn seats(run: &Run, id: &str, settings: &Fanout) -> Vec<Seat> {
     (0..settings.clients).map(seat).collect()
 }
 
-/// Posts alarm after alarm for some seconds; ends early when one does not reach everybody in time.
+/// Posts one alarm after the other for some seconds; ends early when one does not reach all clients in time.
 async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, seconds: u64) -> Poster {
     let mut poster = Poster::new(&bench.target, run, 0);
     let end = Instant::now() + Duration::from_secs(seconds);
@@ -81,7 +82,7 @@ async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, seconds: u64) -> Pos
             }
         }
     };
-    // The bar ends on time, the last round when everybody has it.
+    // The bar ends on time, but the last round when all clients have received its alarm.
     let ticking = async {
         Progress::pass("broadcasting", end).await;
         std::future::pending::<()>().await;

@@ -1,11 +1,11 @@
-//! `fleet`: the main job. Devices and dashboards hold connections, alarms (or what else is asked for) arrive on a fixed
-//! schedule, and every one must reach its device and every dashboard.
+//! `fleet`: the main scenario. Devices and dashboards hold connections, alarms (or other objects) are posted
+//! on a fixed schedule, and each must reach its device and every dashboard.
 
 use std::sync::Arc;
 
 use super::Bench;
 use super::ordered::{self, Load};
-use crate::audience::{Audience, Seat, Transport};
+use crate::audience::{Audience, ClientSpec, Transport};
 use crate::cli::Fleet;
 use crate::devices;
 use crate::error::Error;
@@ -36,7 +36,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
     };
     let headers = bench.target.post_headers().into();
     let poster = |measured_from| {
-        Poster::new(&bench.target, &run, measured_from).with(settings.kind.told_kind(), &headers)
+        Poster::new(&bench.target, &run, measured_from).with(settings.kind.notified_kind(), &headers)
     };
     let (speaking, posters) = (speaking as usize, settings.posters as usize);
     let turns = |number| (number as usize..speaking).step_by(posters).cycle();
@@ -58,7 +58,7 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
         posts: Some(Posts::of(&answers, seconds)),
         deliveries: Some(Deliveries::of(&run.latency(), seconds)),
         memory: Memory::of(polls, before, held, after),
-        // What was posted before the figures begin is in the window, too.
+        // The window includes the posts before the measurement.
         cpu: Some(cpu.per_delivery(ledger.delivered)),
         facts,
         clients: Some(clients),
@@ -68,14 +68,14 @@ pub(super) async fn run(bench: &Bench, settings: &Fleet) -> Result<Report, Error
     })
 }
 
-fn seats(run: &Run, ids: &[String], settings: &Fleet) -> Vec<Seat> {
+fn seats(run: &Run, ids: &[String], settings: &Fleet) -> Vec<ClientSpec> {
     let channel = settings.kind.channel();
-    let device_seats = (0..).zip(ids).map(|(device, id)| Seat {
+    let device_seats = (0..).zip(ids).map(|(device, id)| ClientSpec {
         receiver: run.add_receiver(Watch::Device(device)),
         channel: format!("{channel}/{id}"),
         transport: Transport::LongPolling,
     });
-    let dashboard_seats = (0..settings.dashboards).map(|dashboard| Seat {
+    let dashboard_seats = (0..settings.dashboards).map(|dashboard| ClientSpec {
         receiver: run.add_receiver(Watch::All),
         channel: format!("{channel}/*"),
         transport: if dashboard % 2 == 0 { Transport::LongPolling } else { Transport::WebSocket },

@@ -1,4 +1,4 @@
-//! What the server itself says about the polls it holds.
+//! The server's own count of held polls.
 
 use std::time::{Duration, Instant};
 
@@ -8,31 +8,31 @@ use crate::report::Fact;
 use crate::target::Target;
 
 const GAUGE: &str = "platform_long_polls_parked";
-/// Time between two looks. To show all metrics is work, which is not to be measured.
+/// The interval of the samples. Rendering all metrics costs CPU time that is not to be measured.
 const GLANCE: Duration = Duration::from_millis(500);
 
-/// The gauge of parked polls, looked at again and again.
+/// The gauge of held polls, sampled repeatedly.
 #[derive(Debug)]
 pub(super) struct ParkedPolls {
     connection: Connection,
     request: Vec<u8>,
-    /// What it showed before.
+    /// The first sample.
     base: u64,
-    looks: Vec<Look>,
+    looks: Vec<Sample>,
 }
 
-/// Polls that were parked, and how long after the start.
+/// A sample: the number of held polls, and the time since the start.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct Sample {
     after: Duration,
     parked: u64,
 }
 
 impl ParkedPolls {
-    /// Looks for the first time.
+    /// Takes the first sample.
     ///
     /// # Errors
-    /// The server does not show its metrics.
+    /// The server does not expose its metrics.
     pub(super) async fn new(target: &Target) -> Result<Self, Error> {
         let (connection, request) = (target.connect().await?, target.get("/metrics"));
         let mut gauge = Self { connection, request, base: 0, looks: Vec::new() };
@@ -40,12 +40,12 @@ impl ParkedPolls {
         Ok(gauge)
     }
 
-    /// How many were parked at the first look.
+    /// Returns the first sample.
     pub(super) fn at_first(&self) -> u64 {
         self.base
     }
 
-    /// Waits until no more polls are parked than before, at most `limit`, and forgets all looks.
+    /// Waits until no more polls are held than at first, at most `limit`, and drops all samples.
     pub(super) async fn emptied(&mut self, limit: Duration) {
         let started = Instant::now();
         while started.elapsed() < limit && self.look().await.is_ok_and(|parked| parked > self.base) {
@@ -54,14 +54,14 @@ impl ParkedPolls {
         self.looks.clear();
     }
 
-    /// Looks until so many more polls are parked than before, at most `limit`.
+    /// Takes samples until `count` more polls are held than at first, at most `limit`.
     pub(super) async fn watch(&mut self, count: usize, limit: Duration) {
         let started = Instant::now();
         while started.elapsed() < limit {
-            // A look that fails is one less.
+            // A failed sample is skipped.
             if let Ok(parked) = self.look().await {
                 let parked = parked.saturating_sub(self.base);
-                self.looks.push(Look { after: started.elapsed(), parked });
+                self.looks.push(Sample { after: started.elapsed(), parked });
                 if parked >= count as u64 {
                     return;
                 }
@@ -70,7 +70,7 @@ impl ParkedPolls {
         }
     }
 
-    /// When half of the polls, most of them and all were parked; all must be within `limit`.
+    /// Returns when half of the polls, most of them and all were held; all must be held within `limit`.
     pub(super) fn facts(&self, count: usize, limit: Duration) -> Vec<Fact> {
         facts(&self.looks, count, limit)
     }
@@ -86,7 +86,7 @@ impl ParkedPolls {
     }
 }
 
-fn facts(looks: &[Look], count: usize, limit: Duration) -> Vec<Fact> {
+fn facts(looks: &[Sample], count: usize, limit: Duration) -> Vec<Fact> {
     let when = |share: usize| {
         let enough = (count * share).div_ceil(100) as u64;
         looks.iter().find(|look| look.parked >= enough).map(|look| look.after)
@@ -94,8 +94,8 @@ fn facts(looks: &[Look], count: usize, limit: Duration) -> Vec<Fact> {
     let text =
         |when: Option<Duration>| when.map_or("never".to_owned(), |at| format!("{:.2} s", at.as_secs_f64()));
     vec![
-        Fact::told("50 % held after", text(when(50))),
-        Fact::told("99 % held after", text(when(99))),
+        Fact::any("50 % held after", text(when(50))),
+        Fact::any("99 % held after", text(when(99))),
         Fact {
             what: "all held after",
             found: text(when(100)),
@@ -105,7 +105,7 @@ fn facts(looks: &[Look], count: usize, limit: Duration) -> Vec<Fact> {
     ]
 }
 
-/// The gauge among the metrics; nothing was ever parked where it is not there.
+/// Returns the gauge from the metrics; 0 if it is missing, because no poll was ever held.
 fn parked(metrics: &str) -> u64 {
     let mut values = metrics.lines().filter_map(|line| line.strip_prefix(GAUGE)?.trim().parse::<f64>().ok());
     values.next().unwrap_or_default() as u64
@@ -123,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_told_when_they_were_reached() {
+    fn times_at_which_shares_were_held_are_reported() {
         let told = |looks: &[(u64, u64)]| {
-            let look = |&(seconds, parked)| Look { after: Duration::from_secs(seconds), parked };
+            let look = |&(seconds, parked)| Sample { after: Duration::from_secs(seconds), parked };
             facts(&looks.iter().map(look).collect::<Vec<_>>(), 10, Duration::from_secs(20))
         };
         let all = told(&[(1, 4), (2, 7), (3, 10)]);

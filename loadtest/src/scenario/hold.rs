@@ -1,10 +1,10 @@
-//! `hold`: polls or sockets held and nothing happening; what a quiet fleet costs the server.
+//! `hold`: polls or sockets are held while nothing happens, to measure what an idle fleet costs the server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use crate::audience::{Audience, Seat};
+use crate::audience::{Audience, ClientSpec};
 use crate::cli::Hold;
 use crate::devices;
 use crate::error::Error;
@@ -13,15 +13,15 @@ use crate::progress::Progress;
 use crate::report::{Memory, Report};
 use crate::run::Run;
 
-/// Runs the scenario. Clean when every client still holds its own at the end.
+/// Runs the scenario. It is clean when every client still holds its own at the end.
 pub(super) async fn run(bench: &Bench, settings: &Hold) -> Result<Report, Error> {
     let ids = devices::create(&bench.target, settings.devices as usize).await?;
     let run = Arc::new(Run::new(ids.len()));
     let before = bench.memory();
     let channels = (0..settings.devices).zip(&ids).cycle();
-    let seats: Vec<Seat> = channels
+    let seats: Vec<ClientSpec> = channels
         .take(settings.clients as usize)
-        .map(|(device, id)| Seat {
+        .map(|(device, id)| ClientSpec {
             receiver: run.add_receiver(Watch::Device(device)),
             channel: format!("/alarms/{id}"),
             transport: settings.transport,

@@ -1,4 +1,5 @@
-//! `hosted`: how fast a file of a hosted application is served, alone or in turns with the same file at another server.
+//! `hosted`: how fast a file of a hosted application is served, alone or in turns with the same file at
+//! another server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,26 +20,26 @@ use crate::run::latency_histogram;
 use crate::target::{Reach, Target};
 
 const APPLICATIONS: &str = "/application/applications";
-/// The file in the archive.
+/// The name of the file in the archive.
 const FILE: &str = "file.bin";
 const INDEX: &str = "<!doctype html><title>loadtest</title>";
 
-/// Where the file is asked for, and what came of it.
+/// The location of the file, and the results of its downloads.
 struct Source {
     kind: &'static str,
     target: Arc<Target>,
     request: Vec<u8>,
     latency: Histogram<u64>,
     by_status: BTreeMap<u16, u64>,
-    /// Of the last body.
+    /// The size of the last body in bytes.
     bytes: usize,
-    /// Megabytes per second of each turn.
+    /// The megabytes per second of each turn.
     turns: Vec<f64>,
     downloads: u64,
     seconds: f64,
 }
 
-/// Runs the scenario. Clean when every download was the whole file.
+/// Runs the scenario. It is clean when every download was complete.
 pub(super) async fn run(bench: &Bench, settings: &Hosted) -> Result<Report, Error> {
     let content = noise(settings.file_bytes as usize);
     if let Some(path) = &settings.write_file {
@@ -60,7 +61,7 @@ async fn measure(bench: &Bench, settings: &Hosted, name: &str) -> Result<Report,
     }
     let window = bench.open_window();
     for turn in 0..settings.turns {
-        // Forth and back, so that none always comes after the other.
+        // The order is reversed each time, so that none always follows the other.
         sources.reverse();
         for source in &mut sources {
             let rate = source.take_turn(settings).await?;
@@ -72,14 +73,14 @@ async fn measure(bench: &Bench, settings: &Hosted, name: &str) -> Result<Report,
     let mut facts: Vec<Fact> = sources.iter().flat_map(|source| source.facts(settings)).collect();
     if let [own, other] = &sources[..] {
         let ratio = own.megabytes_per_second() / other.megabytes_per_second();
-        facts.push(Fact::told("ratio", format!("{ratio:.2} of the other server's MB/s")));
+        facts.push(Fact::any("ratio", format!("{ratio:.2} of the other server's MB/s")));
     }
     let reads = sources.iter().map(Source::reads).collect();
     let clean = facts.iter().all(|fact| fact.holds);
     Ok(Report { seconds, clean, facts, reads, cpu: Some(cpu), ..bench.report("hosted", settings) })
 }
 
-/// The same file at another server.
+/// Returns the source of the same file at another server.
 fn other_server(bench: &Bench, url: &str) -> Result<Source, Error> {
     let reach = if bench.common.allow_remote_target { Reach::Anywhere } else { Reach::Loopback };
     let path_at = url.strip_prefix("http://").and_then(|rest| rest.find('/')).map(|at| at + "http://".len());
@@ -104,7 +105,7 @@ impl Source {
         }
     }
 
-    /// Downloads on all connections for the seconds of a turn; gives megabytes per second.
+    /// Downloads on all connections for the seconds of a turn; returns megabytes per second.
     async fn take_turn(&mut self, settings: &Hosted) -> Result<f64, Error> {
         let started = Instant::now();
         let end = started + Duration::from_secs(settings.seconds);
@@ -146,7 +147,7 @@ impl Source {
             true => self.bytes,
             false => 0,
         };
-        [Fact::told(self.kind, rates), Fact::number("bytes of the file", whole, settings.file_bytes as usize)]
+        [Fact::any(self.kind, rates), Fact::number("bytes of the file", whole, settings.file_bytes as usize)]
     }
 
     fn reads(&self) -> Reads {
@@ -168,7 +169,7 @@ async fn download_until(
     Ok(downloads)
 }
 
-/// Creates the application and uploads its archive; gives its id.
+/// Creates the application and uploads its archive; returns its id.
 async fn create(target: &Target, name: &str, content: &[u8]) -> Result<String, Error> {
     #[derive(Deserialize)]
     struct Created {
@@ -204,7 +205,7 @@ async fn remove(target: &Target, id: &str) -> Result<(), Error> {
     }
 }
 
-/// Bytes that no packing makes fewer; the same in each run.
+/// Returns bytes that cannot be compressed, the same in each run.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -216,7 +217,7 @@ fn noise(length: usize) -> Vec<u8> {
     (0..length).map(|_| next()).collect()
 }
 
-/// A zip archive of files that are stored as they are.
+/// Returns a zip archive of uncompressed files.
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let (mut bytes, mut list) = (Vec::new(), Vec::new());
     for (name, content) in files {
@@ -240,7 +241,7 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// CRC-32 as zip archives have it.
+/// Returns the CRC-32 of zip archives.
 fn crc(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
     !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))

@@ -8,12 +8,13 @@ use crate::inventory::{ASSET_TYPES, MODELS, OWNERS, SERIAL, id, serial, type_and
 use crate::report::Report;
 
 const OBJECTS: &str = "/inventory/managedObjects";
-/// Requests of each kind before those that are measured.
+/// The unmeasured requests of each kind before.
 const WARMUP: u32 = 5;
-/// A number without a factor in common with those the properties follow from: it leads to objects all over the place.
+/// A number without a common factor with those that the properties follow from, so that it leads to objects
+/// all over the inventory.
 const STRIDE: u64 = 7_368_787;
 
-/// Makes the path of the request for an object's number.
+/// A function that returns the path of the request for an object's number.
 type Path = Box<dyn Fn(u32) -> String>;
 
 /// Runs the scenario.
@@ -36,7 +37,7 @@ pub(super) async fn run(bench: &Bench, settings: &Inventory) -> Result<Report, E
     Ok(Report { seconds, clean, reads, cpu: Some(cpu), ..bench.report("inventory", settings) })
 }
 
-/// What is asked for.
+/// Returns the kinds of requests.
 fn kinds(settings: &Inventory) -> Vec<(&'static str, Path)> {
     let shape = settings.shape;
     let list = |parameters: String| format!("{OBJECTS}?{parameters}");
@@ -105,7 +106,7 @@ fn kinds(settings: &Inventory) -> Vec<(&'static str, Path)> {
     ]
 }
 
-/// Percent-encodes what may stand in a query.
+/// Percent-encodes the characters of a query.
 fn encoded(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {

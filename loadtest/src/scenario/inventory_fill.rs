@@ -1,5 +1,5 @@
-//! `inventory-fill`: puts a large inventory into the database of a server, with links, external ids and all. Rows are made
-//! while they are sent, so the memory does not grow with their number.
+//! `inventory-fill`: inserts a large inventory into the database of a server, with links and external ids.
+//! Rows are generated while they are sent, so the memory does not grow with their number.
 
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -15,13 +15,13 @@ use crate::inventory::{Kind, SERIAL, fragments, id, owner, serial, type_and_name
 use crate::progress::Progress;
 use crate::report::Report;
 
-/// Bytes sent at once.
+/// The number of bytes sent at once.
 const CHUNK: usize = 1 << 20;
 const OBJECTS: &str =
     "COPY managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments) FROM STDIN";
 const LINKS: &str = "COPY links (tenant, kind, parent, child) FROM STDIN";
 const EXTERNAL_IDS: &str = "COPY external_ids (tenant, type, value, object, created_at) FROM STDIN";
-/// What the planner knows afterwards is what it will know of a database that grew by itself.
+/// Afterwards the planner has the statistics it would have for a database that grew by itself.
 const SETTLE: &str = "VACUUM (ANALYZE) managed_objects, links, external_ids; CHECKPOINT";
 
 /// Runs the command.
@@ -73,7 +73,7 @@ pub(super) async fn run(bench: &Bench, settings: &InventoryFill) -> Result<Repor
     Ok(Report { seconds, clean: true, cpu: Some(cpu), ..bench.report("inventory-fill", settings) })
 }
 
-/// Sends the rows that `row` makes of the numbers from 0.
+/// Sends the rows that `row` returns for the numbers from 0.
 async fn copy(
     client: &Client,
     statement: &str,

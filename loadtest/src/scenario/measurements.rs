@@ -1,5 +1,5 @@
-//! `measurements`: how many measurements the server makes durable per second, one or many per post; in a closed loop,
-//! at a fixed rate, or at rising rates until it breaks.
+//! `measurements`: how many measurements the server commits per second, one or many per post; in a closed
+//! loop, at a fixed rate, or at rising rates until it breaks.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::report::{Latency, Posts, Report, Step};
 use crate::run::Run;
 use crate::target::header_line;
 
-/// A server whose 99th of 100 answers takes longer is broken, in milliseconds.
+/// The 99th percentile in milliseconds above which a server counts as broken.
 const BROKEN: u32 = 1000;
 
 /// Runs the scenario.
@@ -79,7 +79,8 @@ fn headers(bench: &Bench, settings: &Measurements) -> String {
     headers.to_owned() + &mode.collect::<String>()
 }
 
-/// Posts at rising rates; each step is told when it is over, and the first that breaks the server is the last.
+/// Posts at rising rates; each step is printed when it is over, and the first that breaks the server is the
+/// last.
 async fn climb(bench: &Bench, settings: &Measurements, mut posters: OpenLoop, ramp: Ramp) -> Report {
     let window = bench.open_window();
     let mut steps = Vec::new();
@@ -98,7 +99,7 @@ async fn climb(bench: &Bench, settings: &Measurements, mut posters: OpenLoop, ra
         warmup = 0;
     }
     let (seconds, cpu) = bench.close_window(&window);
-    // A ramp is there to find where it breaks; a rate that was asked for must hold.
+    // A ramp is there to find the breaking point; a requested rate must hold.
     let clean = ramp.from < ramp.to || steps.iter().all(|step| step.failed == 0 && step.unsent == 0);
     Report { seconds, clean, steps, cpu: Some(cpu), ..bench.report("measurements", settings) }
 }
@@ -126,7 +127,7 @@ mod tests {
         let mut answers = Answers::new();
         answers.latency.record_n(milliseconds * 1000, 100).unwrap();
         answers.by_status.insert("201".to_owned(), 100);
-        answers.by_status.insert("no answer".to_owned(), failures);
+        answers.by_status.insert("no response".to_owned(), failures);
         Outcomes { answers, late: 0, unsent }
     }
 

@@ -1,5 +1,5 @@
-//! `modules`: what event-processing modules cost the server that measurements are sent to. With and without a module the same is
-//! sent in turns, so that whatever else goes on concerns both.
+//! `modules`: the cost of event-processing modules for a server that receives measurements. The same load is
+//! sent in turns with and without a module, so that other load affects both alike.
 
 mod deployed;
 mod retained;
@@ -19,7 +19,8 @@ use crate::run::Run;
 use deployed::Deployed;
 use turns::{Labels, Turns};
 
-/// Most of these find nothing in most measurements, as filters of alarms do; `common` tells that they look at all.
+/// Most of these statements match few measurements, as filters of alarms do; `common` shows that they are
+/// evaluated at all.
 const FILTERS: &str = r#"
 @Name('common') select e.measurement.id as id from MeasurementCreated e where getNumber(e, "lt_Air.T.value") > 30;
 @Name('hot') select e.measurement.id as id from MeasurementCreated e where getNumber(e, "lt_Air.T.value") > 34.9;
@@ -47,7 +48,7 @@ const OF_WINDOWS: Labels = Labels {
     event: "windows, CPU each event",
 };
 
-/// What all parts post with.
+/// The settings that all parts post with.
 struct Sending<'a> {
     bench: &'a Bench,
     settings: &'a Modules,
@@ -111,7 +112,7 @@ create context OfDevice partition by measurement.source.value from MeasurementCr
         Ok(facts)
     }
 
-    /// Takes turns with a module deployed and not deployed.
+    /// Takes turns with the module deployed and undeployed.
     async fn turns(
         &self,
         name: &'static str,

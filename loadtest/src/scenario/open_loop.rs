@@ -1,5 +1,5 @@
-//! Posts on a fixed schedule whatever the server does; latency runs from the due time, so that a server that falls
-//! behind is charged for every post that had to wait.
+//! Posts on a fixed schedule regardless of the responses. Latency is measured from the due time, so that a
+//! server that falls behind is charged for every post that had to wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,21 +13,21 @@ use crate::poster::{Answers, Poster};
 use crate::run::Run;
 use crate::schedule::Schedule;
 
-/// Time between the decision to post and the first post, in microseconds.
+/// The time between the start of a schedule and its first post, in microseconds.
 const LEAD: u64 = 50_000;
 /// A post that waits longer than this for a free connection is late.
 const LATE: Duration = Duration::from_millis(10);
-/// A post that waits longer than this is not sent any more.
+/// A post that waits longer than this is not sent.
 const OVERTIME: Duration = Duration::from_secs(5);
 
-/// What became of one schedule.
+/// The results of one schedule.
 #[derive(Debug)]
 pub(super) struct Outcomes {
-    /// Answers of the posts that were sent.
+    /// The responses to the posts that were sent.
     pub(super) answers: Answers,
-    /// Posts that were sent more than 10 ms after they were due, because every connection was waiting.
+    /// The posts that were sent more than 10 ms after they were due, because every connection was waiting.
     pub(super) late: u64,
-    /// Posts that were not sent within 5 s.
+    /// The posts that were not sent within 5 s.
     pub(super) unsent: u64,
 }
 
@@ -48,13 +48,13 @@ struct Worker {
 }
 
 impl OpenLoop {
-    /// Connections that post to all devices in turn.
+    /// Creates connections that post to all devices in turn.
     pub(super) fn new(run: &Arc<Run>, ids: &Arc<Vec<String>>, posters: Vec<Poster>) -> Self {
         let next_device = Arc::new(AtomicUsize::new(0));
         Self { run: Arc::clone(run), ids: Arc::clone(ids), posters, next_device }
     }
 
-    /// Posts so many per second; those due in the first seconds do not count in the figures.
+    /// Posts at a rate; those due in the warm-up are not measured.
     pub(super) async fn post(&mut self, per_second: u32, warmup: u64, seconds: u64) -> Outcomes {
         let start = self.run.now() + LEAD;
         let schedule = Schedule { start, per_second, count: u64::from(per_second) * (warmup + seconds) };
@@ -82,7 +82,7 @@ impl OpenLoop {
 }
 
 impl Worker {
-    /// Takes the next due time, with whoever else is free, until the schedule is over.
+    /// Takes due times, concurrently with other free connections, until the schedule is over.
     async fn work(
         mut self,
         dues: Arc<Mutex<mpsc::UnboundedReceiver<u64>>>,
@@ -100,7 +100,7 @@ impl Worker {
             self.late += u64::from(lateness > LATE);
             let device = next_device.fetch_add(1, Ordering::Relaxed) % ids.len();
             if self.poster.post(device as u32, &ids[device], due).await == Outcome::Unknown {
-                // A server that is away is not asked in a loop.
+                // A server that is down is not called in a tight loop.
                 tokio::time::sleep(super::closed_loop::PAUSE_AFTER_FAILURE).await;
             }
         }

@@ -1,5 +1,5 @@
-//! Posts on a fixed schedule, whatever the server does; all posts for a device go through one connection, so that their
-//! order is defined.
+//! Posts on a fixed schedule, regardless of the responses; all posts for a device use one connection, so that
+//! their order is defined.
 
 use std::iter::repeat_with;
 use std::sync::Arc;
@@ -14,25 +14,25 @@ use crate::random;
 use crate::run::Run;
 use crate::schedule::Schedule;
 
-/// Time between the decision to post and the first post, in microseconds.
+/// The time between the start of a schedule and its first post, in microseconds.
 const LEAD: u64 = 100_000;
-/// How late something is still posted when the server fell behind the schedule.
+/// The time after its due time in which a post is still sent when the server falls behind.
 const OVERTIME: Duration = Duration::from_secs(120);
 
-/// How much is posted for how long.
+/// The rate and the duration of posting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     /// Posts per second.
     pub(super) per_second: u32,
-    /// Seconds of posting before, in the ledger but not in the figures.
+    /// The seconds before, in the ledger but not measured.
     pub(super) warmup: u64,
-    /// Seconds of measured posting.
+    /// The measured seconds.
     pub(super) seconds: u64,
-    /// Connections that post.
+    /// The number of connections that post.
     pub(super) posters: u32,
 }
 
-/// Random devices without end, of those that belong to a connection.
+/// Returns an endless sequence of random devices of those that belong to a connection.
 pub(super) fn random_turns(
     number: u32,
     posters: u32,
@@ -42,8 +42,8 @@ pub(super) fn random_turns(
     repeat_with(move || own[random::below(own.len() as u64) as usize])
 }
 
-/// Posts the whole schedule. `poster` makes a connection that counts from a time on; `turns` gives the devices of each
-/// connection in the order they are posted to, without end.
+/// Posts the whole schedule. `poster` creates a connection that measures from a time on; `turns` returns the
+/// endless sequence of devices of each connection.
 pub(super) async fn post_all<Turns>(
     run: &Arc<Run>,
     ids: &Arc<Vec<String>>,

@@ -1,7 +1,7 @@
-//! `reconnect`: all devices of a fleet come at once, as after a restart of the server. Each shakes hands with credentials of
-//! its own, subscribes and polls, over a connection of its own; all must hold their polls in time, and be turned away by
-//! nothing but a 503 that says when to come again. They may drop their connections and come back: then the server knows their
-//! credentials already.
+//! `reconnect`: all devices of a fleet connect at once, as after a restart of the server. Each sends a
+//! handshake with its own credentials, subscribes and polls, over its own connection. All must hold their
+//! polls in time, and be rejected by nothing but a 503 with `Retry-After`. They may disconnect and reconnect:
+//! then the server has their credentials cached.
 
 mod enrolment;
 mod storm;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::enrolment::Enrolment;
-use self::storm::{Comer, Storm};
+use self::storm::{ReconnectingDevice, Storm};
 use super::Bench;
 use super::gauge::ParkedPolls;
 use crate::cli::Reconnect;
@@ -18,10 +18,10 @@ use crate::error::Error;
 use crate::report::{Cpu, Delay, Fact, Latency, Report};
 use crate::server_child::ServerChild;
 
-/// How much longer than it may take is waited.
+/// The time beyond the limit in which the run still waits.
 const OVERTIME: Duration = Duration::from_secs(60);
 
-/// What came of one storm.
+/// The result of one storm.
 struct Outcome {
     facts: Vec<Fact>,
     seconds: f64,
@@ -40,7 +40,7 @@ pub(super) async fn run(bench: &Bench, settings: &Reconnect) -> Result<Report, E
         }
         None => None,
     };
-    // The process that is measured is the one that runs now.
+    // The measured process is the one that is running now.
     let bench = &Bench::new(&bench.common)?;
     let comers = devices.comers(&bench.target);
     let limit = Duration::from_secs(settings.within);
@@ -59,8 +59,13 @@ pub(super) async fn run(bench: &Bench, settings: &Reconnect) -> Result<Report, E
     Ok(Report { devices_left, ..report })
 }
 
-/// Lets all come once, and go when all hold their polls.
-async fn storm(bench: &Bench, comers: &[Arc<Comer>], parked: &mut ParkedPolls, limit: Duration) -> Outcome {
+/// Lets all devices connect, and disconnect when all hold their polls.
+async fn storm(
+    bench: &Bench,
+    comers: &[Arc<ReconnectingDevice>],
+    parked: &mut ParkedPolls,
+    limit: Duration,
+) -> Outcome {
     let count = comers.len();
     let window = bench.open_window();
     let storm = Arc::new(Storm::new());
@@ -72,7 +77,7 @@ async fn storm(bench: &Bench, comers: &[Arc<Comer>], parked: &mut ParkedPolls, l
     let (seconds, cpu) = bench.close_window(&window);
     let mut facts = storm.facts(count);
     facts.extend(parked.facts(count, limit));
-    // With the connections the polls go.
+    // Dropping the connections ends the polls.
     drop(held);
     Outcome { facts, seconds, cpu, latency: Latency::of(&storm.latency()) }
 }

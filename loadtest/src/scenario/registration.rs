@@ -1,5 +1,5 @@
-//! `registration`: one file registers many devices. All of them must be made, the server's memory must not grow with the
-//! file, and those that are asked must be able to sign in.
+//! `registration`: one file registers many devices. All of them must be created, the server's memory must not
+//! grow with the file, and a sample of them must be able to log in.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::poster::Answers;
 use crate::report::{Fact, Posts, Report};
 use crate::server_process::Process;
 
-/// Time between two looks at the server's memory.
+/// The interval of samples of the server's memory.
 const GLANCE: Duration = Duration::from_millis(200);
 
 /// Runs the scenario.
@@ -36,7 +36,7 @@ pub(super) async fn run(bench: &Bench, settings: &Registration) -> Result<Report
     let mut facts = facts(&upload, settings);
     let mebibytes = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64 / 1_048_576.0);
     let (before, most, after) = (mebibytes(before), mebibytes(most), mebibytes(after));
-    facts.push(Fact::told(
+    facts.push(Fact::any(
         "server PSS",
         format!("before {before:.1}  most {most:.1}  after {after:.1} MiB; grew by {:.1}", most - before),
     ));
@@ -56,7 +56,7 @@ pub(super) async fn run(bench: &Bench, settings: &Registration) -> Result<Report
     })
 }
 
-/// The one post, and its rows per second.
+/// Returns the figures of the only post, with its rows per second.
 fn posts(upload: &Upload, settings: &Registration) -> Posts {
     let mut answers = Answers::new();
     answers.by_status.insert("201".to_owned(), 1);
@@ -64,7 +64,7 @@ fn posts(upload: &Upload, settings: &Registration) -> Posts {
     Posts::of_rows(&answers, upload.took.as_secs_f64(), settings.rows)
 }
 
-/// Whether every row made a device, and fast enough.
+/// Checks that every row created a device, and fast enough.
 fn facts(upload: &Upload, settings: &Registration) -> Vec<Fact> {
     let (result, count) = (&upload.result, settings.rows as usize);
     let mut facts = vec![
@@ -74,7 +74,7 @@ fn facts(upload: &Upload, settings: &Registration) -> Vec<Fact> {
         Fact::number("failed", result.number_of_failed, 0),
     ];
     if result.number_of_failed > 0 {
-        facts.push(Fact::told("failed because", result.reasons()));
+        facts.push(Fact::any("failed because", result.reasons()));
     }
     let rate = f64::from(settings.rows) / upload.took.as_secs_f64();
     facts.extend(settings.at_least.map(|least| Fact {
@@ -86,7 +86,7 @@ fn facts(upload: &Upload, settings: &Registration) -> Vec<Fact> {
     facts
 }
 
-/// Lets some devices, evenly spread, shake hands with their own credentials; gives how many could.
+/// Lets some devices, evenly spread, send a handshake with their own credentials; returns how many succeeded.
 async fn sign_in(bench: &Bench, fleet: &Fleet, asked: usize) -> Result<usize, Error> {
     let mut connection = bench.target.connect().await?;
     let mut signed_in = 0;
@@ -100,7 +100,7 @@ async fn sign_in(bench: &Bench, fleet: &Fleet, asked: usize) -> Result<usize, Er
     Ok(signed_in)
 }
 
-/// Looks at a server's memory again and again.
+/// Repeated samples of a server's memory.
 #[derive(Debug)]
 struct MemoryWatch {
     most: Arc<AtomicU64>,
@@ -120,7 +120,7 @@ impl MemoryWatch {
         Self { most, looks }
     }
 
-    /// The most it was, in bytes.
+    /// Returns the maximum, in bytes.
     fn stop(self) -> u64 {
         self.looks.abort();
         self.most.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! Reads one after the other on one connection, and how long they take.
+//! Reads one after the other on one connection, and their durations.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -11,16 +11,16 @@ use crate::read_back::Page;
 use crate::report::{Latency, Reads};
 use crate::run::latency_histogram;
 
-/// How many requests of a kind are sent.
+/// The number of requests of a kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Samples {
-    /// Requests before those that are measured.
+    /// The unmeasured requests before.
     pub(super) warmup: u32,
-    /// Requests that are measured.
+    /// The measured requests.
     pub(super) measured: u32,
 }
 
-/// Asks many times; `path` gives the path of each request.
+/// Sends many requests; `path` returns the path of each.
 ///
 /// # Errors
 /// The connection broke. A status is a figure, not an error.
@@ -52,21 +52,21 @@ pub(super) async fn read(
     Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
 }
 
-/// A walk along the links `next`.
+/// Settings for following the links `next`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk {
-    /// Pages of each walk.
+    /// The pages of each sequence.
     pub(super) pages: u32,
-    /// Pages of each walk before those that are measured.
+    /// The unmeasured pages at the start of each sequence.
     pub(super) skipped: u32,
-    /// How often it is walked.
+    /// The number of sequences.
     pub(super) times: u32,
 }
 
-/// Follows the links `next`; `start` gives the first path of each walk.
+/// Follows the links `next`; `start` returns the first path of each sequence.
 ///
 /// # Errors
-/// The connection broke, or a page is no JSON.
+/// The connection broke, or a page is not JSON.
 pub(super) async fn follow(
     bench: &Bench,
     connection: &mut Connection,

@@ -14,15 +14,15 @@ use crate::error::Error;
 use crate::report::{Fact, Report};
 use crate::year;
 
-/// Values of an answer without aggregation (G-08).
+/// The number of values of a response without aggregation (G-08).
 const LONGEST_RAW: u32 = 5000;
 const MINUTES_OF_A_DAY: u32 = 1440;
-/// A number without a factor in common with the year: leads to days all over it.
+/// A number without a common factor with the year, so that it leads to days all over it.
 const STRIDE: u32 = 7919;
 
 #[derive(Debug, Deserialize)]
 struct SeriesResult {
-    /// By time; one entry for each series that was asked for, and one was.
+    /// The values by time; one entry for each requested series, which is one.
     values: HashMap<String, [Option<Extremes>; 1]>,
     truncated: bool,
 }
@@ -33,7 +33,8 @@ struct Extremes {
     max: f64,
 }
 
-/// What an answer holds: how many times, the least and the greatest value of all, whether it was cut.
+/// The content of a response: the number of times, the least and the greatest value of all, whether it was
+/// truncated.
 #[derive(Debug, PartialEq)]
 struct Content {
     times: usize,
@@ -58,7 +59,8 @@ impl fmt::Display for Content {
     }
 }
 
-/// Runs the scenario. Clean when every answer holds the buckets and the extremes of the year, and 99 of 100 of those by day and by hour came in time.
+/// Runs the scenario. It is clean when every response holds the buckets and the extremes of the year, and the
+/// 99th percentile of those by day and by hour is within the limit.
 pub(super) async fn run(bench: &Bench, settings: &Series) -> Result<Report, Error> {
     let mut connection = bench.target.connect().await?;
     let source = match &settings.source {
@@ -98,14 +100,14 @@ pub(super) async fn run(bench: &Bench, settings: &Series) -> Result<Report, Erro
         sampling::read(bench, &mut connection, "a day, page of 100", samples, day).await?,
     ];
     let (seconds, cpu) = bench.close_window(&window);
-    // The limit is for the buckets: the others answer more.
+    // The limit is for the buckets; the other responses are larger.
     let in_time = reads[..2].iter().all(|reads| reads.is_within(settings.limit));
     let answered = reads.iter().all(|reads| reads.is_within(u32::MAX));
     let clean = in_time && answered && facts.iter().all(|fact| fact.holds);
     Ok(Report { seconds, clean, facts, reads, cpu: Some(cpu), ..bench.report("series", settings) })
 }
 
-/// The newest device that `series-fill` filled.
+/// Returns the newest device that `series-fill` filled.
 async fn find_source(bench: &Bench, connection: &mut Connection) -> Result<String, Error> {
     #[derive(Deserialize)]
     struct Object {
@@ -127,7 +129,7 @@ async fn find_source(bench: &Bench, connection: &mut Connection) -> Result<Strin
     newest.map(|object| object.id).ok_or_else(|| Error::Refused(format!("{step}: run series-fill first")))
 }
 
-/// Asks once and compares the answer with what was sent.
+/// Sends one request and compares the response with what was sent.
 async fn count(
     bench: &Bench,
     connection: &mut Connection,

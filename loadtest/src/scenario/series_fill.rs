@@ -55,7 +55,8 @@ struct Sender {
 }
 
 impl Sender {
-    /// Sends collections until the year is over; one that is refused ends it, for the year would have a hole.
+    /// Sends collections until the year is complete; a rejected one ends it, because the year would have a
+    /// gap.
     async fn send(self) -> Result<Answers, Error> {
         let step = "sending a collection";
         let SeriesFill { minutes, per_post, .. } = self.settings;

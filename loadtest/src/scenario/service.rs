@@ -1,5 +1,5 @@
-//! `service`: what the way through the platform costs a call of a microservice. The generator plays the microservice, and sends
-//! the same requests to it directly and through `/service/…`, in turn.
+//! `service`: the additional cost of calling a microservice through the platform. The generator plays the
+//! microservice, and sends the same requests to it directly and through `/service/…`, in turns.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,31 +25,31 @@ use crate::run::{Run, latency_histogram};
 use crate::schedule::Schedule;
 use crate::target::{Reach, Target};
 
-/// Time between the decision to send and the first request, in microseconds.
+/// The time between the start of a schedule and its first request, in microseconds.
 const LEAD: u64 = 50_000;
-/// How long a route may take to lead to the generator.
+/// The longest time until the route leads to the generator.
 const ROUTED: Duration = Duration::from_secs(120);
-/// What the microservice answers.
+/// The response of the microservice.
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello";
 
-/// One of the two ways to the microservice.
+/// One of the two paths to the microservice.
 #[derive(Debug)]
-struct Way {
+struct CallPath {
     kind: &'static str,
     target: Arc<Target>,
     path: String,
-    heard: Heard,
+    heard: CallResults,
 }
 
-/// What was answered; latency runs from the due time to the answer.
+/// The responses; latency is measured from the due time to the response.
 #[derive(Debug)]
-struct Heard {
+struct CallResults {
     by_status: BTreeMap<u16, u64>,
     broken: u64,
     latency: Histogram<u64>,
 }
 
-impl Heard {
+impl CallResults {
     fn nothing() -> Self {
         Self { by_status: BTreeMap::new(), broken: 0, latency: latency_histogram() }
     }
@@ -63,14 +63,15 @@ impl Heard {
     }
 }
 
-/// Runs the scenario. Clean when all requests are answered 200, and the way through the platform is within its limit.
+/// Runs the scenario. It is clean when all responses are 200, and the path through the platform is within its
+/// limit.
 pub(super) async fn run(bench: &Bench, settings: &Service) -> Result<Report, Error> {
     serve(settings.listen)?;
     let path = format!("/service/{}/hello", settings.application);
     create(bench, &settings.application).await?;
     lead_here(bench, settings, &path).await?;
     let direct = Target::resolve(&format!("http://{}", settings.listen), Reach::Loopback, "nobody", "")?;
-    let way = |kind, target, path| Way { kind, target, path, heard: Heard::nothing() };
+    let way = |kind, target, path| CallPath { kind, target, path, heard: CallResults::nothing() };
     let mut ways = [
         way("direct", Arc::new(direct), "/hello".to_owned()),
         way("through the platform", Arc::clone(&bench.target), path),
@@ -88,15 +89,15 @@ pub(super) async fn run(bench: &Bench, settings: &Service) -> Result<Report, Err
         seconds,
         clean: facts.iter().all(|fact| fact.holds),
         cpu: Some(cpu),
-        reads: ways.iter().map(Way::reads).collect(),
+        reads: ways.iter().map(CallPath::reads).collect(),
         facts,
         ..bench.report("service", settings)
     })
 }
 
-impl Way {
+impl CallPath {
     /// Sends requests on a fixed schedule.
-    async fn send(&self, settings: &Service) -> Result<Heard, Error> {
+    async fn send(&self, settings: &Service) -> Result<CallResults, Error> {
         let run = Arc::new(Run::new(1));
         let start = run.now() + LEAD;
         let measured_from = start + settings.warmup * 1_000_000;
@@ -114,7 +115,7 @@ impl Way {
             let run = Arc::clone(&run);
             std::thread::spawn(move || schedule.pace(&run, &[sender]))
         };
-        let mut heard = Heard::nothing();
+        let mut heard = CallResults::nothing();
         while let Some(Ok(of_worker)) = workers.join_next().await {
             heard.add(&of_worker);
         }
@@ -128,15 +129,16 @@ impl Way {
     }
 }
 
-/// Takes the next due time, with whoever else is free, until the schedule is over or the connection breaks.
+/// Takes due times, concurrently with other free connections, until the schedule is over or the connection
+/// breaks.
 async fn work(
     mut connection: Connection,
     run: Arc<Run>,
     dues: Arc<Mutex<mpsc::UnboundedReceiver<u64>>>,
     request: Arc<Vec<u8>>,
     measured_from: u64,
-) -> Heard {
-    let mut heard = Heard::nothing();
+) -> CallResults {
+    let mut heard = CallResults::nothing();
     loop {
         let due = dues.lock().await.recv().await;
         let Some(due) = due else { return heard };
@@ -151,12 +153,12 @@ async fn work(
     }
 }
 
-fn facts([direct, through]: &[Way; 2], settings: &Service) -> Vec<Fact> {
-    let at = |way: &Way, quantile| way.heard.latency.value_at_quantile(quantile) as i64;
+fn facts([direct, through]: &[CallPath; 2], settings: &Service) -> Vec<Fact> {
+    let at = |way: &CallPath, quantile| way.heard.latency.value_at_quantile(quantile) as i64;
     let more = |quantile| at(through, quantile) - at(direct, quantile);
     let expected =
         u64::from(settings.rate) * (settings.warmup + settings.seconds) * u64::from(settings.turns);
-    let answered = |way: &Way| way.heard.by_status.get(&200).copied().unwrap_or_default();
+    let answered = |way: &CallPath| way.heard.by_status.get(&200).copied().unwrap_or_default();
     let fact = |what, found: String, expected: String, holds| Fact { what, found, expected, holds };
     let limit = settings.limit as i64;
     vec![
@@ -168,7 +170,7 @@ fn facts([direct, through]: &[Way; 2], settings: &Service) -> Vec<Fact> {
             more(0.99) <= limit,
         ),
         fact(
-            "answered 200",
+            "responses with 200",
             format!("{} + {}", answered(direct), answered(through)),
             format!("{expected} each"),
             [direct, through].iter().all(|way| answered(way) == expected && way.heard.broken == 0),
@@ -189,7 +191,7 @@ async fn create(bench: &Bench, name: &str) -> Result<(), Error> {
     }
 }
 
-/// Sets the route, or says how, and waits until calls arrive here.
+/// Sets the route, or prints how, and waits until calls arrive here.
 async fn lead_here(bench: &Bench, settings: &Service, path: &str) -> Result<(), Error> {
     match &settings.route_command {
         Some(command) => {
@@ -216,7 +218,7 @@ async fn lead_here(bench: &Bench, settings: &Service, path: &str) -> Result<(), 
     timeout(ROUTED, arrives).await.map_err(|_| Error::Timeout("a call of the microservice"))?
 }
 
-/// Plays the microservice, on a thread of its own.
+/// Plays the microservice, on its own thread.
 fn serve(address: SocketAddr) -> io::Result<()> {
     let listener = std::net::TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
@@ -225,7 +227,7 @@ fn serve(address: SocketAddr) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends only when the listener fails; then calls fail, which the report tells.
+/// Ends only when the listener fails; then calls fail, which the report shows.
 async fn accept_all(listener: std::net::TcpListener) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
@@ -234,7 +236,7 @@ async fn accept_all(listener: std::net::TcpListener) -> io::Result<()> {
     }
 }
 
-/// Answers every request on a connection; none has a body.
+/// Responds to every request on a connection; none has a body.
 async fn answer_all(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let (mut buffer, mut came) = (vec![0; 8 << 10], Vec::new());
@@ -256,7 +258,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_request_is_answered_also_when_its_head_comes_in_parts() {
+    async fn every_request_gets_a_response_also_when_its_head_is_split() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         tokio::spawn(answer_all(listener.accept().await.unwrap().0));

@@ -1,5 +1,6 @@
-//! `trickle`: many connections that send nothing, or their requests byte by byte, and never finish one in time. A few clients
-//! post and poll as ever, before and meanwhile: they must lose nothing, and the server should hardly grow.
+//! `trickle`: many connections send nothing, or their requests byte by byte, and never finish one in time. A
+//! few clients post and poll as usual, before and meanwhile: they must lose nothing, and the server's memory
+//! should hardly grow.
 
 mod slow;
 
@@ -10,7 +11,7 @@ use hdrhistogram::Histogram;
 use self::slow::SlowConnections;
 use super::Bench;
 use super::ordered::{self, Load};
-use crate::audience::{Audience, Mishaps, Seat, Transport};
+use crate::audience::{Audience, ClientFailures, ClientSpec, Transport};
 use crate::cli::Trickle;
 use crate::devices;
 use crate::error::Error;
@@ -19,14 +20,14 @@ use crate::poster::{Answers, Poster};
 use crate::report::{Delay, Deliveries, Fact, Latency, Posts, Report};
 use crate::run::Run;
 
-/// Seconds of posting before the figures begin.
+/// The seconds of posting before the measurement.
 const WARM_UP: u64 = 1;
 
-/// How the clients fared that post and poll as ever.
+/// The results of the clients that post and poll as usual.
 struct Fared {
     answers: Answers,
     latency: Histogram<u64>,
-    clients: Mishaps,
+    clients: ClientFailures,
     ledger: Audit,
 }
 
@@ -44,9 +45,9 @@ struct Pss {
     after: u64,
 }
 
-/// Runs the scenario. Posts, deliveries and CPU are those under the slow connections.
+/// Runs the scenario. Posts, deliveries and CPU are those during the slow connections.
 pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Error> {
-    // Each time others: alarms that are open already would be counted, not told as new.
+    // Each part uses other devices: an alarm that is open already would be counted, not published as new.
     let ids = devices::create(&bench.target, 2 * settings.clients as usize).await?;
     let (first, second) = ids.split_at(settings.clients as usize);
     let quiet = fare(bench, settings, first).await?;
@@ -57,7 +58,7 @@ pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Err
     let window = bench.open_window();
     let pressed = fare(bench, settings, second).await?;
     let (_, cpu) = bench.close_window(&window);
-    let mut facts = vec![Fact::told("slow connections open", slow.count().to_string())];
+    let mut facts = vec![Fact::any("slow connections open", slow.count().to_string())];
     facts.extend(slow.end().await);
     let after = bench.memory_at_rest().await;
 
@@ -84,11 +85,11 @@ pub(super) async fn run(bench: &Bench, settings: &Trickle) -> Result<Report, Err
     })
 }
 
-/// Lets clients come, poll and be told for a while.
+/// Lets clients connect, poll and receive alarms for a while.
 async fn fare(bench: &Bench, settings: &Trickle, ids: &[String]) -> Result<Fared, Error> {
     let ids = Arc::new(ids.to_vec());
     let run = Arc::new(Run::new(ids.len()));
-    let seat = |(device, id)| Seat {
+    let seat = |(device, id)| ClientSpec {
         receiver: run.add_receiver(Watch::Device(device)),
         channel: format!("/alarms/{id}"),
         transport: Transport::LongPolling,
@@ -118,7 +119,7 @@ impl Pss {
             mebibytes(self.slow),
             mebibytes(self.after)
         );
-        Fact::told("server PSS", found)
+        Fact::any("server PSS", found)
     }
 }
 
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_told_per_slow_connection() {
+    fn memory_is_reported_per_slow_connection() {
         let pss = Pss { before: 1_048_576, slow: 3_145_728, after: 2_097_152 };
         let found = pss.fact(1024).found;
         assert_eq!(found, "before 1.0  meanwhile 3.0  after 2.0 MiB; 2048 bytes per slow connection");

@@ -1,76 +1,80 @@
-//! Records of a file, each with the line it begins in; what no file means is refused before it fills the memory.
+//! A reader of CSV records that knows the line each record begins in, and that rejects unreadable files
+//! before they fill the memory.
 //!
-//! The CSV reader tells neither: its positions are where it began to scan, blank lines before a record included, and a quote
-//! that nobody closes swallows the rest of the file without a word. So the bytes it takes are kept until their record is
-//! complete, and behind the file follows a line of our own: whoever swallows that was not closed.
+//! The CSV library reports neither: its position is where it began to scan, including blank lines before a
+//! record, and an unclosed quote silently swallows the rest of the file. So the bytes it consumes are kept
+//! until their record is complete, and a sentinel line is appended to the file: a record that swallows the
+//! sentinel had an unclosed quote.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
-/// Bytes of one record.
+/// The largest record in bytes.
 pub(super) const MAX_RECORD: usize = 1 << 20;
-/// What follows the file: its last line ends, if it did not, and there is one more.
+/// The text that is appended to the file: it ends the last line if necessary and adds one more.
 const SENTINEL: &[u8] = b"\nE\n";
 
-/// Records of a file, one after the other.
-pub(super) struct Lines<R> {
-    reader: Reader<Kept<R>>,
+/// A reader of the records of a file, one after the other.
+pub(super) struct RecordReader<R> {
+    reader: Reader<RecordBuffer<R>>,
     record: ByteRecord,
     taken: u64,
 }
 
-/// What comes next of a file.
-pub(super) enum Next<'a> {
+/// The next item of a file.
+pub(super) enum NextRecord<'a> {
     /// A record, with the line it begins in.
     Record(u64, &'a ByteRecord),
-    /// A record that is too long or not closed begins in this line: nobody knows where the next begins.
+    /// A record that is too long or has an unclosed quote begins in this line. The rest of the file cannot be
+    /// read.
     Unreadable(u64),
-    /// Nothing.
+    /// The end of the file.
     End,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> RecordReader<R> {
     pub(super) fn new(file: R, separator: u8) -> Self {
-        let kept = Kept { file, bytes: VecDeque::new(), line: 1, after_cr: false, taken: 0, end: None };
+        let buffer =
+            RecordBuffer { file, bytes: VecDeque::new(), line: 1, after_cr: false, taken: 0, end: None };
         let reader =
-            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(kept);
+            ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(buffer);
         Self { reader, record: ByteRecord::new(), taken: 0 }
     }
 
-    /// The next record; blank lines are passed over.
+    /// Returns the next record and skips blank lines.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub(super) fn next(&mut self) -> io::Result<Next<'_>> {
+    /// The file cannot be read.
+    pub(super) fn next(&mut self) -> io::Result<NextRecord<'_>> {
         loop {
             match self.reader.read_byte_record(&mut self.record) {
                 Ok(true) => {}
-                Ok(false) => return Ok(Next::End),
+                Ok(false) => return Ok(NextRecord::End),
                 Err(_) if self.reader.get_ref().is_full() => return Ok(self.unreadable()),
                 Err(error) => return Err(error.into()),
             }
             let end = self.reader.position().byte();
-            let kept = self.reader.get_mut();
-            if kept.has_swallowed_the_end(end - self.taken) {
+            let buffer = self.reader.get_mut();
+            if buffer.has_swallowed_the_end(end - self.taken) {
                 return Ok(self.unreadable());
             }
-            let begin = kept.pass(end - self.taken);
+            let begin = buffer.pass(end - self.taken);
             self.taken = end;
             match begin {
-                Begin::Sentinel => return Ok(Next::End),
-                Begin::Line(_) if is_blank(&self.record) => {}
-                Begin::Line(line) => return Ok(Next::Record(line, &self.record)),
+                RecordStart::Sentinel => return Ok(NextRecord::End),
+                RecordStart::Line(_) if is_blank(&self.record) => {}
+                RecordStart::Line(line) => return Ok(NextRecord::Record(line, &self.record)),
             }
         }
     }
 
-    fn unreadable(&mut self) -> Next<'_> {
-        let kept = self.reader.get_mut();
-        match kept.pass(kept.blank() + 1) {
-            Begin::Line(line) => Next::Unreadable(line),
-            Begin::Sentinel => Next::End,
+    fn unreadable(&mut self) -> NextRecord<'_> {
+        let buffer = self.reader.get_mut();
+        match buffer.pass(buffer.blank() + 1) {
+            RecordStart::Line(line) => NextRecord::Unreadable(line),
+            RecordStart::Sentinel => NextRecord::End,
         }
     }
 }
@@ -79,44 +83,45 @@ fn is_blank(record: &ByteRecord) -> bool {
     record.len() == 1 && record[0].trim_ascii().is_empty()
 }
 
-/// Where a record begins.
-enum Begin {
+/// The place where a record begins.
+enum RecordStart {
     Line(u64),
-    /// Behind the file.
+    /// The record is the sentinel behind the file.
     Sentinel,
 }
 
-/// A file on its way to the CSV reader.
-struct Kept<R> {
+/// The file as the CSV reader sees it: with the sentinel, and with the bytes of the current record buffer.
+struct RecordBuffer<R> {
     file: R,
-    /// What the reader took and no record has used up.
+    /// The bytes that the reader consumed and that belong to no complete record yet.
     bytes: VecDeque<u8>,
-    /// The line of the first of them.
+    /// The line of the first of these bytes.
     line: u64,
     after_cr: bool,
-    /// How many went before them.
+    /// The number of bytes before them.
     taken: u64,
-    /// Length of the file, once it is known.
+    /// The length of the file, once it is known.
     end: Option<u64>,
 }
 
-impl<R> Kept<R> {
+impl<R> RecordBuffer<R> {
     fn is_full(&self) -> bool {
         self.bytes.len() > MAX_RECORD
     }
 
-    /// How many line ends come first.
+    /// Returns the number of line ends at the beginning.
     fn blank(&self) -> u64 {
         self.bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count() as u64
     }
 
-    /// Whether a record of so many bytes began in the file and took more of the sentinel than the end of the last line.
+    /// Returns whether a record of this many bytes began in the file and consumed more of the sentinel than
+    /// the end of the last line.
     fn has_swallowed_the_end(&self, count: u64) -> bool {
         self.end.is_some_and(|end| self.taken + self.blank() < end && self.taken + count > end + 1)
     }
 
-    /// Uses up the bytes of a record, line ends before it included.
-    fn pass(&mut self, count: u64) -> Begin {
+    /// Drops the bytes of a record, including the line ends before it.
+    fn pass(&mut self, count: u64) -> RecordStart {
         let mut begin = None;
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(self.bytes.len());
         for byte in self.bytes.drain(..count) {
@@ -125,18 +130,18 @@ impl<R> Kept<R> {
                 b'\r' | b'\n' => self.line += 1,
                 _ if begin.is_none() => {
                     let behind = self.end.is_some_and(|end| self.taken >= end);
-                    begin = Some(if behind { Begin::Sentinel } else { Begin::Line(self.line) });
+                    begin = Some(if behind { RecordStart::Sentinel } else { RecordStart::Line(self.line) });
                 }
                 _ => {}
             }
             self.after_cr = byte == b'\r';
             self.taken += 1;
         }
-        begin.unwrap_or(Begin::Line(self.line))
+        begin.unwrap_or(RecordStart::Line(self.line))
     }
 }
 
-impl<R: Read> Read for Kept<R> {
+impl<R: Read> Read for RecordBuffer<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.is_full() {
             return Err(io::Error::other("a record is too long"));
@@ -159,18 +164,18 @@ impl<R: Read> Read for Kept<R> {
 mod tests {
     use super::*;
 
-    /// Lines and cells of a text; an unreadable record is one `!`.
+    /// Returns the lines and cells of a text; an unreadable record is a single `!`.
     fn read(text: &[u8]) -> Vec<(u64, Vec<String>)> {
-        let mut lines = Lines::new(text, b';');
+        let mut lines = RecordReader::new(text, b';');
         let mut records = Vec::new();
         loop {
             match lines.next().expect("memory can be read") {
-                Next::End => return records,
-                Next::Unreadable(line) => {
+                NextRecord::End => return records,
+                NextRecord::Unreadable(line) => {
                     records.push((line, vec!["!".into()]));
                     return records;
                 }
-                Next::Record(line, record) => {
+                NextRecord::Record(line, record) => {
                     let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
                     records.push((line, cells.collect()));
                 }

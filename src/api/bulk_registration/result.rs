@@ -13,19 +13,19 @@ use serde::Serialize;
 use crate::http::error::Result;
 use crate::http::spool::Spool;
 
-/// What became of the rows so far. The lists grow on the disk.
+/// The result of the rows so far. The lists grow on disk.
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(super) struct RegistrationResult {
     created: u64,
-    updated: List,
-    failed: List,
+    updated: JsonArray,
+    failed: JsonArray,
 }
 
-impl Outcome {
-    /// Notes a row.
+impl RegistrationResult {
+    /// Adds the result of a row.
     ///
     /// # Errors
-    /// `Unavailable` when the disk takes no more.
+    /// `Unavailable` when the disk is full.
     pub(super) async fn note(&mut self, place: &Place, registered: &Registered) -> Result<()> {
         match registered {
             Registered::Created => {
@@ -37,12 +37,12 @@ impl Outcome {
         }
     }
 
-    /// 201 with the result, whether the client sent `Accept` or not: it is what the request was for, and there is no one
-    /// object that a `Location` could name. Members are streamed from the disk.
+    /// Responds 201 with the result, whether or not the client sent `Accept`: the result is the purpose of
+    /// the request, and no single object could be its `Location`. The lists are streamed from disk.
     ///
     /// # Errors
-    /// As [`Outcome::note`].
-    pub(super) async fn answer(self, media_type: String) -> Result<HttpResponse> {
+    /// As [`RegistrationResult::note`].
+    pub(super) async fn respond(self, media_type: String) -> Result<HttpResponse> {
         let Self { created, updated, failed } = self;
         let (successful, all) = (created + updated.count, created + updated.count + failed.count);
         let counts = format!(
@@ -67,14 +67,14 @@ fn text(text: impl Into<Bytes>) -> impl Stream<Item = Result<Bytes, Error>> {
     stream::once(async move { Ok(text) })
 }
 
-/// Members of a JSON array.
+/// The members of a JSON array.
 #[derive(Default)]
-struct List {
+struct JsonArray {
     entries: Spool,
     count: u64,
 }
 
-impl List {
+impl JsonArray {
     async fn add(&mut self, entry: &impl Serialize) -> Result<()> {
         let mut json = if self.count > 0 { vec![b','] } else { Vec::new() };
         serde_json::to_writer(&mut json, entry)

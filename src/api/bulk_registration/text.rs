@@ -1,20 +1,20 @@
-//! In which encoding a file is: UTF-8, or Windows-1252 when it is not (N-10).
+//! The encoding of a file: UTF-8, or Windows-1252 when it is not valid UTF-8 (N-10).
 
 use std::borrow::Cow;
 
 use encoding_rs::WINDOWS_1252;
 
-/// How bytes are to be read.
+/// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
     Windows1252,
 }
 
-/// Looks at bytes as they come: a file is UTF-8 as a whole or not at all.
+/// Checks bytes as they arrive: a file is valid UTF-8 as a whole or not at all.
 #[derive(Debug, Default)]
 pub(super) struct Utf8Check {
-    /// The beginning of a character whose end has not come yet.
+    /// The first bytes of a character whose last bytes have not arrived yet.
     begun: Vec<u8>,
     refuted: bool,
 }
@@ -38,7 +38,7 @@ impl Utf8Check {
         }
     }
 
-    /// At the end of the file.
+    /// Returns the encoding, at the end of the file.
     pub(super) fn encoding(self) -> Encoding {
         match self.refuted || !self.begun.is_empty() {
             true => Encoding::Windows1252,
@@ -48,7 +48,8 @@ impl Utf8Check {
 }
 
 impl Encoding {
-    /// A part of the file as text. Parts are cut at ASCII characters, so a part of UTF-8 is UTF-8.
+    /// Decodes a part of the file. Parts are cut at ASCII characters, so a part of a UTF-8 file is valid
+    /// UTF-8.
     pub(super) fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
         match self {
             Self::Utf8 => String::from_utf8_lossy(bytes),
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_1252_is_what_is_no_utf_8() {
+    fn text_that_is_not_utf_8_is_read_as_windows_1252() {
         let text = b"M\xfcller \x80";
         assert_eq!(encoding([&text[..]]), Encoding::Windows1252);
         assert_eq!(Encoding::Windows1252.decode(text), "Müller €");

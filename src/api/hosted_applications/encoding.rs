@@ -1,11 +1,13 @@
-//! Which of a file's forms is sent: as it is, or packed, if the application brings that and the client accepts it.
+//! The choice of the form of a file that is sent: as it is, or compressed if the application provides that
+//! form and the client accepts it.
 
 use actix_web::http::header::{self, HeaderMap};
 use platform_actors::store::application_versions::ApplicationFile;
 
 use crate::hosted_files::Place;
 
-/// The form to send and its Content-Encoding: what the client likes best, of equals the smallest.
+/// Returns the form to send and its `Content-Encoding`: the one the client prefers, and the smallest of those
+/// it prefers equally.
 pub(super) fn choose<'p>(
     headers: &HeaderMap,
     place: &'p Place,
@@ -22,7 +24,7 @@ pub(super) fn choose<'p>(
     (best.1, best.2)
 }
 
-/// What the client accepts, with how much it likes that in thousandths.
+/// The encodings that the client accepts, with their weights in thousandths.
 struct Accepted(Vec<(String, u16)>);
 
 impl Accepted {
@@ -41,20 +43,20 @@ impl Accepted {
         self.0.iter().find(|(known, _)| known == name).map(|(_, liking)| *liking)
     }
 
-    /// Of a packed form: nothing, unless it is named or everything is accepted.
+    /// Returns the weight of a compressed form: zero, unless it is named or everything is accepted.
     fn liking(&self, name: &str) -> u16 {
         let alias = (name == "gzip").then(|| self.named("x-gzip")).flatten();
         self.named(name).or(alias).or_else(|| self.named("*")).unwrap_or(0)
     }
 
-    /// Of the file as it is. Unless it is named, every packed form that is accepted goes before it; and whoever accepts nothing
-    /// gets it all the same.
+    /// Returns the weight of the uncompressed file. Unless it is named, every accepted compressed form is
+    /// preferred to it; a client that accepts nothing gets it all the same.
     fn identity(&self) -> u16 {
         self.named("identity").unwrap_or(1)
     }
 }
 
-/// A weight that cannot be read is none.
+/// Parses a weight; an unreadable weight is zero.
 fn thousandths(text: &str) -> u16 {
     match text.parse::<f32>() {
         Ok(weight) if (0.0..=1.0).contains(&weight) => (weight * 1000.0).round() as u16,

@@ -1,4 +1,4 @@
-//! How often who was wrong of late, and what that costs.
+//! Counters of recent failures, and the delay they cause.
 
 use std::hash::Hash;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 use platform_actors::limits::Limits;
 use quick_cache::sync::Cache;
 
-/// Wrong passwords by account or by source. Each is forgiven after a while.
+/// The wrong passwords by account or by source. Each is forgiven after some time.
 pub(super) struct Failures<K> {
     pub(super) counts: Cache<K, (u32, Instant)>,
-    /// Two at once must count as two.
+    /// Serializes counting, so that concurrent failures are all counted.
     counting: Mutex<()>,
     free: u32,
     first: Duration,
@@ -30,7 +30,7 @@ impl<K: Eq + Hash + Copy> Failures<K> {
         }
     }
 
-    /// How long the next verification waits.
+    /// Returns the delay of the next verification.
     pub(super) fn delay(&self, key: &K) -> Duration {
         self.delay_at(key, Instant::now())
     }
@@ -48,7 +48,8 @@ impl<K: Eq + Hash + Copy> Failures<K> {
         count.saturating_sub(u32::try_from(forgiven).unwrap_or(u32::MAX))
     }
 
-    /// Counts one; no more than make the longest delay, so that a flood is not paid off for hours.
+    /// Counts a failure, up to the number that causes the longest delay, so that a flood is not punished for
+    /// hours.
     pub(super) fn count(&self, key: K, now: Instant) {
         let _counting = self.counting.lock();
         let longest = self.longest.as_millis() / self.first.as_millis().max(1);

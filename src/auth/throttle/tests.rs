@@ -1,4 +1,4 @@
-//! How long who waits, and for whom.
+//! Tests of the throttle: which verifications are delayed, and behind which others they wait.
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
@@ -89,7 +89,7 @@ fn ipv6_addresses_of_one_network_are_one_source() {
 }
 
 #[test]
-fn accounts_are_told_apart_by_tenant_and_user() {
+fn accounts_differ_by_tenant_and_user() {
     let throttle = Throttle::new(&limits());
     let of = |tenant: &str, user| throttle.account(&TenantId::parse(tenant).expect("an id"), user);
     assert_eq!(of("a", "b"), of("a", "b"));
@@ -113,7 +113,7 @@ async fn success_clears_the_account_and_not_the_source() {
 }
 
 #[tokio::test]
-async fn familiar_pair_waits_for_nobody_elses_guesses() {
+async fn familiar_pair_is_not_delayed_by_other_guesses() {
     let throttle = Throttle::new(&limits());
     let joe = account(&throttle, "joe");
     throttle.enter(joe, source(1)).await.expect("room").succeeded();
@@ -126,11 +126,11 @@ async fn familiar_pair_waits_for_nobody_elses_guesses() {
     assert!(throttle.enter(joe, source(2)).now_or_never().is_none());
 }
 
-/// Sources of somebody who guesses.
+/// The number of sources that guess.
 const GUESSERS: u8 = 40;
 
 #[tokio::test]
-async fn owner_at_a_new_address_waits_for_none_of_forty_that_guess() {
+async fn owner_at_a_new_address_is_not_delayed_by_forty_guessers() {
     let throttle = Throttle::new(&Limits { waiting_per_account: 16, ..limits() });
     let joe = account(&throttle, "joe");
     for _ in 0..SLIPS {
@@ -149,14 +149,14 @@ async fn owner_at_a_new_address_waits_for_none_of_forty_that_guess() {
 }
 
 #[tokio::test]
-async fn owner_waits_for_one_turn_of_each_of_forty_that_came_before_when_nobody_is_known() {
+async fn owner_waits_for_one_turn_of_each_of_forty_earlier_newcomers() {
     let throttle = Throttle::new(&Limits { waiting_per_account: 16, ..limits() });
     let joe = account(&throttle, "joe");
     let turns = Mutex::new(Vec::new());
     let attempt = async |n| match throttle.enter(joe, source(n)).await {
         Ok(mut attempt) => {
             turns.lock().push(n);
-            // While its password is hashed.
+            // Yields while its password is hashed.
             tokio::task::yield_now().await;
             if n != GUESSERS {
                 attempt.tried();
@@ -165,7 +165,7 @@ async fn owner_waits_for_one_turn_of_each_of_forty_that_came_before_when_nobody_
         Err(_) => assert_ne!(n, GUESSERS, "the owner is refused"),
     };
 
-    // Each guesser has several guesses in flight, all of them before the owner's only try.
+    // Each guesser has several guesses in flight, all of them before the owner's only attempt.
     let guesses = (0..4).flat_map(|_| 0..GUESSERS).map(&attempt);
     tokio::join!(join_all(guesses), attempt(GUESSERS));
 
@@ -186,7 +186,7 @@ async fn very_many_newcomers_are_delayed_like_everybody() {
 }
 
 #[tokio::test]
-async fn source_that_was_wrong_stays_no_newcomer_for_longer_than_a_wrong_password_counts() {
+async fn source_stops_being_a_newcomer_for_longer_than_a_wrong_password_counts() {
     let throttle = Throttle::new(&limits());
     let joe = account(&throttle, "joe");
     let now = Instant::now();
@@ -212,7 +212,7 @@ async fn accounts_take_turns_among_sources() {
 
     tokio::join!(waiting, async { drop(running) });
 
-    // One of source 1 runs, one waits; a third of it is too many.
+    // One attempt of source 1 runs and one waits; a third is too many.
     assert_eq!(*order.lock(), [(1, false), (2, true), (3, true), (1, true)]);
 }
 
@@ -253,7 +253,7 @@ async fn burst_of_a_source_is_not_tried_before_its_failures_count() {
 }
 
 #[tokio::test]
-async fn who_hangs_up_while_hashing_has_guessed() {
+async fn client_that_disconnects_while_hashing_has_guessed() {
     let throttle = Throttle::new(&limits());
     for _ in 0..2 {
         let mut attempt = throttle.enter(account(&throttle, "joe"), source(1)).await.expect("room");

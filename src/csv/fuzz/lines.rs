@@ -1,4 +1,4 @@
-//! Records against a machine that looks at one byte after the other (S-01, S-02).
+//! Tests of the record parser against a state machine that reads byte by byte (S-01, S-02).
 
 use proptest::prop_assert_eq;
 use proptest::strategy::Strategy;
@@ -6,7 +6,7 @@ use proptest::strategy::Strategy;
 use super::{SEARCH, pieces};
 use crate::csv::line::records;
 
-/// Where in a record the machine is.
+/// The state of the machine within a record.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     BeforeValue,
@@ -20,7 +20,7 @@ enum State {
 /// A record under construction.
 struct Model {
     state: State,
-    /// As many quotes as even, so far.
+    /// Whether the number of quotes so far is even.
     even: bool,
     blank: bool,
     all: Vec<u8>,

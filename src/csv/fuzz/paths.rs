@@ -1,4 +1,5 @@
-//! JSON paths against JSON pointers, and their grammar against one that reads a character at a time (S-30).
+//! Tests of JSON paths against JSON pointers, and of their grammar against a parser that reads a character at
+//! a time (S-30).
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -6,9 +7,9 @@ use serde_json::Value;
 use super::{SEARCH, pieces};
 use crate::csv::json_path::{JsonPath, PathFlaw};
 
-/// A step, as its text and as that of a JSON pointer.
+/// Generates a step, as a path and as a JSON pointer.
 fn step() -> impl Strategy<Value = (String, String)> {
-    // Never digits alone: a pointer would take them for an element.
+    // The name is never only digits: a pointer would read them as an index.
     let name = "[a-c~/_-]{1,2}|1x|plat_A-b| ";
     let pointed = |name: &str| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
     prop_oneof![
@@ -47,7 +48,7 @@ fn paths_lead_where_pointers_lead() {
     });
 }
 
-/// The JSON pointer of a path, or its flaw; reads a character at a time.
+/// Returns the JSON pointer of a path, or its flaw; reads a character at a time.
 fn model(text: &str) -> Result<String, PathFlaw> {
     let prefixed = match text.chars().next() {
         None => return Err(PathFlaw::Invalid),

@@ -1,4 +1,4 @@
-//! Substitution against one that copies a character at a time (S-24, S-26).
+//! Tests of substitution against an implementation that copies a character at a time (S-24, S-26).
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::{SEARCH, pieces};
 use crate::csv::refusal::Refusal;
 use crate::csv::request_template::{RequestDefinition, RequestTemplate};
 
-/// A character of the template, or the place of an argument.
+/// A character of the template, or the placeholder of an argument.
 #[derive(Clone, Copy, PartialEq)]
 enum Token {
     Character(char),
@@ -94,7 +94,7 @@ const VALUES: &[&str] = &[
 #[test]
 fn calls_are_those_of_plain_replacement() {
     let placeholder = proptest::sample::select(vec!["", "%%", "%", "&", "$x", "/", "a", "é", "?", "%%%"]);
-    // Most could lead out of a path.
+    // Most values could escape from a path.
     let value = prop_oneof![
         2 => pieces(VALUES, 4).prop_map(|value| format!("{value}b")),
         2 => pieces(&["..", "/"], 3).prop_map(|value| format!("a{value}")),

@@ -1,4 +1,5 @@
-//! Registrations and stored sets: nothing makes them panic, and both read the same templates (S-14, S-15).
+//! Tests of registrations and stored sets: no input panics, and both parsers accept the same templates (S-14,
+//! S-15).
 
 use std::borrow::Cow;
 
@@ -44,7 +45,7 @@ const PIECES: &[&str] = &[
     "11,103,,,id\n",
 ];
 
-/// What a body of templates promises: a set without flaws is stored, and read back whole.
+/// Checks that a set without flaws is stored, and read back completely.
 fn read_back(body: &[u8], header: Option<&str>) -> TestCaseResult {
     let mut templates = 0;
     for section in sections(header, body) {
@@ -145,7 +146,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Members and what they hold most of the time.
+/// Members with their most frequent values.
 type Members = &'static [(&'static str, &'static [&'static str])];
 
 const REQUEST: Members = &[
@@ -158,7 +159,7 @@ const REQUEST: Members = &[
 ];
 const RESPONSE: Members = &[("base", &["", "$", "$.a", "b[0]"]), ("condition", &["", "", "a", "$.b[1].a"])];
 
-/// A template as somebody may store it through the inventory.
+/// Generates a template as a client may store it through the inventory.
 fn template(members: Members) -> impl Strategy<Value = Value> {
     let id = prop_oneof![
         4 => (0..120_u32).prop_map(|id| id.to_string().into()),
@@ -187,7 +188,7 @@ fn fragment() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn whatever_is_stored_is_a_set_that_makes_lines_of_whatever_is_answered() {
+fn any_stored_set_evaluates_any_response() {
     let arguments = proptest::collection::vec(pieces(&["%%", "a", "1", "..", "/", "\"", "\n"], 3), 0..3);
     SEARCH.check(&(fragment(), json(), arguments), |(fragment, answer, arguments)| {
         let set = TemplateSet::compile(&fragment);
@@ -207,7 +208,7 @@ fn whatever_is_stored_is_a_set_that_makes_lines_of_whatever_is_answered() {
     });
 }
 
-/// Lines as S-60 says, put together from a list of single looks.
+/// Returns the lines of S-60, computed naively by JSON pointers.
 fn model(templates: &[(u32, &str, &str, Vec<&str>)], answer: &Value) -> String {
     let at = |value: &Value, pointer: &str| value.pointer(pointer).filter(|value| !value.is_null()).cloned();
     let mut text = String::new();
@@ -235,7 +236,7 @@ fn model(templates: &[(u32, &str, &str, Vec<&str>)], answer: &Value) -> String {
 }
 
 #[test]
-fn lines_of_answers_are_those_of_pointers() {
+fn lines_of_responses_are_those_of_pointers() {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<u64>().prop_map(Value::from),

@@ -1,5 +1,5 @@
-//! The body of a held row 83: nothing until the templates of the session make lines of what came (S-53). What came and was not
-//! written goes back to the session (B-22).
+//! The body of a held row 83: it stays empty until the templates of the session turn notifications into lines
+//! (S-53). Notifications that are not written go back to the session (B-22).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,24 +21,24 @@ use crate::http::error::Result;
 use crate::realtime::Held;
 use crate::server::Edge;
 
-/// What is left of the request.
-pub(super) struct Asked {
-    /// What the server holds.
+/// The data that a held row still needs of its request.
+pub(super) struct HeldRow {
+    /// The shared state of the server.
     pub(super) edge: web::Data<Edge>,
-    /// Whose template sets are looked up.
+    /// The tenant whose template sets are used.
     pub(super) tenant: TenantId,
-    /// Line of the row.
+    /// The line of the row.
     pub(super) line: usize,
 }
 
-/// See the module.
+/// A held row 83; see the module.
 pub(crate) struct HeldPoll {
     state: State,
-    asked: Asked,
+    row: HeldRow,
     begun: Instant,
-    /// Until when it is held; known from its first answer on.
+    /// The end of the hold time, known after the first reply of the session.
     until: Option<Instant>,
-    /// What was answered with notifications, for as long as these are written.
+    /// The poll whose notifications are being written, until they are.
     answered: Option<Held>,
 }
 
@@ -48,7 +48,8 @@ enum State {
     Over,
 }
 
-/// Notifications on their way through the templates. Dropped before they were taken, they go back to their session.
+/// Notifications that are being evaluated. If this is dropped before they are taken, they return to their
+/// session.
 pub(super) struct Evaluation {
     held: Option<Held>,
     answer: Answer,
@@ -56,11 +57,12 @@ pub(super) struct Evaluation {
 }
 
 impl HeldPoll {
-    pub(super) fn new(held: Held, asked: Asked) -> Self {
-        Self { state: State::Waiting(held), asked, begun: Instant::now(), until: None, answered: None }
+    pub(super) fn new(held: Held, row: HeldRow) -> Self {
+        Self { state: State::Waiting(held), row, begun: Instant::now(), until: None, answered: None }
     }
 
-    /// The lines, when there are some; as of a poll whose time is over for a peer that is gone.
+    /// Returns the lines when there are some. For a disconnected peer it returns the lines of an expired
+    /// poll.
     pub(crate) fn poll_text(
         &mut self,
         cx: &mut Context<'_>,
@@ -91,28 +93,30 @@ impl HeldPoll {
         }
     }
 
-    /// Writing the lines takes a while: the session does not end before this is dropped (B-10a).
+    /// Announces that writing the lines takes long: the session does not expire before this is dropped
+    /// (B-10a).
     pub(crate) fn writing_takes_a_while(&mut self) {
         self.answered.iter_mut().for_each(Held::writing_takes_a_while);
     }
 
-    /// The lines of a poll that ends before its time: as if that was over. What came goes back (B-22).
+    /// Returns the lines of a poll that ends early, as if its time had expired. Notifications that arrived go
+    /// back (B-22).
     pub(crate) fn end_empty(&mut self) -> String {
         self.state = State::Over;
-        let advice = Advice::retry(Duration::ZERO, self.asked.edge.limits().connect_timeout);
+        let advice = Advice::retry(Duration::ZERO, self.row.edge.limits().connect_timeout);
         self.end(&Answer { advice: Some(advice), ..Answer::default() })
     }
 
-    /// The next state after an answer of the session, or the end of the body.
+    /// Returns the next state after a reply of the session, or the end of the body.
     fn answered(&mut self, held: Held, answer: Answer) -> Result<State, String> {
         if !answer.delivery.notifications.is_empty() {
-            let (edge, tenant) = (self.asked.edge.clone(), self.asked.tenant.clone());
+            let (edge, tenant) = (self.row.edge.clone(), self.row.tenant.clone());
             return Ok(State::Evaluating(Box::new(Evaluation::new(held, answer, edge, tenant))));
         }
         Err(self.end(&answer))
     }
 
-    /// The next state after an evaluation, or the end of the body.
+    /// Returns the next state after an evaluation, or the end of the body.
     fn evaluated(
         &mut self,
         evaluation: Box<Evaluation>,
@@ -120,9 +124,9 @@ impl HeldPoll {
         peer_is_gone: impl FnOnce() -> bool,
     ) -> Result<State, String> {
         match evaluated {
-            // The next connect finds them again.
+            // The next connect receives the notifications.
             Err(error) => {
-                tracing::warn!(%error, "templates cannot be looked up, notifications wait");
+                tracing::warn!(%error, "notifications wait because templates cannot be looked up");
                 Err(String::new())
             }
             Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
@@ -134,10 +138,11 @@ impl HeldPoll {
         }
     }
 
-    /// What no template matches is dropped and does not end the connect (S-53).
+    /// Drops notifications that match no template, which do not end the connect (S-53).
     fn go_on(&mut self, mut evaluation: Evaluation, count: usize) -> Result<State, String> {
         let (begun, answer) = (self.begun, &evaluation.answer);
-        // A row 83 asks for no hold time of its own, so this connect is held as long as the advice says of the next.
+        // A row 83 requests no hold time, so this connect is held as long as the advice says for the next
+        // one.
         let advised = answer.advice.and_then(|advice| advice.timeout).unwrap_or_default();
         let rest = self.until.get_or_insert(begun + advised).saturating_duration_since(Instant::now());
         let connect = answer.connect;
@@ -152,13 +157,13 @@ impl HeldPoll {
 
     fn end(&self, answer: &Answer) -> String {
         let mut lines = Lines::default();
-        replies::write_connected(answer, self.asked.line, &self.asked.edge, &mut lines);
+        replies::write_connected(answer, self.row.line, &self.row.edge, &mut lines);
         lines.into_text()
     }
 }
 
 impl Evaluation {
-    /// Of an answer that holds notifications.
+    /// Starts to evaluate a reply with notifications.
     pub(super) fn new(held: Held, answer: Answer, edge: web::Data<Edge>, tenant: TenantId) -> Self {
         let notifications = answer.delivery.notifications.iter().map(|n| n.json().clone()).collect();
         let templates = answer.templates.as_ref().map(Arc::clone).unwrap_or_default();
@@ -166,7 +171,8 @@ impl Evaluation {
         Self { held: Some(held), answer, evaluated }
     }
 
-    /// So many of the notifications reached the client, or were none for it. The others go back.
+    /// Consumes the first `count` notifications, which reached the client or matched no template. The others
+    /// go back to the session.
     pub(super) fn taken(mut self, count: usize) -> (Answer, Option<Held>) {
         let (mut answer, held) = (std::mem::take(&mut self.answer), self.held.take());
         let notifications = answer.delivery.notifications.split_off(count);

@@ -1,8 +1,9 @@
-//! Rows 80 to 84 on the Bayeux paths: notifications as lines (docs/rules.md#notifications-as-rows; S-50 to S-59).
+//! Rows 80 to 84 on the Bayeux paths: notifications as lines (docs/rules.md#notifications-as-rows; S-50 to
+//! S-59).
 //!
-//! A row becomes a Bayeux message, and its reply becomes lines: sessions, permissions and holding are those of
-//! [`crate::realtime`]. What is CSV's own is [`rows`], the template sets of a session in [`results`], and the body of a held
-//! connect in [`held_poll`].
+//! Each row becomes a Bayeux message, and the reply to it becomes lines: sessions, permissions and held polls
+//! are those of [`crate::realtime`]. Specific to CSV are [`rows`], the template sets of a session in
+//! [`results`], and the body of a held connect in [`held_poll`].
 
 mod held_poll;
 mod replies;
@@ -26,20 +27,21 @@ use crate::realtime::long_polling::Body;
 use crate::realtime::{Exchange, Held, Outcome, Transport};
 use crate::server::Edge;
 pub(crate) use held_poll::HeldPoll;
-use held_poll::{Asked, Evaluation};
+use held_poll::{Evaluation, HeldRow};
 use results::Evaluated;
 use rows::{Message, Row};
 
-/// Whether a Bayeux request is one of rows (S-50).
+/// Returns whether a request to a Bayeux path contains rows (S-50).
 pub(crate) fn is_meant(head: &impl Head) -> bool {
     let essence = http::essence(head);
     let of_text = ["text/plain", "text/csv"].iter().any(|csv| essence.eq_ignore_ascii_case(csv));
     of_text || head.has(&engine::X_ID)
 }
 
-/// Answers rows in order. A row 83 that is the only one waits; one among others is answered at once (B-15).
+/// Executes rows in order and returns their response. A row 83 alone is held; a row 83 among others returns
+/// at once (B-15).
 ///
-/// What goes wrong is a line, too (S-04).
+/// An error in a row is a line of the response (S-04).
 pub(crate) async fn answer(
     (endpoint, transport): (Endpoint, Transport),
     caller: Caller,
@@ -63,8 +65,8 @@ pub(crate) async fn answer(
         match client.carry_out(record, alone, &mut lines).await {
             Ok(None) => {}
             Ok(Some(held)) => {
-                let asked = Asked { edge: client.edge.clone(), tenant: client.tenant.clone(), line };
-                return Body::Held(HeldPoll::new(held, asked).into());
+                let held_row = HeldRow { edge: client.edge.clone(), tenant: client.tenant.clone(), line };
+                return Body::Held(HeldPoll::new(held, held_row).into());
             }
             Err(refusal) => refusal.write(line, &mut lines),
         }
@@ -72,7 +74,7 @@ pub(crate) async fn answer(
     Body::Text(lines.into_text().into())
 }
 
-/// Who sent rows.
+/// The client that sent the rows.
 struct Client<'e> {
     edge: &'e web::Data<Edge>,
     endpoint: Endpoint,
@@ -81,15 +83,15 @@ struct Client<'e> {
     source: Source,
     tenant: TenantId,
     caller: Option<Caller>,
-    /// Header `X-Id`.
+    /// The header `X-Id`.
     x_id: Option<String>,
 }
 
 impl Client<'_> {
-    /// Carries out one row; gives the connect that waits.
+    /// Executes a row. Returns the connect if it is held.
     ///
     /// # Errors
-    /// What is wrong with the row, and that something cannot be looked up.
+    /// The row is invalid, or a look-up failed.
     async fn carry_out(
         &mut self,
         record: Record<'_>,
@@ -119,7 +121,8 @@ impl Client<'_> {
         Ok(None)
     }
 
-    /// What a row adds to the template sets of its session. A session without any X-Id sees the static responses (H-01).
+    /// Returns the template sets that a row adds to its session. A session without an X-Id uses the static
+    /// responses (H-01).
     fn templates(&self, row: &Row) -> Option<SessionTemplates> {
         let of_header = self.x_id.as_deref().map(Box::from);
         match row.message {
@@ -145,7 +148,7 @@ impl Client<'_> {
         Ok(true)
     }
 
-    /// Has the protocol's one engine process the row.
+    /// Processes the row with the Bayeux engine.
     async fn exchange(
         &mut self,
         row: &Row,
@@ -165,7 +168,7 @@ impl Client<'_> {
         Ok(exchange.process(row.bayeux(alone).as_bytes()).await?)
     }
 
-    /// The answer to a connect among other rows: what there is (B-15).
+    /// Responds to a connect among other rows with the notifications there are (B-15).
     async fn connect_at_once(&self, mut held: Held, line: usize, lines: &mut Lines) {
         let answer = held.answer().await;
         if answer.delivery.notifications.is_empty() {

@@ -8,7 +8,7 @@ use super::rows::{Message, Row, name_of};
 use crate::csv::line::Lines;
 use crate::server::Edge;
 
-/// What a reply says, as far as a line can.
+/// The members of a Bayeux reply that lines can express.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Reply {
@@ -24,12 +24,12 @@ struct Advice {
     reconnect: String,
 }
 
-/// The lines of an answer that nobody waited for: an error, or the clientId of a new session; else none.
+/// Writes the lines of a reply that was not held: an error, or the clientId of a new session; otherwise none.
 pub(super) fn write(row: &Row, line: usize, json: &[u8], edge: &Edge, lines: &mut Lines) {
     let replies: Vec<Reply> = serde_json::from_slice(json).expect("the server's own replies are JSON");
     for reply in replies {
         match (row.message, reply.error) {
-            // To a CSV client a channel it may not have and one there is not are the same (S-52).
+            // For a CSV client a forbidden channel and an unknown one are the same error (S-52).
             (Message::Subscribe, Some(invalid)) if invalid == error::SUBSCRIPTION_INVALID => {
                 write_denied(lines);
             }
@@ -45,20 +45,20 @@ pub(super) fn write(row: &Row, line: usize, json: &[u8], edge: &Edge, lines: &mu
     }
 }
 
-/// A channel the caller may not receive, or that there is not.
+/// Writes the line for a channel that is forbidden or unknown.
 pub(super) fn write_denied(lines: &mut Lines) {
     lines.push(["40", Message::Subscribe.channel(), error::SUBSCRIBE_DENIED]);
 }
 
-/// The lines of a connect that told of nothing: its client is unknown, or its time is over. One that a newer connect took over
-/// has none.
+/// Writes the lines of a connect without notifications: its client is unknown, or its time expired. A connect
+/// that a newer one replaced has no lines.
 pub(super) fn write_connected(answer: &Answer, line: usize, edge: &Edge, lines: &mut Lines) {
     if let Some(error) = answer.error {
         lines.push(["40", Message::Connect.channel(), error]);
     }
     let Some(advice) = answer.advice else { return };
     let (timeout, reconnect) = match advice.reconnect {
-        // The next connect is held as long as any, whatever was left of this one's time.
+        // The next connect is held for the full time, whatever was left of this one's.
         Reconnect::Retry => (Some(edge.limits().connect_timeout), "retry"),
         Reconnect::Handshake => (advice.timeout, "handshake"),
         Reconnect::None => (advice.timeout, "none"),
@@ -69,7 +69,8 @@ pub(super) fn write_connected(answer: &Answer, line: usize, edge: &Edge, lines: 
 }
 
 impl Advice {
-    /// `86,<timeout>,<interval>,<policy>`, with the line of the request where clients want to be served so (C-20).
+    /// Writes `86,<timeout>,<interval>,<policy>`, with the line of the request if `--client-compatibility` is
+    /// set (C-20).
     fn write(&self, line: usize, edge: &Edge, lines: &mut Lines) {
         let shown = |millis: Option<u64>| millis.map(|millis| millis.to_string()).unwrap_or_default();
         let values = [shown(self.timeout), shown(self.interval), self.reconnect.clone()];

@@ -1,4 +1,4 @@
-//! From notifications to lines, through the template sets of a session (S-53, S-55).
+//! Evaluation of notifications by the template sets of a session (S-53, S-55).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,32 +22,32 @@ use crate::csv::template_sets::Set;
 use crate::http::error::Result;
 use crate::server::Edge;
 
-/// After this time other requests of this thread get their turn.
+/// The time after which other requests of this thread get a turn.
 const TURN: Duration = Duration::from_millis(5);
-/// Bytes of an answer after which further notifications wait for the next connect.
+/// The size of a response in bytes after which further notifications wait for the next connect.
 const ANSWER_BYTES: usize = 16 << 20;
-/// Line of the request that results name: a notification answers no other (S-53).
+/// The request line in results: a notification belongs to no line, so the first is used (S-53).
 const LINE: usize = 1;
 
-/// What became of notifications.
+/// The result of evaluating notifications.
 #[derive(Debug, Default)]
 pub(super) struct Evaluated {
-    /// The answer; empty when no set had a line for any of them.
+    /// The response; empty when no set produced a line for any of them.
     pub(super) text: String,
-    /// How many of them it is about. The others wait.
+    /// The number of evaluated notifications. The others wait.
     pub(super) count: usize,
 }
 
-/// What a delivery is evaluated with.
+/// The state of the evaluation of a delivery.
 struct Evaluator<'e> {
     edge: &'e Edge,
     tenant: &'e TenantId,
     sets: Vec<(&'e str, Set)>,
-    /// Serials of devices that were looked up.
+    /// The serials of devices that were looked up.
     serials: HashMap<ManagedObjectId, String>,
 }
 
-/// The lines that the sets of a session make of notifications.
+/// Returns the lines that the sets of a session produce for notifications.
 ///
 /// # Errors
 /// `Unavailable` or `Database` when sets or serials cannot be looked up.
@@ -81,7 +81,7 @@ pub(super) async fn evaluate(
     Ok(Evaluated { text: answer.finish(), count })
 }
 
-/// The sets that can give lines, those of the header first. One that was deleted meanwhile gives none.
+/// Returns the sets that can produce lines, those of the header first. A set that was deleted produces none.
 async fn sets_of<'e>(
     edge: &Edge,
     tenant: &TenantId,
@@ -100,7 +100,7 @@ async fn sets_of<'e>(
 }
 
 impl Evaluator<'_> {
-    /// Adds what each set makes of an object; gives the bytes of that.
+    /// Adds the lines that each set produces for an object, and returns their size in bytes.
     async fn evaluate(&mut self, object: &Value, grouped: bool, answer: &mut GroupedLines) -> Result<usize> {
         let mut bytes = 0;
         for at in 0..self.sets.len() {
@@ -121,11 +121,11 @@ impl Evaluator<'_> {
         Ok(bytes)
     }
 
-    /// Static responses are about operations that wait for their device (23.2).
+    /// Static responses are only for operations that are PENDING.
     async fn write_static(&mut self, object: &Value, lines: &mut Lines) -> Result<()> {
         let device = object["deviceId"].as_str().and_then(|id| ManagedObjectId::parse(id).ok());
         let Some(device) = device.filter(|_| object["status"] == "PENDING") else { return Ok(()) };
-        let serial = match told_serial(object) {
+        let serial = match serial_in(object) {
             Some(serial) => serial,
             None => self.serial(device).await?,
         };
@@ -144,16 +144,17 @@ impl Evaluator<'_> {
     }
 }
 
-/// The serial that an operation for an agent tells by itself (B-04); without one the device goes by its id (H-13).
-fn told_serial(operation: &Value) -> Option<String> {
+/// Returns the serial that an operation for an agent contains (B-04); a device without a serial is identified
+/// by its id (H-13).
+fn serial_in(operation: &Value) -> Option<String> {
     let pairs = operation["deviceExternalIDs"]["externalIds"].as_array()?;
     let type_ = serial_type();
     let serial = pairs.iter().find(|pair| pair["type"] == type_).and_then(|pair| pair["externalId"].as_str());
     serial.or_else(|| operation["deviceId"].as_str()).map(ToOwned::to_owned)
 }
 
-/// The object that templates are evaluated on: the operation on the channel of an agent, what was told of on the others; of a
-/// deleted one there is nothing but its id (S-53).
+/// Returns the object that templates evaluate: on the channel of an agent the operation, on other channels
+/// the object of the notification, and of a deleted object only its id (S-53).
 fn object_of(notification: &[u8]) -> Option<Value> {
     #[derive(Deserialize)]
     struct Notification<'a> {
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn object_is_what_was_told_of() {
+    fn notification_yields_its_object() {
         for (notification, object) in [
             (
                 json!({"channel": "/alarms/1", "data": {"realtimeAction": "CREATE", "data": {"id": "7"}}}),
@@ -199,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn operation_of_an_agent_tells_the_serial() {
+    fn operation_of_an_agent_has_the_serial() {
         let ids = json!([{"type": "acme", "externalId": "x"}, {"type": "plat_Serial", "externalId": "s-1"}]);
         let known = json!({"deviceId": "7", "deviceExternalIDs": {"externalIds": ids}});
         let nameless = json!({"deviceId": "7", "deviceExternalIDs": {"externalIds": []}});
-        assert_eq!(told_serial(&known).as_deref(), Some("s-1"));
-        assert_eq!(told_serial(&nameless).as_deref(), Some("7"));
-        assert_eq!(told_serial(&json!({"deviceId": "7"})), None);
+        assert_eq!(serial_in(&known).as_deref(), Some("s-1"));
+        assert_eq!(serial_in(&nameless).as_deref(), Some("7"));
+        assert_eq!(serial_in(&json!({"deviceId": "7"})), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Rows 80 to 84, and the Bayeux messages they stand for (docs/rules.md#notifications-as-rows).
+//! Rows 80 to 84, and the Bayeux messages they represent (docs/rules.md#notifications-as-rows).
 
 use serde_json::{Value, json};
 
@@ -7,36 +7,36 @@ use crate::csv::line::Record;
 use crate::csv::refusal::Refusal;
 use crate::csv::static_templates::Arguments;
 
-/// Sets one subscription may name; a session has no room for more.
+/// The number of extra sets a subscription may name; a session has room for no more.
 pub(super) const EXTRA_SETS: usize = 64;
 
-/// Ends the name of a session among CSV clients. Neither language knows the other's names, so a session is of one language
-/// (S-59).
+/// The suffix of session names for CSV clients. It makes the names unusable in JSON messages and vice versa,
+/// so that a session uses one format (S-59).
 const SUFFIX: char = 'c';
 
-/// What a row asks for.
+/// The kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {
-    /// 80.
+    /// Row 80.
     Handshake,
-    /// 81.
+    /// Row 81.
     Subscribe,
-    /// 82.
+    /// Row 82.
     Unsubscribe,
-    /// 83.
+    /// Row 83.
     Connect,
-    /// 84.
+    /// Row 84.
     Disconnect,
 }
 
-/// A row that was understood.
+/// A parsed row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) message: Message,
-    /// The session, by its name among CSV clients.
+    /// The name of the session for CSV clients.
     client: String,
     channel: String,
-    /// Further template sets of a subscription (S-55).
+    /// The extra template sets of a subscription (S-55).
     pub(super) x_ids: Vec<Box<str>>,
 }
 
@@ -52,7 +52,7 @@ impl Message {
         })
     }
 
-    /// The Bayeux channel of the message.
+    /// Returns the Bayeux channel of the message.
     pub(super) fn channel(self) -> &'static str {
         match self {
             Self::Handshake => "/meta/handshake",
@@ -65,7 +65,7 @@ impl Message {
 }
 
 impl Row {
-    /// Reads a row. Further arguments of 80 and 83 are ignored (S-51).
+    /// Parses a row. Further arguments of 80 and 83 are ignored (S-51).
     ///
     /// # Errors
     /// `Malformed`; `InvalidMessageId` for any other message; `WrongNumber`.
@@ -91,8 +91,8 @@ impl Row {
         Ok(Self { message, client: client.to_owned(), channel: channel.to_owned(), x_ids })
     }
 
-    /// The same as a Bayeux message. A connect that is not alone does not wait (B-15); every one asks for advice, so that its
-    /// end says whether its time was over (S-56).
+    /// Returns the row as a Bayeux message. A connect among other rows does not wait (B-15). Every connect
+    /// requests advice, so that its reply shows whether its time expired (S-56).
     pub(super) fn bayeux(&self, alone: bool) -> String {
         let mut message = json!({"channel": self.message.channel()});
         let more = match self.message {
@@ -113,19 +113,19 @@ impl Row {
     }
 }
 
-/// How CSV clients call a session.
+/// Returns the name of a session for CSV clients.
 pub(super) fn name_of(client: &str) -> String {
     format!("{client}{SUFFIX}")
 }
 
-/// Each X-Id once, in order; empty ones are none.
+/// Returns the distinct X-Ids in order, without empty ones.
 fn distinct<X: AsRef<str>>(x_ids: &[X]) -> Vec<Box<str>> {
     let mut distinct: Vec<Box<str>> = Vec::new();
     for x_id in x_ids.iter().map(AsRef::as_ref).filter(|x_id| !x_id.is_empty()) {
         if !distinct.iter().any(|known| **known == *x_id) {
             distinct.push(x_id.into());
         }
-        // More than that are refused, however many more.
+        // A longer list is rejected whatever its length.
         if distinct.len() > EXTRA_SETS {
             break;
         }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_row_is_refused() {
+    fn invalid_rows_are_rejected() {
         for (row, refusal) in [
             ("x", Refusal::Malformed),
             ("80,\"a", Refusal::Malformed),

@@ -1,4 +1,5 @@
-//! A body of templates, taken apart into sets: nothing is stored before all of a set was read (S-12, S-14, S-27, S-40).
+//! The division of a registration body into sets. Nothing is stored before a set is parsed completely (S-12,
+//! S-14, S-27, S-40).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,36 +14,38 @@ use crate::csv::response_template::ResponseDefinition;
 use crate::csv::template_flaw::Flaw;
 use crate::csv::template_set::{fragment_of, is_template_id};
 
-/// What of a body belongs together.
+/// A part of a body that is processed together.
 #[derive(Debug)]
 pub(crate) enum Section {
     /// The set of the header `X-Id`.
     Alone(Draft),
-    /// The set of lines `15`. All lines of an X-Id make one set, which is answered where the X-Id stands first.
+    /// The set of lines `15`. All lines of an X-Id form one set, and its response stands where the X-Id
+    /// occurs first.
     Grouped(Draft),
-    /// Lines that belong to no X-Id, as answered: before the first line `15`, and behind a malformed one.
+    /// The error lines for lines that belong to no X-Id: before the first line `15`, and after a malformed
+    /// one.
     Unnamed(Lines),
-    /// A body without any X-Id, or with a header that cannot be one.
+    /// A body without any X-Id, or with an invalid header.
     NoXId,
 }
 
-/// A set that is to be registered.
+/// A set to be registered.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    /// Its name.
+    /// The name of the set.
     pub(crate) x_id: String,
-    /// Where it starts: its line `15`, or the first of the body.
+    /// The line where it starts: its line `15`, or the first line of the body.
     pub(crate) line: usize,
-    /// Nothing but its lines `15` came.
+    /// Whether it has only lines `15`.
     pub(crate) is_empty: bool,
-    /// Lines of the answer that say what is wrong.
+    /// The response lines for its flaws.
     pub(crate) flaws: Lines,
     requests: Vec<Value>,
     responses: Vec<Value>,
     ids: HashSet<u32>,
 }
 
-/// Takes a body apart.
+/// Divides a body into sections.
 pub(crate) fn sections(header: Option<&str>, body: &[u8]) -> Vec<Section> {
     match header {
         Some(x_id) if is_x_id(x_id) => vec![Section::Alone(of_header(x_id, body))],
@@ -91,7 +94,7 @@ fn grouped(body: &[u8]) -> Vec<Section> {
 }
 
 impl Section {
-    /// The X-Id behind `87` (S-40).
+    /// Returns the X-Id for line `87` (S-40).
     pub(crate) fn group(&self) -> Option<&str> {
         match self {
             Self::Grouped(draft) => Some(&draft.x_id),
@@ -113,7 +116,7 @@ impl Draft {
         }
     }
 
-    /// What is stored of a set without flaws (S-15).
+    /// Returns the fragment that is stored for a set without flaws (S-15).
     pub(crate) fn into_fragment(self) -> Value {
         fragment_of(self.requests, self.responses)
     }
@@ -123,7 +126,7 @@ impl Draft {
         Refusal::Malformed.write(line, &mut self.flaws);
     }
 
-    /// Reads a line: one line of the answer for everything that is wrong with it.
+    /// Parses a line and adds a response line for each of its flaws.
     fn add(&mut self, record: &Record<'_>) {
         self.is_empty = false;
         let (Some(kind), Ok(values)) = (message_id(record), &record.values) else {
@@ -139,7 +142,7 @@ impl Draft {
                     Some(_) => {}
                 }
                 let fields = values.get(2..).unwrap_or_default();
-                // Without an id it is read for its other flaws only.
+                // A template without an id is parsed only to report its other flaws.
                 let id = id.unwrap_or_default();
                 flaws.extend(if kind == 10 {
                     self.add_request(id, fields)

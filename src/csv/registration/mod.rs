@@ -1,4 +1,4 @@
-//! Registration of template sets (S-10 to S-17).
+//! The registration of template sets (S-10 to S-17).
 
 pub(super) mod draft;
 mod storing;
@@ -11,10 +11,11 @@ use super::line::Lines;
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::template_sets::Set;
 
-/// What is answered for an X-Id that is taken (S-13).
+/// The response to a registration of an X-Id that is taken (S-13).
 const EXISTING: &str = "41,Cannot create templates for already existing template object";
 
-/// Registers the sets of a body, each whole or not at all (S-13, S-14). An X-Id without a line is only looked for (S-10).
+/// Registers the sets of a body, each completely or not at all (S-13, S-14). An X-Id without templates is
+/// only looked up (S-10).
 pub(super) async fn register(engine: &Engine<'_>, body: &[u8]) -> String {
     let mut answer = GroupedLines::default();
     for section in sections(engine.x_id.as_deref(), body) {
@@ -33,13 +34,13 @@ pub(super) async fn register(engine: &Engine<'_>, body: &[u8]) -> String {
     answer.finish()
 }
 
-/// Looks first: of a set that is there the flaws do not matter.
+/// Looks up the set first: the flaws of a set that exists already do not matter.
 async fn register_one(engine: &Engine<'_>, draft: Draft, lines: &mut Lines) -> Result<(), Refusal> {
     let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
     match engine.edge.csv_templates.select(database, tenant, &draft.x_id).await? {
         Some(Set::Registered(known)) if draft.is_empty => lines.push(["20", &known.object.to_string()]),
         _ if draft.is_empty => lines.push_text(NO_TEMPLATE),
-        // The built-in set cannot be replaced either.
+        // The built-in set cannot be replaced.
         Some(_) => lines.push_text(EXISTING),
         None if !draft.flaws.is_empty() => lines.append(&draft.flaws),
         None => match storing::store(engine, draft).await? {

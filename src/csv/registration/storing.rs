@@ -1,4 +1,5 @@
-//! A set becomes a managed object with an external id, through the same routes as a client's (S-15, S-16).
+//! The storage of a set as a managed object with an external id, by the REST calls that a client would make
+//! (S-15, S-16).
 
 use platform_actors::model::external_id::NewExternalId;
 use platform_actors::model::id::ManagedObjectId;
@@ -11,10 +12,10 @@ use crate::csv::named_objects::create_named;
 use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::Call;
 
-/// Stores a set; gives its object, or `None` when somebody else registered the X-Id meanwhile.
+/// Stores a set. Returns its object, or `None` when a concurrent request registered the X-Id.
 ///
 /// # Errors
-/// What the platform refused.
+/// The error of a call.
 pub(super) async fn store(engine: &Engine<'_>, draft: Draft) -> Result<Option<ManagedObjectId>, Refusal> {
     let name = NewExternalId { type_: template_sets::x_id_type(), value: draft.x_id.clone() };
     let object = json!({

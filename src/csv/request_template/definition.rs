@@ -1,4 +1,5 @@
-//! The fields of a request template, as they are registered and as they are stored; checked alike (S-15, S-20 to S-22).
+//! The fields of a request template as registered and as stored; both are validated alike (S-15, S-20 to
+//! S-22).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,12 +8,12 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderValue;
 use serde_json::{Value, json};
 
-use super::substitution::{Text, occurrences};
+use super::substitution::{TemplateText, occurrences};
 use super::{RequestTemplate, only_creates};
 use crate::csv::kind::Kind;
 use crate::csv::template_flaw::Flaw;
 
-/// The fields behind the id, unchecked. What was left out is empty.
+/// The fields after the id, not yet validated. An omitted field is empty.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RequestDefinition<'d> {
     method: &'d str,
@@ -25,7 +26,7 @@ pub(crate) struct RequestDefinition<'d> {
 }
 
 impl<'d> RequestDefinition<'d> {
-    /// Out of the values of a line that stand behind the id; empty ones at the end may be left out (S-20).
+    /// Returns the fields from the values after the id; trailing empty ones may be omitted (S-20).
     ///
     /// # Errors
     /// `BadRequest` for too many.
@@ -45,7 +46,8 @@ impl<'d> RequestDefinition<'d> {
         })
     }
 
-    /// Out of a stored template; `None` where a field is no text. `null` and what is absent count as empty.
+    /// Returns the fields of a stored template; `None` if one is not a string. `null` and missing members
+    /// count as empty.
     pub(crate) fn of_json(stored: &'d Value) -> Option<Self> {
         let field = |name: &str| match stored.get(name) {
             None | Some(Value::Null) => Some(""),
@@ -66,7 +68,7 @@ impl<'d> RequestDefinition<'d> {
         })
     }
 
-    /// As it is stored (S-15).
+    /// Returns the JSON that is stored (S-15).
     pub(crate) fn to_json(&self, id: u32) -> Value {
         json!({
             "msgId": id.to_string(),
@@ -80,10 +82,10 @@ impl<'d> RequestDefinition<'d> {
         })
     }
 
-    /// Makes a template of it.
+    /// Compiles the fields to a template.
     ///
     /// # Errors
-    /// Everything that is wrong with it, once each.
+    /// Every distinct flaw.
     pub(crate) fn compile(&self) -> Result<RequestTemplate, Vec<Flaw>> {
         let mut flaws = Vec::new();
         let head = self.head();
@@ -95,8 +97,8 @@ impl<'d> RequestDefinition<'d> {
         match head {
             Some((method, content_type, accept)) if flaws.is_empty() => {
                 let mut cut = kinds.iter().copied();
-                let uri = Text::cut_uri(self.uri, self.placeholder, &mut cut);
-                let body = Text::cut(self.template, self.placeholder, &mut cut);
+                let uri = TemplateText::cut_uri(self.uri, self.placeholder, &mut cut);
+                let body = TemplateText::cut(self.template, self.placeholder, &mut cut);
                 let only_creates = only_creates(&method, &uri);
                 let kinds = kinds.into_iter().filter(|kind| *kind != Kind::Now).collect();
                 Ok(RequestTemplate { method, content_type, accept, uri, body, kinds, only_creates })
@@ -105,7 +107,8 @@ impl<'d> RequestDefinition<'d> {
         }
     }
 
-    /// Method, `Content-Type` and `Accept`; `None` where they are none, and where the URI starts with no slash of its own.
+    /// Returns method, `Content-Type` and `Accept`; `None` if one is invalid or if the URI does not start
+    /// with a constant slash.
     fn head(&self) -> Option<(Method, Option<HeaderValue>, Option<HeaderValue>)> {
         let method = self.method()?;
         let from_value = !self.placeholder.is_empty() && self.uri.starts_with(self.placeholder);
@@ -129,7 +132,7 @@ impl<'d> RequestDefinition<'d> {
         }
     }
 
-    /// What has a body names its type, what has none does not (S-21).
+    /// Checks that a method with a body has a content type and that one without a body has none (S-21).
     fn check_content(&self, flaws: &mut Vec<Flaw>) {
         let Some(method) = self.method() else { return };
         let (no_content, no_template) = (self.content_type.is_empty(), self.template.is_empty());
@@ -146,7 +149,7 @@ impl<'d> RequestDefinition<'d> {
         });
     }
 
-    /// The kinds of its placeholders, in order; without PARAMS all are texts (S-22).
+    /// Returns the types of the placeholders, in order; without PARAMS all are strings (S-22).
     fn kinds(&self, flaws: &mut Vec<Flaw>) -> Vec<Kind> {
         let occurrences =
             occurrences(self.uri, self.placeholder) + occurrences(self.template, self.placeholder);
@@ -155,7 +158,7 @@ impl<'d> RequestDefinition<'d> {
         }
         let flaw = match self.placeholder.is_empty() {
             true => Some(Flaw::ValuesWithoutPlaceholder),
-            // It may have been found by the head already.
+            // The flaw may be reported already, by `head`.
             false if self.kinds.len() == occurrences || flaws.contains(&Flaw::BadRequest) => None,
             false => Some(Flaw::BadRequest),
         };
@@ -172,7 +175,7 @@ impl<'d> RequestDefinition<'d> {
     }
 }
 
-/// The value of a header, none for an empty text; `None` for what cannot be one.
+/// Parses a header value: an empty text means no header, `None` an invalid value.
 fn header(text: &str) -> Option<Option<HeaderValue>> {
     match text {
         "" => Some(None),

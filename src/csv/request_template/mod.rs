@@ -1,4 +1,4 @@
-//! Request templates: from the arguments of a row to a REST call (22.3).
+//! Request templates: from the arguments of a row to a REST call.
 
 mod definition;
 mod substitution;
@@ -11,33 +11,35 @@ use actix_web::http::header::HeaderValue;
 use actix_web::http::{Method, StatusCode};
 
 pub(crate) use definition::RequestDefinition;
-use substitution::{Filling, Text};
+use substitution::{Filling, TemplateText};
 
 use super::kind::Kind;
 use super::refusal::Refusal;
 use super::rest_caller::Call;
 
-/// What creates a measurement or an event and nothing else.
+/// The paths whose POST creates a measurement or an event and nothing else.
 const CREATING_PATHS: [&str; 2] = ["/measurement/measurements", "/event/events"];
 
-/// A registered request template, compiled: a row is put together from its parts, nothing is searched for.
+/// A registered request template, compiled to parts, so that a row is assembled without searching for
+/// placeholders.
 #[derive(Debug)]
 pub(crate) struct RequestTemplate {
     method: Method,
     content_type: Option<HeaderValue>,
     accept: Option<HeaderValue>,
-    uri: Text,
-    body: Text,
-    /// Of the arguments it takes, in order.
+    uri: TemplateText,
+    body: TemplateText,
+    /// The types of its arguments, in order.
     kinds: Vec<Kind>,
     only_creates: bool,
 }
 
 impl RequestTemplate {
-    /// The call a row with these arguments stands for (S-24).
+    /// Returns the call that a row with these arguments makes (S-24).
     ///
     /// # Errors
-    /// `NoArguments`, `WrongNumber` or `Kind` for arguments the template does not take; 403 for the path of a foreign host (S-28).
+    /// `NoArguments`, `WrongNumber` or `Kind` for arguments the template does not take; 403 for the path of a
+    /// foreign host (S-28).
     pub(crate) fn call(&self, arguments: &[Cow<'_, str>]) -> Result<Call, Refusal> {
         let mut filling = Filling::new(self.taken(arguments)?);
         let uri = self.uri.fill_uri(&mut filling);
@@ -54,12 +56,13 @@ impl RequestTemplate {
         })
     }
 
-    /// Whether it creates a measurement or an event and nothing else.
+    /// Returns whether the template only creates a measurement or an event.
     pub(crate) fn only_creates(&self) -> bool {
         self.only_creates
     }
 
-    /// The arguments without the one that a trailing comma makes (S-26), checked (S-25).
+    /// Returns the arguments without an empty last one from a trailing comma (S-26), and checks their types
+    /// (S-25).
     fn taken<'a, 'v>(&self, arguments: &'a [Cow<'v, str>]) -> Result<&'a [Cow<'v, str>], Refusal> {
         let arguments = match arguments {
             [taken @ .., last] if last.is_empty() && taken.len() == self.kinds.len() => taken,
@@ -75,7 +78,7 @@ impl RequestTemplate {
     }
 }
 
-/// Whether calls of this method to this path create a measurement or an event and nothing else.
-fn only_creates(method: &Method, uri: &Text) -> bool {
+/// Returns whether a call with this method and path only creates a measurement or an event.
+fn only_creates(method: &Method, uri: &TemplateText) -> bool {
     *method == Method::POST && uri.constant_path().is_some_and(|path| CREATING_PATHS.contains(&path))
 }

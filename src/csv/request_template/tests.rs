@@ -3,13 +3,13 @@
 use super::*;
 use crate::csv::template_flaw::Flaw;
 
-/// The template of the fields behind the id.
+/// Compiles a template from the fields after the id.
 fn compiled(fields: &[&str]) -> Result<RequestTemplate, Vec<Flaw>> {
     let fields: Vec<Cow<'_, str>> = fields.iter().map(|field| (*field).into()).collect();
     RequestDefinition::of_values(&fields).map_err(|flaw| vec![flaw])?.compile()
 }
 
-/// Of a URI and a body in which `%%` is the placeholder.
+/// Compiles a template from a URI and a body in which `%%` is the placeholder.
 fn template(uri: &str, kinds: &str, body: &str) -> RequestTemplate {
     compiled(&["POST", uri, "application/json", "", "%%", kinds, body])
         .unwrap_or_else(|flaws| panic!("{flaws:?}"))
@@ -65,7 +65,7 @@ fn templates_say_everything_that_is_wrong_with_them_once() {
 }
 
 #[test]
-fn very_many_unknown_kinds_are_told_in_no_time() {
+fn very_many_unknown_kinds_are_reported_quickly() {
     let words: Vec<_> = (0..100_000).map(|n| format!("X{n}")).collect();
     let flaws = compiled(&["GET", "/%%", "", "", "%%", &words.join(" "), ""]).err().unwrap_or_default();
     assert_eq!((flaws.len(), &flaws[0]), (100_001, &Flaw::BadRequest));
@@ -171,7 +171,7 @@ fn first_argument_of_another_kind_is_refused() {
 }
 
 #[test]
-fn foreign_hosts_are_no_targets() {
+fn foreign_hosts_are_rejected() {
     for (uri, value) in [("//other/%%", "a"), ("/%%", "/other/a"), ("/%%/%%", "/")] {
         let template = template(uri, "", "x");
         let arguments = vec![value; template.kinds.len()];

@@ -1,4 +1,4 @@
-//! The device that acts: whose object static rows are about (H-02).
+//! The acting device: the device whose object static rows refer to (H-02).
 
 use actix_web::http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -19,18 +19,18 @@ use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::Call;
 
 pub(super) const OBJECTS: &str = "/inventory/managedObjects";
-/// How many devices are remembered: a fleet that sends all the time finds its own.
+/// The number of devices whose objects are cached, sufficient for a fleet that sends continuously.
 const REMEMBERED_DEVICES: usize = 100_000;
 
-/// The objects of devices by their serials, so that a row of a device that is known needs no look-up. An entry counts until a
-/// name of its tenant changes, on whatever server.
+/// A cache of the objects of devices by serial, so that a row of a known device needs no query. An entry is
+/// valid until an external id of its tenant changes, at any server.
 #[derive(Debug)]
-pub struct ActingDevices(Cache<(TenantId, Box<str>), Remembered>);
+pub struct ActingDevices(Cache<(TenantId, Box<str>), CachedDevice>);
 
 #[derive(Debug, Clone, Copy)]
-struct Remembered {
+struct CachedDevice {
     object: ManagedObjectId,
-    /// See [`Database::names_generation`](store::Database::names_generation); read before the look-up.
+    /// The value of [`Database::names_generation`](store::Database::names_generation) before the look-up.
     generation: u64,
 }
 
@@ -40,19 +40,20 @@ impl Default for ActingDevices {
     }
 }
 
-/// What became of the creation of a device.
+/// The result of creating a device.
 pub(super) enum Named {
-    /// The object is the one that was created.
+    /// The object was created.
     Created(ManagedObjectId),
-    /// Somebody else was faster: theirs is the device, ours is gone.
+    /// A concurrent request created the device; the object of this request was deleted.
     Found(ManagedObjectId),
 }
 
 impl Engine<'_> {
-    /// The object of the acting device; of an unknown one it is created as by row 100 with defaults (H-02).
+    /// Returns the object of the acting device. For an unknown device it is created with the defaults of row
+    /// 100 (H-02).
     ///
     /// # Errors
-    /// 422 for a caller that is no device and names none; what the platform refused.
+    /// 422 for a caller that is not a device and names none; the error of a call.
     pub(crate) async fn own_device(&self) -> Result<ManagedObjectId, Refusal> {
         let serial = self.serial()?;
         if let Some(object) = self.remembered(serial) {
@@ -65,10 +66,10 @@ impl Engine<'_> {
         Box::pin(self.own_device.get_or_try_init(find)).await.copied()
     }
 
-    /// The object of the acting device, if there is a device that acts and it has an object.
+    /// Returns the object of the acting device, if there is one.
     ///
     /// # Errors
-    /// 422 for what can be no serial; 503.
+    /// 422 for an invalid serial; 503.
     pub(super) async fn known_device(&self) -> Result<Option<ManagedObjectId>, Refusal> {
         match self.serial() {
             Ok(serial) => self.device_of(serial).await,
@@ -76,7 +77,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The object of a device that is known and whose name stands for the same still.
+    /// Returns the cached object of a device, if the entry is still valid.
     fn remembered(&self, serial: &str) -> Option<ManagedObjectId> {
         let tenant = &self.caller.tenant;
         let known = self.edge.csv_devices.0.get(&(tenant.clone(), Box::from(serial)))?;
@@ -91,7 +92,7 @@ impl Engine<'_> {
     pub(super) async fn introduce(&self, name: Option<&str>, type_: Option<&str>) -> Result<(), Refusal> {
         let serial = self.serial()?;
         if self.device_of(serial).await?.is_some() {
-            // Found by the store, which asks for no rights.
+            // The store found the object without checking rights, so a call checks them.
             let (of, value) = (serial_type(), utf8_percent_encode(serial, NON_ALPHANUMERIC));
             self.rest.call(Call::get(format!("/identity/externalIds/{of}/{value}"))).await?;
             return Ok(());
@@ -100,10 +101,10 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The object that a serial names, if any. Asks for no rights: that is for the call that follows.
+    /// Returns the object of a serial, if any. It checks no rights: the call that follows does.
     ///
     /// # Errors
-    /// 422 for what can be no serial; 503.
+    /// 422 for an invalid serial; 503.
     pub(super) async fn device_of(&self, serial: &str) -> Result<Option<ManagedObjectId>, Refusal> {
         let (database, tenant) = (self.edge.platform.database(), &self.caller.tenant);
         if let Some(object) = self.remembered(serial) {
@@ -114,7 +115,7 @@ impl Engine<'_> {
         match store::external_ids::get_external_id(database, tenant, pair).await {
             Ok((object, _)) => {
                 let key = (tenant.clone(), Box::from(serial));
-                self.edge.csv_devices.0.insert(key, Remembered { object, generation });
+                self.edge.csv_devices.0.insert(key, CachedDevice { object, generation });
                 Ok(Some(object))
             }
             Err(Error::NotFound { .. }) => Ok(None),
@@ -122,11 +123,11 @@ impl Engine<'_> {
         }
     }
 
-    /// Creates an object by a call and names it by a serial. Of several that do so at once the object of one stays, and all get
-    /// that one.
+    /// Creates an object by a call and adds a serial to it. Of concurrent requests one object remains, and
+    /// all get that one.
     ///
     /// # Errors
-    /// What the platform refused; nothing is left then.
+    /// The error of a call; then no object remains.
     pub(super) async fn create_named(&self, creation: Call, serial: &str) -> Result<Named, Refusal> {
         let name = NewExternalId { type_: serial_type(), value: serial.to_owned() };
         match named_objects::create_named(&self.rest, creation, name).await? {
@@ -138,7 +139,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Why there is nothing to change of a device: 404, or 403 for who could not change it.
+    /// Returns the refusal for a change without a target: 404, or 403 for a caller who could not change it.
     pub(super) async fn nothing_to_change(&self, source: ManagedObjectId, role: &str, api: Api) -> Refusal {
         let authority = self.caller.authority(role, api, Permission::Admin);
         let by = (&authority, Ownership::Counts);
@@ -148,7 +149,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The serial of the acting device: the one that is named, else that of the user.
+    /// Returns the serial of the acting device: the one of the header, otherwise that of the user.
     fn serial(&self) -> Result<&str, Refusal> {
         let named = self.wanted_device.as_deref();
         let serial = named.or_else(|| self.caller.user.strip_prefix(DEVICE_USER));

@@ -1,4 +1,4 @@
-//! Static rows about alarms (23.1). A device says the type; which of its alarms is meant is found here, by the index of open
+//! Static rows for alarms. A device names only the type; its open alarm is looked up by the index of open
 //! alarms.
 
 use platform_actors::model::access::Api;
@@ -15,7 +15,7 @@ use crate::csv::rest_caller::Call;
 
 const ALARMS: &str = "/alarm/alarms";
 
-/// Carries out a row.
+/// Executes a row.
 pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
     let arguments = row.arguments;
     match id {
@@ -42,7 +42,7 @@ pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// 301 to 304: raises an alarm, or counts a repetition.
+/// Executes 301 to 304: raises an alarm, or counts a repetition.
 async fn raise(row: &Row<'_>, severity: &str) -> Result<(), Refusal> {
     let (engine, arguments) = (row.engine, row.arguments);
     arguments.at_most(3)?;
@@ -60,7 +60,7 @@ async fn raise(row: &Row<'_>, severity: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// 305 to 307: changes the open alarm of a type. A type has at most one, ACTIVE or ACKNOWLEDGED.
+/// Executes 305 to 307: changes the open alarm of a type. A type has at most one, ACTIVE or ACKNOWLEDGED.
 async fn change(row: &Row<'_>, type_: &str, body: String) -> Result<(), Refusal> {
     let source = row.engine.own_device().await?;
     let alarm = open_alarm(row.engine, source, type_).await?;
@@ -68,11 +68,13 @@ async fn change(row: &Row<'_>, type_: &str, body: String) -> Result<(), Refusal>
     Ok(())
 }
 
+/// Looks up the open alarm of a type.
+///
 /// # Errors
-/// 404 when there is none; 403 instead for who could not change it.
+/// 404 when there is none; 403 instead for a caller who could not change it.
 async fn open_alarm(engine: &Engine<'_>, source: ManagedObjectId, type_: &str) -> Result<AlarmId, Refusal> {
     let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
-    // The database knows no NUL, and so no such type.
+    // PostgreSQL stores no NUL, so no alarm has such a type.
     if !type_.contains('\0')
         && let Some(alarm) = find_open_alarm(database, tenant, source, type_).await?
         && let Some(id) = alarm.id

@@ -1,4 +1,4 @@
-//! Arguments of static rows: an empty one counts as absent, trailing commas may be dropped (H-03).
+//! The arguments of static rows: an empty one counts as absent, and trailing commas may be omitted (H-03).
 
 use std::borrow::Cow;
 
@@ -8,11 +8,13 @@ use serde_json::value::RawValue;
 use crate::csv::kind::Kind;
 use crate::csv::refusal::Refusal;
 
-/// The values behind the message id, counted from 0.
+/// The values after the message id, counted from 0.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments<'r>(pub(crate) &'r [Cow<'r, str>]);
 
 impl<'r> Arguments<'r> {
+    /// Checks that there are no arguments.
+    ///
     /// # Errors
     /// `NoArguments` when there are some.
     pub(crate) fn none(self) -> Result<(), Refusal> {
@@ -22,6 +24,8 @@ impl<'r> Arguments<'r> {
         }
     }
 
+    /// Checks the number of arguments.
+    ///
     /// # Errors
     /// `WrongNumber` when there are more.
     pub(crate) fn at_most(self, count: usize) -> Result<(), Refusal> {
@@ -31,46 +35,48 @@ impl<'r> Arguments<'r> {
         }
     }
 
+    /// Returns a mandatory text.
+    ///
     /// # Errors
     /// `WrongNumber` when it is absent.
     pub(crate) fn mandatory(self, at: usize) -> Result<&'r str, Refusal> {
         self.text(at).ok_or(Refusal::WrongNumber)
     }
 
-    /// A text, when it is given.
+    /// Returns an optional text.
     pub(crate) fn text(self, at: usize) -> Option<&'r str> {
         self.0.get(at).map(|value| &**value).filter(|value| !value.is_empty())
     }
 
-    /// A number as JSON knows it, with the digits that came, when it is given.
+    /// Returns an optional number as JSON, with its digits preserved.
     ///
     /// # Errors
-    /// `Kind` when it is none.
+    /// `Kind` when it is not a number.
     pub(crate) fn number(self, at: usize) -> Result<Option<Box<RawValue>>, Refusal> {
         Ok(self.of_kind(at, Kind::Number)?.map(|text| JsonNumber::of(text).to_raw()))
     }
 
-    /// As [`Arguments::number`], of a whole number.
+    /// Returns an optional integer as JSON, with its digits preserved.
     ///
     /// # Errors
-    /// `Kind` when it is none.
+    /// `Kind` when it is not an integer.
     pub(crate) fn integer(self, at: usize) -> Result<Option<Box<RawValue>>, Refusal> {
         Ok(self.of_kind(at, Kind::Integer)?.map(|text| JsonNumber::of(text).to_raw()))
     }
 
-    /// As [`Arguments::number`], to be written into a body.
+    /// Returns a mandatory number, to be written into a body.
     ///
     /// # Errors
-    /// `WrongNumber` when it is absent, `Kind` when it is none.
+    /// `WrongNumber` when it is absent, `Kind` when it is not a number.
     pub(crate) fn mandatory_number(self, at: usize) -> Result<JsonNumber<'r>, Refusal> {
         self.of_kind(at, Kind::Number)?.map(JsonNumber::of).ok_or(Refusal::WrongNumber)
     }
 
-    /// A date-time with its zone as it came, when it is given. It becomes the time of what the row makes, and no such time is
-    /// without a zone (S-25a).
+    /// Returns an optional date-time verbatim. It must have a zone, because it becomes the time of the
+    /// created object (S-25a).
     ///
     /// # Errors
-    /// `Kind` when it is none.
+    /// `Kind` when it is not such a date-time.
     pub(crate) fn date(self, at: usize) -> Result<Option<&'r str>, Refusal> {
         match self.text(at) {
             Some(value) if Timestamp::parse("", value).is_err() => {
@@ -80,10 +86,10 @@ impl<'r> Arguments<'r> {
         }
     }
 
-    /// A value of a kind, when it is given.
+    /// Returns an optional value of a type.
     ///
     /// # Errors
-    /// `Kind` when it is of another.
+    /// `Kind` when it is of another type.
     pub(crate) fn of_kind(self, at: usize, kind: Kind) -> Result<Option<&'r str>, Refusal> {
         match self.text(at) {
             Some(value) if !kind.accepts(value) => Err(Refusal::Kind(kind, value.to_owned())),
@@ -91,7 +97,7 @@ impl<'r> Arguments<'r> {
         }
     }
 
-    /// What stands at this place and behind it; absent ones are empty, at the end they are left out.
+    /// Returns the arguments from this position on; absent ones are empty, and trailing ones are omitted.
     pub(crate) fn from(self, at: usize) -> &'r [Cow<'r, str>] {
         self.given().get(at..).unwrap_or_default()
     }
@@ -102,12 +108,13 @@ impl<'r> Arguments<'r> {
     }
 }
 
-/// A number as JSON knows it: `+1`, `.5`, `1.` and `007` are numbers in a row but not in JSON. All other digits stay.
+/// A number in JSON spelling: `+1`, `.5`, `1.` and `007` are numbers in a row but not in JSON. All other
+/// digits are preserved.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JsonNumber<'r>([&'r str; 5]);
 
 impl<'r> JsonNumber<'r> {
-    /// `text` is one of [`Kind::Number`].
+    /// Parses a text that [`Kind::Number`] accepts.
     fn of(text: &'r str) -> Self {
         let (sign, digits) = match text.strip_prefix('-') {
             Some(digits) => ("-", digits),
@@ -122,7 +129,7 @@ impl<'r> JsonNumber<'r> {
         Self([sign, whole, point, fraction, exponent])
     }
 
-    /// Adds its text to a body.
+    /// Appends the number to a body.
     pub(crate) fn write(self, json: &mut Vec<u8>) {
         self.0.into_iter().for_each(|part| json.extend_from_slice(part.as_bytes()));
     }

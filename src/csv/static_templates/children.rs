@@ -1,4 +1,4 @@
-//! Static rows about the child devices of a gateway (H-13, H-14).
+//! Static rows for the child devices of a gateway (H-13, H-14).
 
 use platform_actors::model::id::ManagedObjectId;
 use platform_actors::naming::naming;
@@ -13,8 +13,8 @@ use crate::csv::line::Lines;
 use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::Call;
 
-/// 101: creates a child device under its serial, if there is none, and links it. Whatever the processing mode, for other rows
-/// rest on it.
+/// Executes 101: creates a child device with its serial, if there is none, and links it, whatever the
+/// processing mode, because other rows depend on it.
 pub(super) async fn add(row: &Row<'_>) -> Result<(), Refusal> {
     let (engine, arguments) = (row.engine, row.arguments);
     arguments.at_most(3)?;
@@ -30,7 +30,7 @@ pub(super) async fn add(row: &Row<'_>) -> Result<(), Refusal> {
                 .text("type", Some(&type_))
                 .object(&naming().fragment("IsDevice"), JsonObject::default());
             match engine.create_named(Call::post(children_of(parent), child.into_json()), serial).await? {
-                // It was created as a child of this device.
+                // The object was created as a child of this device.
                 Named::Created(_) => return Ok(()),
                 Named::Found(child) => child,
             }
@@ -39,7 +39,7 @@ pub(super) async fn add(row: &Row<'_>) -> Result<(), Refusal> {
     link(engine, parent, child).await
 }
 
-/// One that is linked already stays so (I-04).
+/// Links a child; an existing link stays (I-04).
 async fn link(engine: &Engine<'_>, parent: ManagedObjectId, child: ManagedObjectId) -> Result<(), Refusal> {
     let object = JsonObject::default().text("id", Some(&child.to_string()));
     let reference = JsonObject::default().object("managedObject", object);
@@ -51,8 +51,8 @@ fn children_of(parent: ManagedObjectId) -> String {
     format!("{OBJECTS}/{parent}/childDevices")
 }
 
-/// 105: answers `106` with the serials of all child devices, in the order they were added; of a child without one its id. The
-/// line is there too when there are no children.
+/// Executes 105: responds with `106` and the serials of all child devices in the order they were added, and
+/// the id of a child without a serial. Without children the line has no values.
 pub(super) async fn list(row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     row.arguments.none()?;
     let engine = row.engine;

@@ -1,4 +1,4 @@
-//! What comes of an operation that is done, by its fragment (H-08).
+//! The results of completed operations, by fragment (H-08).
 
 use std::borrow::Cow;
 
@@ -9,22 +9,22 @@ use serde_json::value::RawValue;
 
 use super::Arguments;
 use super::json_object::raw;
-use super::queue::Found;
+use super::queue::QueuedOperation;
 use crate::csv::kind::Kind;
 use crate::csv::refusal::Refusal;
 
-/// What a device says of an operation that it has done.
+/// The result that a device reports for an operation it completed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Completion<'r> {
-    /// `plat_Command`: what the command wrote.
+    /// `plat_Command`: the output of the command.
     Command(&'r str),
-    /// `plat_RelayArray`: how the relays stand now.
+    /// `plat_RelayArray`: the current states of the relays.
     RelayArray(&'r [Cow<'r, str>]),
-    /// `plat_CommunicationMode`: the mode is the operation's.
+    /// `plat_CommunicationMode`: the mode is that of the operation.
     CommunicationMode,
-    /// `plat_LogfileRequest`: where the log is.
+    /// `plat_LogfileRequest`: the location of the log.
     LogfileRequest(&'r str),
-    /// `plat_DownloadConfigFile`: when it was installed, if not now.
+    /// `plat_DownloadConfigFile`: the time of installation, if not now.
     DownloadConfigFile(Option<&'r str>),
 }
 
@@ -33,11 +33,11 @@ const FRAGMENTS: [&str; 5] =
     ["Command", "RelayArray", "CommunicationMode", "LogfileRequest", "DownloadConfigFile"];
 
 impl<'r> Completion<'r> {
-    /// Reads the parameters behind the first argument as a fragment takes them. `None` for a fragment that takes none, whose
-    /// parameters are ignored, and where nothing was said.
+    /// Parses the parameters after the first argument for a fragment. Returns `None` for a fragment without
+    /// parameters, which are ignored, and when none were sent.
     ///
     /// # Errors
-    /// `WrongNumber` for more than the fragment takes, `Kind` for a time that is none.
+    /// `WrongNumber` for more than the fragment takes, `Kind` for an invalid time.
     pub(super) fn parse(fragment: &str, arguments: Arguments<'r>) -> Result<Option<Self>, Refusal> {
         let known = FRAGMENTS.into_iter().find(|known| naming().fragment(known) == fragment);
         match known {
@@ -58,11 +58,14 @@ impl<'r> Completion<'r> {
         })
     }
 
-    /// The same for an operation that is known by its id; of several fragments the first of H-08 counts.
+    /// Parses the parameters for an operation known by its id. Of several fragments the first of H-08 counts.
     ///
     /// # Errors
     /// As [`Completion::parse`].
-    pub(super) fn of_operation(operation: &Found, arguments: Arguments<'r>) -> Result<Option<Self>, Refusal> {
+    pub(super) fn of_operation(
+        operation: &QueuedOperation,
+        arguments: Arguments<'r>,
+    ) -> Result<Option<Self>, Refusal> {
         let mut fragments = FRAGMENTS.into_iter().map(|known| naming().fragment(known));
         match fragments.find(|fragment| operation.member(fragment).is_some()) {
             Some(fragment) => Self::parse(&fragment, arguments),
@@ -70,8 +73,8 @@ impl<'r> Completion<'r> {
         }
     }
 
-    /// The member of the operation that changes: what was asked for, with what came of it beside.
-    pub(super) fn result(&self, operation: &Found) -> Option<(String, Box<RawValue>)> {
+    /// Returns the member of the operation that changes: the requested values, extended by the result.
+    pub(super) fn result(&self, operation: &QueuedOperation) -> Option<(String, Box<RawValue>)> {
         let (fragment, subject, member, given) = match self {
             Self::Command(given) => ("Command", "text", "result", given),
             Self::LogfileRequest(given) => ("LogfileRequest", "logFile", "file", given),
@@ -80,7 +83,7 @@ impl<'r> Completion<'r> {
         let name = naming().fragment(fragment);
         let asked = operation.member(&name)?;
         let mut members = members(asked).unwrap_or_else(|| {
-            // No object, so it is kept as what it must have meant.
+            // The member is not an object, so its value is kept as the member it must have meant.
             let mut members = Fragments::default();
             members.set(subject, asked.to_owned());
             members
@@ -89,8 +92,8 @@ impl<'r> Completion<'r> {
         Some((name, raw(&members)))
     }
 
-    /// The fragment that the device gets; `None` where the operation does not say what it would hold.
-    pub(super) fn of_device(&self, operation: &Found) -> Option<(String, Box<RawValue>)> {
+    /// Returns the fragment that the device gets; `None` if the operation lacks its values.
+    pub(super) fn of_device(&self, operation: &QueuedOperation) -> Option<(String, Box<RawValue>)> {
         let asked = |fragment: &str| members(operation.member(&naming().fragment(fragment))?);
         match self {
             Self::RelayArray(states) => Some((naming().fragment("RelayArray"), raw(states))),
@@ -111,12 +114,12 @@ impl<'r> Completion<'r> {
     }
 }
 
-/// The members of an object; `None` for what is none.
+/// Returns the members of an object; `None` for another value.
 fn members(value: &RawValue) -> Option<Fragments> {
     serde_json::from_str(value.get()).ok()
 }
 
-/// A member that is not `null`.
+/// Returns a member that is not `null`.
 fn member(members: &Fragments, name: &str) -> Option<Box<RawValue>> {
     members.get(name).filter(|raw| raw.get() != "null").map(ToOwned::to_owned)
 }

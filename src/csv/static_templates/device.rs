@@ -1,4 +1,4 @@
-//! Static rows about the acting device itself: what it tells of its hardware, software and configuration (23.1; section 24).
+//! Static rows for the acting device itself: its hardware, software and configuration.
 
 use platform_actors::model::availability::ResponseInterval;
 use platform_actors::model::reference::WantedReferences;
@@ -16,10 +16,10 @@ use crate::csv::rest_caller::Call;
 
 const HARDWARE: [&str; 3] = ["serialNumber", "model", "revision"];
 const MOBILE: [&str; 7] = ["imei", "iccid", "imsi", "mcc", "mnc", "lac", "cellId"];
-/// Of firmware, and of each piece of software.
+/// The members of firmware, and of each piece of software.
 const PACKAGE: [&str; 3] = ["name", "version", "url"];
 
-/// Carries out a row.
+/// Executes a row.
 pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     let (engine, arguments) = (row.engine, row.arguments);
     let fragment = match id {
@@ -51,14 +51,15 @@ pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result
     put_fragment(engine, &fragment.0, fragment.1).await
 }
 
-/// `plat_Position` out of latitude, longitude, altitude and accuracy, the first four arguments.
+/// Returns `plat_Position` from latitude, longitude, altitude and accuracy, which are the first four
+/// arguments.
 pub(super) fn position(arguments: Arguments<'_>) -> Result<JsonObject, Refusal> {
     let mut names = ["lat", "lng", "alt", "accuracy"].into_iter().enumerate();
     names
         .try_fold(JsonObject::default(), |position, (at, name)| Ok(position.raw(name, arguments.number(at)?)))
 }
 
-/// Changes one fragment of the acting device as a whole.
+/// Replaces one fragment of the acting device.
 pub(super) async fn put_fragment(
     engine: &Engine<'_>,
     name: &str,
@@ -71,27 +72,27 @@ async fn put_list(engine: &Engine<'_>, name: &str, items: &[impl serde::Serializ
     put(engine, JsonObject::default().list(&naming().fragment(name), items).into_json()).await
 }
 
-/// Changes the acting device.
+/// Updates the acting device.
 pub(super) async fn put(engine: &Engine<'_>, body: String) -> Result<(), Refusal> {
     let device = engine.own_device().await?;
     engine.rest.call(Call::put(format!("{OBJECTS}/{device}"), body)).await?;
     Ok(())
 }
 
-/// 100: creates the device's object; one that is there stays as it is.
+/// Executes 100: creates the device's object; an existing one does not change.
 async fn introduce(row: &Row<'_>) -> Result<(), Refusal> {
     row.arguments.at_most(2)?;
     row.engine.introduce(row.arguments.text(0), row.arguments.text(1)).await
 }
 
-/// 107: removes fragments.
+/// Executes 107: removes fragments.
 async fn remove_fragments(row: &Row<'_>) -> Result<(), Refusal> {
     row.arguments.mandatory(0)?;
     put(row.engine, removing(row.arguments.from(0))).await
 }
 
-/// 117: says how often the device will be heard, unless that is said already: people may have changed it. The call is made
-/// anyway, for the row is a message of the device.
+/// Executes 117: sets the expected interval of messages, unless one is set already, because a user may have
+/// changed it. The call is made in any case, because the row counts as a message of the device.
 async fn require_availability(row: &Row<'_>) -> Result<(), Refusal> {
     let (engine, arguments) = (row.engine, row.arguments);
     arguments.at_most(1)?;
@@ -108,7 +109,7 @@ async fn require_availability(row: &Row<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// 120: the configuration of a type that is installed.
+/// Parses 120: the installed configuration of a type.
 fn configuration(arguments: Arguments<'_>) -> Result<(String, JsonObject), Refusal> {
     arguments.at_most(4)?;
     let (type_, url) = (arguments.mandatory(0)?, arguments.mandatory(1)?);
@@ -121,13 +122,13 @@ fn configuration(arguments: Arguments<'_>) -> Result<(String, JsonObject), Refus
     Ok((format!("Configuration_{type_}"), fragment))
 }
 
-/// 122: the program on the device.
+/// Parses 122: the agent software on the device.
 fn agent(arguments: Arguments<'_>) -> Result<JsonObject, Refusal> {
     [0, 1, 3].into_iter().try_for_each(|at| arguments.mandatory(at).map(drop))?;
     texts(arguments, &["name", "version", "url", "maintainer"])
 }
 
-/// 116: names, versions and addresses, one after the other.
+/// Parses 116: triples of name, version and URL.
 fn software(arguments: Arguments<'_>) -> Vec<JsonObject> {
     let packages = arguments.from(0).chunks(PACKAGE.len()).map(Arguments);
     let given = packages.filter(|package| package.at_most(0).is_err());

@@ -1,4 +1,4 @@
-//! Static rows about events (23.1).
+//! Static rows for events.
 
 use platform_actors::model::access::{Api, Authority};
 use platform_actors::model::event::EventFilter;
@@ -16,10 +16,10 @@ use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::Call;
 
 const EVENTS: &str = "/event/events";
-/// The text of rows 401 and 402, which carry none.
+/// The text of events from rows 401 and 402, which have no text argument.
 const MOVED: &str = "Location updated";
 
-/// Carries out a row.
+/// Executes a row.
 pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
     match id {
         400 => create(row).await,
@@ -33,7 +33,7 @@ pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// 400: an event.
+/// Executes 400: creates an event.
 async fn create(row: &Row<'_>) -> Result<(), Refusal> {
     let arguments = row.arguments;
     arguments.at_most(3)?;
@@ -41,7 +41,7 @@ async fn create(row: &Row<'_>) -> Result<(), Refusal> {
     post(row, (type_, text, arguments.date(2)?), JsonObject::default()).await
 }
 
-/// 401: an event that says where the device is.
+/// Executes 401: creates an event with the position of the device.
 async fn move_to(row: &Row<'_>) -> Result<(), Refusal> {
     row.arguments.at_most(5)?;
     let (position, time) = (device::position(row.arguments)?, row.arguments.date(4)?);
@@ -65,7 +65,7 @@ async fn post(
     Ok(())
 }
 
-/// 407: removes fragments of the newest event of a type.
+/// Executes 407: removes fragments of the newest event of a type.
 async fn remove_fragments(row: &Row<'_>) -> Result<(), Refusal> {
     let type_ = row.arguments.mandatory(0)?;
     let source = row.engine.own_device().await?;
@@ -75,10 +75,10 @@ async fn remove_fragments(row: &Row<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Found whoever asks; the call that follows asks for rights.
+/// Looks up the newest event of a type. It checks no rights: the call that follows does.
 ///
 /// # Errors
-/// 404 when there is none; 403 instead for who could not change it.
+/// 404 when there is none; 403 instead for a caller who could not change it.
 async fn newest_event(engine: &Engine<'_>, source: ManagedObjectId, type_: &str) -> Result<EventId, Refusal> {
     let (database, tenant) = (engine.edge.platform.database(), &engine.caller.tenant);
     let filter = EventFilter {
@@ -88,7 +88,7 @@ async fn newest_event(engine: &Engine<'_>, source: ManagedObjectId, type_: &str)
         ..EventFilter::default()
     };
     let first = PageRequest { size: 1, current: 1, after: None, total: TotalPages::Omitted };
-    // The database knows no NUL, and so no such type.
+    // PostgreSQL stores no NUL, so no event has such a type.
     if !type_.contains('\0') {
         let newest = list_events(database, tenant, &filter, &Authority::Role, &first).await?;
         if let Some(id) = newest.members.first().and_then(|event| event.id) {

@@ -1,4 +1,4 @@
-//! Bodies of the calls that static rows stand for. Texts are escaped, numbers keep the digits that came.
+//! The bodies of the calls of static rows. Strings are escaped, numbers keep their digits.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// A JSON object under construction. Members whose argument is absent are left out (H-03).
+/// A JSON object under construction. Members whose argument is absent are omitted (H-03).
 #[derive(Debug, Default)]
 pub(super) struct JsonObject(Fragments);
 
 impl JsonObject {
-    /// Adds a text.
+    /// Adds a string.
     pub(super) fn text(self, name: &str, value: Option<&str>) -> Self {
         self.raw(name, value.map(raw))
     }
 
-    /// Adds texts under these names, in this order.
+    /// Adds strings under these names, in this order.
     pub(super) fn texts<'t>(self, names: &[&str], mut value: impl FnMut(usize) -> Option<&'t str>) -> Self {
         names.iter().enumerate().fold(self, |object, (at, name)| object.text(name, value(at)))
     }
@@ -32,7 +32,7 @@ impl JsonObject {
         self.raw(name, Some(raw(&value.0)))
     }
 
-    /// Adds what is JSON already.
+    /// Adds a JSON value.
     pub(super) fn raw(mut self, name: &str, value: Option<Box<RawValue>>) -> Self {
         if let Some(value) = value {
             self.0.set(name, value);
@@ -40,7 +40,7 @@ impl JsonObject {
         self
     }
 
-    /// The text of the object.
+    /// Returns the text of the object.
     pub(super) fn into_json(self) -> String {
         self.0.to_json()
     }
@@ -52,14 +52,14 @@ impl Serialize for JsonObject {
     }
 }
 
-/// An object whose members are all `null`: as the body of a PUT it removes them.
+/// Returns an object whose members are all `null`: as the body of a PUT it removes them.
 pub(super) fn removing(names: &[Cow<'_, str>]) -> String {
     let given = names.iter().filter(|name| !name.is_empty());
     let members: Map<String, Value> = given.map(|name| (name.to_string(), Value::Null)).collect();
     Value::from(members).to_string()
 }
 
-/// Texts, and lists and objects of them, as JSON.
+/// Serializes strings, and lists and objects of strings.
 pub(super) fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
     to_raw_value(value).expect("texts, and lists and objects of them, are JSON")
 }

@@ -1,4 +1,4 @@
-//! Static rows about measurements (23.1). Row 200 is what a fleet sends all the time: its body is written in one go.
+//! Static rows for measurements. The body of row 200, the most frequent one, is written directly.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,7 +12,7 @@ use super::arguments::JsonNumber;
 use super::{Arguments, Row};
 use crate::csv::refusal::Refusal;
 
-/// Members of a measurement that are no fragments, and the one that would make it a collection (C-08).
+/// The members of a measurement that are not fragments, and the one that would make it a collection (C-08).
 const RESERVED: [&str; 7] = ["id", "self", "source", "time", "type", "creationTime", "measurements"];
 
 /// One value of a measurement.
@@ -23,7 +23,7 @@ struct Series<'r> {
     unit: Option<&'r str>,
 }
 
-/// Carries out a row.
+/// Executes a row.
 pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
     let arguments = row.arguments;
     match id {
@@ -44,7 +44,7 @@ pub(super) async fn perform(id: u32, row: &Row<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// 210: signal strength and bit error rate, at least one of them.
+/// Executes 210: signal strength and bit error rate, at least one of them.
 async fn signal_strength(row: &Row<'_>) -> Result<(), Refusal> {
     let arguments = row.arguments;
     arguments.at_most(3)?;
@@ -61,7 +61,7 @@ async fn signal_strength(row: &Row<'_>) -> Result<(), Refusal> {
     create(row, (&fragment, arguments.date(2)?), [(&*fragment, &*series)]).await
 }
 
-/// 211 and 212: a value and its time.
+/// Executes 211 and 212: a value and its time.
 async fn single(row: &Row<'_>, fragment: &str, (name, unit): (&str, &str)) -> Result<(), Refusal> {
     row.arguments.at_most(2)?;
     let series = [Series { name, value: row.arguments.mandatory_number(0)?, unit: Some(unit) }];
@@ -80,19 +80,19 @@ async fn create<'f>(
 }
 
 impl<'r> Series<'r> {
-    /// Name, value and unit, which stand one behind the other.
+    /// Parses name, value and unit, which are consecutive arguments.
     fn of(arguments: Arguments<'r>, at: usize) -> Result<Self, Refusal> {
         let name = arguments.mandatory(at)?;
         Ok(Self { name, value: arguments.mandatory_number(at + 1)?, unit: arguments.text(at + 2) })
     }
 }
 
-/// The series of row 201 by their fragments, in the order they came.
+/// Groups the series of row 201 by fragment, in the order they were sent.
 ///
 /// # Errors
-/// `WrongNumber` and `Kind`; 422 for a series that is given twice, for a measurement holds one value of each.
+/// `WrongNumber` and `Kind`; 422 for a duplicate series, because a measurement has one value of each.
 fn group(arguments: Arguments<'_>) -> Result<Vec<(&str, Vec<Series<'_>>)>, Refusal> {
-    // Without any the first is missing.
+    // If there are none, the first one is missing.
     arguments.mandatory(2)?;
     let mut fragments: Vec<(&str, Vec<Series<'_>>)> = Vec::new();
     let (mut places, mut known) = (HashMap::new(), HashMap::new());
@@ -113,10 +113,10 @@ fn group(arguments: Arguments<'_>) -> Result<Vec<(&str, Vec<Series<'_>>)>, Refus
     Ok(fragments)
 }
 
-/// The body of the call.
+/// Returns the body of the call.
 ///
 /// # Errors
-/// 422 for a fragment that would be taken for something else.
+/// 422 for a fragment with a reserved name.
 fn body<'f>(
     source: ManagedObjectId,
     (type_, time): (&str, Option<&str>),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn series_of_one_fragment_stand_in_it_with_their_digits_and_texts_are_escaped() {
+    fn series_are_grouped_by_fragment_keep_their_digits_and_texts_are_escaped() {
         let json = written(&[
             "t\"",
             "2024-03-10T02:30:00Z",
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_given_twice_is_refused() {
+    fn missing_and_duplicate_series_are_rejected() {
         let unprocessable = Refusal::Rest(StatusCode::UNPROCESSABLE_ENTITY);
         for (values, refusal) in [
             (&["t"][..], Refusal::WrongNumber),

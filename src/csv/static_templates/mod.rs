@@ -29,20 +29,20 @@ use super::refusal::Refusal;
 
 /// A row of the static set.
 pub(crate) struct Row<'r> {
-    /// Who carries it out.
+    /// The engine that executes it.
     pub(crate) engine: &'r Engine<'r>,
-    /// What stands behind its message id.
+    /// The values after its message id.
     pub(crate) arguments: Arguments<'r>,
-    /// The turn of a row that overlaps other rows; the call that creates something takes it.
+    /// The turn of a row that overlaps other rows; the call that creates data takes it.
     pub(crate) turn: Cell<Option<Turn>>,
 }
 
-/// The reserved X-Id of the static set (H-01).
+/// Returns the reserved X-Id of the static set (H-01).
 pub(crate) fn x_id() -> String {
     naming().fragment("Static")
 }
 
-/// Whether a message id is of the static set (H-14).
+/// Returns whether a message id belongs to the static set (H-14).
 pub(crate) fn is_known(id: u32) -> bool {
     matches!(
         id,
@@ -50,19 +50,19 @@ pub(crate) fn is_known(id: u32) -> bool {
     )
 }
 
-/// Whether a row creates a measurement or an event and nothing else.
+/// Returns whether a row only creates a measurement or an event.
 pub(crate) fn only_creates(id: u32) -> bool {
     matches!(id, 200 | 201 | 210..=212 | 400 | 401)
 }
 
-/// Carries out a row; most answer nothing.
+/// Executes a row; most rows have no response lines.
 ///
 /// # Errors
-/// What is wrong with the arguments, and what the platform refused (H-04).
+/// Invalid arguments, and errors of calls (H-04).
 pub(crate) async fn perform(id: u32, row: Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     match id {
         200..=212 => measurements::perform(id, &row).await,
-        // What is rarer is on the heap, so that the path of a measurement stays small.
+        // Rare rows are boxed, so that the future for a measurement stays small.
         121 => Box::pin(profile::perform(&row)).await,
         100..=125 => Box::pin(device::perform(id, &row, lines)).await,
         301..=307 => Box::pin(alarms::perform(id, &row)).await,

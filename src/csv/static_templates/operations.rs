@@ -1,5 +1,5 @@
-//! Static rows about operations: what there is to do (500), and what became of it, of the oldest of a kind (501 to 503) or by
-//! id (504 to 506).
+//! Static rows for operations: list pending ones (500), report on the oldest one with a fragment (501 to 503)
+//! or on one by id (504 to 506).
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::completion::Completion;
 use super::json_object::raw;
-use super::queue::{Found, Queue};
+use super::queue::{OperationQueue, QueuedOperation};
 use super::serials::serials_of;
 use super::{Row, responses};
 use crate::csv::engine::Engine;
@@ -21,21 +21,21 @@ use crate::csv::line::Lines;
 use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::Call;
 
-/// How often a row looks for an operation, or at one, that another request got first. Each time somebody else got on, so only
-/// as many requests of one agent at once could use it up.
+/// The number of times a row looks for an operation, or at one, when a concurrent request changed it first.
+/// Each time another request succeeds, so only this many concurrent requests of one agent could exhaust it.
 const ATTEMPTS: usize = 256;
 
-/// What a row says of the oldest operation of a kind.
-enum Report<'r> {
-    /// 501: begun.
+/// The report of a row on the oldest operation with a fragment.
+enum OperationReport<'r> {
+    /// 501: started.
     Begun,
-    /// 502: failed, maybe for a reason.
+    /// 502: failed, optionally with a reason.
     Failed(Option<&'r str>),
-    /// 503: done, with what came of it.
+    /// 503: completed, with its result.
     Done(Option<Completion<'r>>),
 }
 
-/// Carries out a row.
+/// Executes a row.
 pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     let Row { engine, arguments, .. } = *row;
     if id == 500 {
@@ -49,11 +49,11 @@ pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result
         _ => {}
     }
     match id {
-        501 => report_oldest(engine, subject, &Report::Begun).await,
-        502 => report_oldest(engine, subject, &Report::Failed(arguments.text(1))).await,
+        501 => report_oldest(engine, subject, &OperationReport::Begun).await,
+        502 => report_oldest(engine, subject, &OperationReport::Failed(arguments.text(1))).await,
         503 => {
             let completion = Completion::parse(subject, arguments)?;
-            report_oldest(engine, subject, &Report::Done(completion)).await
+            report_oldest(engine, subject, &OperationReport::Done(completion)).await
         }
         504 => report(engine, subject, &status_of(OperationStatus::Executing, None)).await,
         505 => report(engine, subject, &status_of(OperationStatus::Failed, arguments.text(1))).await,
@@ -62,14 +62,13 @@ pub(super) async fn perform(id: u32, row: &Row<'_>, lines: &mut Lines) -> Result
     }
 }
 
-/// Bytes of lines after which operations wait until the agent asks again.
+/// The size of lines in bytes after which the remaining operations wait for the agent's next request.
 const MANY_BYTES: usize = 16 << 20;
 
-/// All operations that wait for the agent, in the order of their creation; each as its lines (H-12). Of more than an agent could
-/// take at once the oldest.
+/// Writes the lines of all operations pending for the agent, oldest first (H-12), up to the size limit.
 async fn list_pending(engine: &Engine<'_>, lines: &mut Lines) -> Result<(), Refusal> {
     let agent = engine.own_device().await?;
-    let mut pages = Queue::OfAgent(agent).pages(&engine.rest, OperationStatus::Pending);
+    let mut pages = OperationQueue::OfAgent(agent).pages(&engine.rest, OperationStatus::Pending);
     while lines.bytes() < MANY_BYTES
         && let Some(page) = pages.next::<Value>().await?
     {
@@ -83,7 +82,7 @@ async fn list_pending(engine: &Engine<'_>, lines: &mut Lines) -> Result<(), Refu
     Ok(())
 }
 
-/// What the devices of operations are called by themselves; those without a serial are left out (H-13).
+/// Returns the serials of the devices of operations; those without a serial are omitted (H-13).
 async fn serials(engine: &Engine<'_>, operations: &[Value]) -> Result<HashMap<String, String>, Refusal> {
     let device = |operation: &Value| ManagedObjectId::parse(operation["deviceId"].as_str()?).ok();
     let devices: HashSet<ManagedObjectId> = operations.iter().filter_map(device).collect();
@@ -92,19 +91,23 @@ async fn serials(engine: &Engine<'_>, operations: &[Value]) -> Result<HashMap<St
     Ok(serials.into_iter().map(|(device, name)| (device.to_string(), name)).collect())
 }
 
-/// Reports on the oldest operation in the preceding status that holds a fragment (H-07). What another request got between
-/// the look and the change is left to it, and the next oldest is looked for.
-async fn report_oldest(engine: &Engine<'_>, fragment: &str, report: &Report<'_>) -> Result<(), Refusal> {
-    // No operation holds such a fragment, and no query could ask for it.
+/// Reports on the oldest operation in the preceding status that has a fragment (H-07). If a concurrent
+/// request changes it first, the next oldest is looked up.
+async fn report_oldest(
+    engine: &Engine<'_>,
+    fragment: &str,
+    report: &OperationReport<'_>,
+) -> Result<(), Refusal> {
+    // No operation has such a fragment, and no query could contain it.
     if fragment.contains('\0') {
         return Err(Refusal::Rest(StatusCode::NOT_FOUND));
     }
-    let queue = Queue::OfAgent(engine.own_device().await?);
+    let queue = OperationQueue::OfAgent(engine.own_device().await?);
     for _ in 0..ATTEMPTS {
         let found = queue.oldest(&engine.rest, report.preceding(), fragment).await?;
         let found = found.ok_or(Refusal::Rest(StatusCode::NOT_FOUND))?;
         match report.carry_out(engine, &found).await {
-            // Taken by another, or deleted.
+            // A concurrent request changed or deleted it.
             Err(Refusal::Rest(StatusCode::CONFLICT | StatusCode::NOT_FOUND)) => {}
             done => return done,
         }
@@ -112,7 +115,7 @@ async fn report_oldest(engine: &Engine<'_>, fragment: &str, report: &Report<'_>)
     Err(Refusal::Rest(StatusCode::CONFLICT))
 }
 
-impl Report<'_> {
+impl OperationReport<'_> {
     fn preceding(&self) -> OperationStatus {
         match self {
             Self::Begun => OperationStatus::Pending,
@@ -120,7 +123,7 @@ impl Report<'_> {
         }
     }
 
-    async fn carry_out(&self, engine: &Engine<'_>, operation: &Found) -> Result<(), Refusal> {
+    async fn carry_out(&self, engine: &Engine<'_>, operation: &QueuedOperation) -> Result<(), Refusal> {
         let change = match self {
             Self::Begun => status_of(OperationStatus::Executing, None),
             Self::Failed(reason) => status_of(OperationStatus::Failed, *reason),
@@ -130,14 +133,14 @@ impl Report<'_> {
     }
 }
 
-/// 504 and 505: an operation is begun, or has failed.
+/// Executes 504 and 505: an operation has started, or has failed.
 async fn report(engine: &Engine<'_>, id: &str, change: &Fragments) -> Result<(), Refusal> {
     is_for_acting_device(engine, id).await?;
     put(engine, id, change, None).await
 }
 
-/// Refuses an operation whose nearest agent the acting device is not: it is another agent's (O-06a). Who is no device and names
-/// none acts by its rights alone.
+/// Rejects an operation whose nearest agent is not the acting device, because it belongs to another agent
+/// (O-06a). A caller that is not a device and names none acts by its rights alone.
 ///
 /// # Errors
 /// 404 for an operation of another agent.
@@ -151,14 +154,14 @@ async fn is_for_acting_device(engine: &Engine<'_>, id: &str) -> Result<(), Refus
     }
 }
 
-/// 506: an operation is done, with the parameters that its own fragment takes. One that is SUCCESSFUL already stays as it is,
-/// and so does its device, which may have gone on since.
+/// Executes 506: completes an operation, with the parameters that its own fragment takes. An operation that
+/// is SUCCESSFUL already does not change, and neither does its device, which may have changed since.
 async fn complete(row: &Row<'_>, id: &str) -> Result<(), Refusal> {
     let Row { engine, arguments, .. } = *row;
     is_for_acting_device(engine, id).await?;
     for _ in 0..ATTEMPTS {
         let answer = engine.rest.call(Call::get(path(id))).await?;
-        let operation: Option<Found> = answer.parsed().await?;
+        let operation: Option<QueuedOperation> = answer.parsed().await?;
         let operation = operation.ok_or(Refusal::Rest(StatusCode::INTERNAL_SERVER_ERROR))?;
         let status = operation.text("status").unwrap_or_default();
         let status = OperationStatus::parse(&status)?;
@@ -170,7 +173,7 @@ async fn complete(row: &Row<'_>, id: &str) -> Result<(), Refusal> {
             }
         };
         match put(engine, id, &change, Some(status)).await {
-            // Changed by another since it was read.
+            // A concurrent request changed it.
             Err(Refusal::Rest(StatusCode::CONFLICT)) => {}
             done => return done,
         }
@@ -178,13 +181,14 @@ async fn complete(row: &Row<'_>, id: &str) -> Result<(), Refusal> {
     Err(Refusal::Rest(StatusCode::CONFLICT))
 }
 
-/// Changes the device as a finished operation wants it, and gives the change of the operation (H-08).
+/// Changes the device as a completed operation requires, and returns the change of the operation (H-08).
 ///
-/// The device first: who sees SUCCESSFUL sees what came of it too, and of what breaks off in between the operation is
-/// still EXECUTING, so that the row, sent again, does the rest and not the next operation.
+/// The device is changed first: a client that sees SUCCESSFUL also sees the result. If the row fails
+/// in between, the operation is still EXECUTING, so a repetition of the row completes this operation and not
+/// the next one.
 async fn done(
     engine: &Engine<'_>,
-    operation: &Found,
+    operation: &QueuedOperation,
     completion: Option<&Completion<'_>>,
 ) -> Result<Fragments, Refusal> {
     let mut change = status_of(OperationStatus::Successful, None);
@@ -219,7 +223,7 @@ fn path(id: &str) -> String {
     format!("/devicecontrol/operations/{}", utf8_percent_encode(id, NON_ALPHANUMERIC))
 }
 
-/// The body of a change of status.
+/// Returns the body of a status change.
 fn status_of(status: OperationStatus, reason: Option<&str>) -> Fragments {
     let mut change = Fragments::default();
     change.set("status", raw(status.as_str()));

@@ -1,4 +1,4 @@
-//! Static row 121: a device says whether its profile is installed.
+//! Static row 121: a device reports whether its profile is installed.
 
 use actix_web::http::StatusCode;
 use platform_actors::model::fragments::Fragments;
@@ -7,19 +7,20 @@ use platform_actors::naming::naming;
 use serde_json::value::RawValue;
 
 use super::json_object::raw;
-use super::queue::{Found, Queue};
+use super::queue::{OperationQueue, QueuedOperation};
 use super::{Row, device};
 use crate::csv::kind::Kind;
 use crate::csv::refusal::Refusal;
 
-/// `121,<executed>[,<profile id>]`: sets `plat_Profile` of the acting device. Which profile, and its name, the oldest EXECUTING
-/// operation of this very device with `plat_DeviceProfile` tells; one of a child says nothing of its parent's profile. With an
-/// id the name is taken only from an operation of that profile.
+/// Executes `121,<executed>[,<profile id>]`: sets `plat_Profile` of the acting device. Profile and name come
+/// from the oldest EXECUTING operation of this device with `plat_DeviceProfile`; an operation of a child says
+/// nothing about its parent's profile. With an id the name is taken only from an operation of that profile.
 ///
-/// `<executed>` is `true` or `false`; no kind of arguments has these words, so another one is answered as no STRING.
+/// `<executed>` is `true` or `false`. No argument type consists of these words, so another word is rejected
+/// as not a STRING.
 ///
 /// # Errors
-/// What is wrong with the arguments; 404 without an id when there is no such operation; what REST refused.
+/// Invalid arguments; 404 without an id when there is no such operation; the error of a call.
 pub(super) async fn perform(row: &Row<'_>) -> Result<(), Refusal> {
     let Row { engine, arguments, .. } = *row;
     let executed = arguments.mandatory(0)?;
@@ -28,7 +29,7 @@ pub(super) async fn perform(row: &Row<'_>) -> Result<(), Refusal> {
         return Err(Refusal::Kind(Kind::String, executed.to_owned()));
     }
     let own = engine.own_device().await?;
-    let queue = Queue::OfDevice(own);
+    let queue = OperationQueue::OfDevice(own);
     let fragment = naming().fragment("DeviceProfile");
     let operation = queue.oldest(&engine.rest, OperationStatus::Executing, &fragment).await?;
     let (id, name) = match (arguments.text(1), operation) {
@@ -50,17 +51,17 @@ pub(super) async fn perform(row: &Row<'_>) -> Result<(), Refusal> {
     device::put(engine, change.to_json()).await
 }
 
-/// The profile of an operation; one that names none is a profile by itself.
-fn profile_id(operation: &Found) -> Box<RawValue> {
+/// Returns the profile of an operation; an operation that names none is itself the profile.
+fn profile_id(operation: &QueuedOperation) -> Box<RawValue> {
     operation.member("profileId").map_or_else(|| raw(&operation.id()), ToOwned::to_owned)
 }
 
-/// The same as an argument would give it.
-fn profile_text(operation: &Found) -> Option<String> {
+/// Returns the profile as an argument would spell it.
+fn profile_text(operation: &QueuedOperation) -> Option<String> {
     let id = profile_id(operation);
     serde_json::from_str(id.get()).ok().or_else(|| Some(id.get().to_owned()))
 }
 
-fn name(operation: &Found) -> Option<Box<RawValue>> {
+fn name(operation: &QueuedOperation) -> Option<Box<RawValue>> {
     operation.member("profileName").map(ToOwned::to_owned)
 }

@@ -1,4 +1,4 @@
-//! What a device has to do, read by REST page after page: oldest first (O-06, H-07).
+//! The operations of a device, read by REST page by page, oldest first (O-06, H-07).
 
 use actix_web::http::StatusCode;
 use form_urlencoded::Serializer;
@@ -13,58 +13,59 @@ use crate::csv::refusal::Refusal;
 use crate::csv::rest_caller::{Call, RestCaller};
 
 const OPERATIONS: &str = "/devicecontrol/operations";
-/// Operations of a page at most.
+/// The largest number of operations of a page.
 const PAGE_SIZE: u32 = 2000;
 
-/// Which operations are read.
+/// The operations that are read.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Queue {
-    /// Of an agent: of the devices whose nearest agent it is (O-06a).
+pub(super) enum OperationQueue {
+    /// The operations of an agent: those of devices whose nearest agent it is (O-06a).
     OfAgent(ManagedObjectId),
-    /// Of one device.
+    /// The operations of one device.
     OfDevice(ManagedObjectId),
 }
 
-/// An operation as REST shows it, its members byte for byte.
+/// An operation as REST returns it, with its members verbatim.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Found(Fragments);
+pub(super) struct QueuedOperation(Fragments);
 
-/// The pages of a queue, from the oldest operation on.
+/// The pages of a queue, starting with the oldest operation.
 pub(super) struct Pages<'r> {
     rest: &'r RestCaller,
     filter: String,
     most: u32,
-    /// Operations of the next page: fewer where so many made too long an answer.
+    /// The number of operations of the next page: fewer after a response that was too large.
     size: u32,
-    /// Where the next page begins; `None` behind the last one.
+    /// The position of the next page; `None` after the last one.
     place: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Page<T> {
+struct OperationPage<T> {
     operations: Vec<T>,
     next: Option<String>,
 }
 
-impl Queue {
-    /// All operations of a status.
+impl OperationQueue {
+    /// Returns all operations in a status.
     pub(super) fn pages(self, rest: &RestCaller, status: OperationStatus) -> Pages<'_> {
         self.pages_of(rest, status, None, PAGE_SIZE)
     }
 
-    /// The oldest operation of a status that holds a fragment at its top; `None` for none (H-07).
+    /// Returns the oldest operation in a status that has a top-level fragment; `None` if there is none
+    /// (H-07).
     ///
     /// # Errors
-    /// What REST refused.
+    /// The error of a call.
     pub(super) async fn oldest(
         self,
         rest: &RestCaller,
         status: OperationStatus,
         fragment: &str,
-    ) -> Result<Option<Found>, Refusal> {
+    ) -> Result<Option<QueuedOperation>, Refusal> {
         let mut pages = self.pages_of(rest, status, Some(fragment), 1);
-        // For who sees only part of all operations a page may be empty and not the last.
+        // For a caller who sees only some operations an empty page need not be the last.
         while let Some(page) = pages.next().await? {
             if let Some(found) = page.into_iter().next() {
                 return Ok(Some(found));
@@ -92,16 +93,16 @@ impl Queue {
 }
 
 impl Pages<'_> {
-    /// The next page; `None` behind the last one.
+    /// Returns the next page; `None` after the last one.
     ///
     /// # Errors
-    /// What REST refused.
+    /// The error of a call.
     pub(super) async fn next<T: DeserializeOwned>(&mut self) -> Result<Option<Vec<T>>, Refusal> {
         let Some(place) = &self.place else { return Ok(None) };
         let page = loop {
             let uri = format!("{OPERATIONS}?{}&pageSize={}{place}", self.filter, self.size);
             let page = match self.rest.call(Call::get(uri)).await {
-                Ok(answer) => answer.parsed::<Page<T>>().await,
+                Ok(answer) => answer.parsed::<OperationPage<T>>().await,
                 Err(refusal) => Err(refusal),
             };
             match page {
@@ -118,7 +119,7 @@ impl Pages<'_> {
     }
 }
 
-/// The parameters of a `next` link that say where its page begins.
+/// Returns the parameters of a `next` link that hold the position of its page.
 fn place_of(link: &str) -> String {
     let query = link.split_once('?').map_or("", |(_, query)| query);
     let place = form_urlencoded::parse(query.as_bytes())
@@ -128,23 +129,23 @@ fn place_of(link: &str) -> String {
     parameters.finish()
 }
 
-impl Found {
-    /// Its id.
+impl QueuedOperation {
+    /// Returns the id.
     pub(super) fn id(&self) -> String {
         self.text("id").unwrap_or_default()
     }
 
-    /// The device that shall do it.
+    /// Returns the device that executes the operation.
     pub(super) fn device(&self) -> String {
         self.text("deviceId").unwrap_or_default()
     }
 
-    /// A text member.
+    /// Returns a string member.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         serde_json::from_str(self.member(name)?.get()).ok()
     }
 
-    /// A member that is not `null`.
+    /// Returns a member that is not `null`.
     pub(super) fn member(&self, name: &str) -> Option<&RawValue> {
         self.0.get(name).filter(|raw| raw.get() != "null")
     }

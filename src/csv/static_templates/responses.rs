@@ -1,4 +1,4 @@
-//! Static responses: what operations look like to a device (H-15).
+//! Static responses: operations as a device receives them (H-15).
 
 use platform_actors::naming::naming;
 use serde_json::Value;
@@ -7,7 +7,8 @@ use crate::csv::line::Lines;
 use crate::csv::value::text_of;
 use crate::server::Edge;
 
-/// Makes the values behind the serial of a fragment; `None` when another line of the table is meant.
+/// A function that returns the values after the serial for a fragment; `None` when another row of the table
+/// applies.
 type Values = fn(&Value) -> Option<Vec<String>>;
 
 /// The table of H-15 in ascending id: id, fragment, values.
@@ -41,17 +42,17 @@ const TABLE: [(u32, &str, Values); 18] = [
 const SOFTWARE: [&str; 3] = ["name", "version", "url"];
 const SOFTWARE_CHANGE: [&str; 4] = ["name", "version", "url", "action"];
 
-/// Which of two tables a device knows (H-09).
+/// The version of the table that a device knows (H-09).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// By default: 511 is a configuration, a command has no line.
+    /// The default: 511 is a configuration, a command has no line.
     Documented,
-    /// Existing clients: 511 is a command, 513 a configuration (C-20).
+    /// The version of existing clients: 511 is a command, 513 a configuration (C-20).
     Compatible,
 }
 
-/// Adds a line for each fragment of an operation that the static set knows, in ascending id (H-11). `serial` is the target's
-/// (H-13). An operation of which it knows no fragment adds none.
+/// Adds a line for each fragment of an operation that the static set knows, in ascending id (H-11), or none.
+/// `serial` is that of the operation's device (H-13).
 pub(crate) fn write(operation: &Value, serial: &str, edge: &Edge, lines: &mut Lines) {
     let layout = if edge.client_compatibility { Layout::Compatible } else { Layout::Documented };
     layout.write(operation, serial, lines);
@@ -67,7 +68,7 @@ impl Layout {
         }
     }
 
-    /// The id under which a line of the table goes out; its order stays.
+    /// Returns the id under which a row of the table is sent; the order does not change.
     fn id(self, id: u32) -> Option<u32> {
         match (self, id) {
             (Self::Documented, 511) => None,
@@ -81,22 +82,22 @@ fn owned_text(value: &Value) -> String {
     text_of(value).into_owned()
 }
 
-/// A member; `null` where there is none, and of what is no object.
+/// Returns a member; `null` if it is missing or the value is not an object.
 fn member<'v>(value: &'v Value, name: &str) -> &'v Value {
     value.get(name).unwrap_or(&Value::Null)
 }
 
-/// These members; what is missing is empty (H-11).
+/// Returns these members; a missing one is empty (H-11).
 fn members(value: &Value, names: &[&str]) -> Option<Vec<String>> {
     Some(names.iter().map(|name| owned_text(member(value, name))).collect())
 }
 
-/// The elements of an array; none of what is no array.
+/// Returns the elements of an array; none of another value.
 fn elements(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// These members of each element.
+/// Returns these members of each element.
 fn of_each<'v>(list: &'v Value, names: &'v [&'v str]) -> impl Iterator<Item = String> + 'v {
     elements(list).iter().flat_map(move |element| names.iter().map(|name| owned_text(member(element, name))))
 }
@@ -105,12 +106,13 @@ fn has_type(file: &Value) -> bool {
     !text_of(member(file, "type")).is_empty()
 }
 
-/// A patch says so, or names what it rests on.
+/// Returns whether firmware is a patch: it says so, or has a dependency.
 fn is_patch(firmware: &Value) -> bool {
     text_of(member(firmware, "isPatch")) == "true" || !text_of(member(firmware, "dependency")).is_empty()
 }
 
-/// All sections of a profile; the marks stand even where nothing is between them, so that a device need not look for them.
+/// Returns all sections of a profile. The section marks are present even for empty sections, so that a device
+/// need not search for them.
 fn profile_values(profile: &Value) -> Vec<String> {
     let section = |name: &str| member(profile, name);
     let mark = |mark: &str| std::iter::once(mark.to_owned());
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_and_null_are_no_fragments() {
+    fn operations_without_a_known_fragment_have_no_lines() {
         for operation in [json!(null), json!([]), json!("plat_Restart"), json!({"plat_Restart": null})] {
             assert_eq!(written(Layout::Compatible, &operation), "", "{operation}");
         }

@@ -1,4 +1,4 @@
-//! What devices are called by themselves (H-02, H-13).
+//! The serials of devices (H-02, H-13).
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use platform_actors::store::external_ids::list_names_of_type;
 
 use crate::server::Edge;
 
-/// The type of the external ids that serials are.
+/// Returns the type of the external ids that hold serials.
 pub(crate) fn serial_type() -> String {
     naming().fragment("Serial")
 }
 
-/// The serials of those of these devices that have one. One look-up.
+/// Returns the serials of those devices that have one, by a single query.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

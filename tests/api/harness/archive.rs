@@ -1,4 +1,4 @@
-//! Zip archives made byte by byte, for those that no tool makes; and how they are uploaded.
+//! Zip archives built byte by byte, including malformed ones that no tool creates; and their upload.
 
 use std::io::Write;
 
@@ -7,14 +7,14 @@ use flate2::write::DeflateEncoder;
 
 use super::rest::{Answer, Caller};
 
-/// Kinds of files in the mode that Unix systems note.
+/// The Unix mode of a regular file.
 const REGULAR: u32 = 0o100_644;
-/// As [`REGULAR`], of a directory.
+/// The Unix mode of a directory.
 const DIRECTORY: u32 = 0o040_755;
-/// As [`REGULAR`], of a symbolic link.
+/// The Unix mode of a symbolic link.
 pub(crate) const LINK: u32 = 0o120_777;
 
-/// A file of an archive; what is wrong with it is set by hand.
+/// A file of an archive; tests set its faults by hand.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) name: Vec<u8>,
@@ -24,16 +24,16 @@ pub(crate) struct Entry {
     pub(crate) length: u32,
     pub(crate) flags: u16,
     pub(crate) mode: u32,
-    /// The name in the file's own head, where it is another one than in the list.
+    /// The name in the file's local header, if it differs from the one in the central directory.
     pub(crate) other_name: Option<Vec<u8>>,
-    /// Where the list says that the file is, where it is elsewhere.
+    /// The offset in the central directory, if it is wrong.
     pub(crate) other_offset: Option<u32>,
-    /// Bytes in the archive as the list says, where they are others.
+    /// The compressed size in the central directory, if it is wrong.
     pub(crate) other_size: Option<u32>,
 }
 
 impl Entry {
-    /// As it is.
+    /// Returns an uncompressed file.
     pub(crate) fn stored(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         let content = content.as_ref();
         let mut crc = flate2::Crc::new();
@@ -52,14 +52,14 @@ impl Entry {
         }
     }
 
-    /// Deflated.
+    /// Returns a deflated file.
     pub(crate) fn deflated(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Self {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(content.as_ref()).unwrap();
         Self { packed: encoder.finish().unwrap(), method: 8, ..Self::stored(name, content) }
     }
 
-    /// Numbers that its own head and the list have in common.
+    /// Returns the numbers that the local header and the central directory have in common.
     fn common(&self) -> Vec<u8> {
         let mut bytes = vec![20, 0];
         bytes.extend([self.flags, self.method, 0, 0].map(u16::to_le_bytes).concat());
@@ -69,7 +69,7 @@ impl Entry {
     }
 }
 
-/// An archive of these files.
+/// Returns an archive of these files.
 pub(crate) fn archive(entries: &[Entry]) -> Vec<u8> {
     let (mut bytes, mut list) = (Vec::new(), Vec::new());
     for entry in entries {
@@ -92,7 +92,8 @@ pub(crate) fn archive(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-/// The record at the end of an archive, with `entries` in a list of `size` bytes at `start`.
+/// Returns the record at the end of an archive, with `entries` in a central directory of `size` bytes at
+/// `start`.
 pub(crate) fn end_of_archive(entries: u16, size: u32, start: u32) -> Vec<u8> {
     let mut bytes = b"PK\x05\x06\0\0\0\0".to_vec();
     bytes.extend([entries, entries].map(u16::to_le_bytes).concat());
@@ -101,7 +102,7 @@ pub(crate) fn end_of_archive(entries: u16, size: u32, start: u32) -> Vec<u8> {
     bytes
 }
 
-/// An archive of these files with an `index.html`.
+/// Returns an archive of these files with an `index.html`.
 pub(crate) fn web_archive(files: &[(&str, &str)]) -> Vec<u8> {
     let index = Entry::deflated("index.html", "<!doctype html><title>Start</title>");
     let has_index = files.iter().any(|(name, _)| *name == "index.html");
@@ -110,18 +111,18 @@ pub(crate) fn web_archive(files: &[(&str, &str)]) -> Vec<u8> {
     archive(&entries)
 }
 
-/// An archive of a microservice with this manifest.
+/// Returns an archive of a microservice with this manifest.
 pub(crate) fn service_archive(manifest: &str) -> Vec<u8> {
     archive(&[Entry::deflated("platform.json", manifest), Entry::stored("image.tar", "an image")])
 }
 
-/// A form with one part; its boundary is `b`.
+/// Returns a form with one part; its boundary is `b`.
 pub(crate) fn form(part: &str, content: &[u8]) -> Vec<u8> {
     let head = format!("--b\r\nContent-Disposition: form-data; name=\"{part}\"; filename=\"a.zip\"\r\n\r\n");
     [head.as_bytes(), content, b"\r\n--b--\r\n"].concat()
 }
 
-/// Uploads an archive for an application, without asking for it back.
+/// Uploads an archive for an application, without requesting it back.
 pub(crate) async fn upload(caller: &Caller, application: &str, archive: &[u8]) -> Answer {
     let path = format!("/application/applications/{application}/binaries");
     let request = caller.request("POST", &path).header("Content-Type", "multipart/form-data; boundary=b");

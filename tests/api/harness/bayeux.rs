@@ -13,24 +13,24 @@ pub(crate) const REALTIME: &str = "/notification/realtime";
 pub(crate) struct Session {
     caller: Caller,
     endpoint: String,
-    /// Its clientId.
+    /// The clientId of the session.
     pub(crate) client: String,
 }
 
 impl Caller {
-    /// POSTs Bayeux messages and gives the HTTP answer.
+    /// POSTs Bayeux messages and returns the HTTP response.
     pub(crate) async fn bayeux(&self, endpoint: &str, messages: &Value) -> Answer {
         self.request("POST", endpoint).accepting_json().json(messages).send().await
     }
 
-    /// POSTs Bayeux messages and gives the replies.
+    /// POSTs Bayeux messages and returns the replies.
     pub(crate) async fn exchange(&self, endpoint: &str, messages: &Value) -> Vec<Value> {
         let answer = self.bayeux(endpoint, messages).await;
         assert_eq!(answer.status, 200, "{messages}: {}", answer.text);
         serde_json::from_str(&answer.text).unwrap()
     }
 
-    /// Shakes hands; `more` is merged into the message. Gives the reply.
+    /// Sends a handshake; `more` is merged into the message. Returns the reply.
     pub(crate) async fn handshake(&self, more: Value) -> Value {
         let message = merged(
             json!({
@@ -45,24 +45,24 @@ impl Caller {
         reply
     }
 
-    /// A new session.
+    /// Opens a session.
     pub(crate) async fn session(&self) -> Session {
         self.session_with(json!({})).await
     }
 
-    /// A new session; `more` is merged into the handshake.
+    /// Opens a session; `more` is merged into the handshake.
     pub(crate) async fn session_with(&self, more: Value) -> Session {
         let reply = self.handshake(more).await;
         assert_eq!(reply["successful"], true, "{reply}");
         self.resume(reply["clientId"].as_str().unwrap())
     }
 
-    /// A session as this caller goes on with it.
+    /// Returns a session that this caller continues.
     pub(crate) fn resume(&self, client: &str) -> Session {
         Session { caller: self.clone(), endpoint: REALTIME.into(), client: client.into() }
     }
 
-    /// A new session that listens to a channel.
+    /// Opens a session that is subscribed to a channel.
     pub(crate) async fn listen(&self, channel: &str) -> Session {
         let session = self.session().await;
         let reply = session.subscribe(channel).await;
@@ -72,17 +72,17 @@ impl Caller {
 }
 
 impl Session {
-    /// The message to a meta channel; `more` is merged into it.
+    /// Returns the message to a meta channel; `more` is merged into it.
     pub(crate) fn message(&self, channel: &str, more: Value) -> Value {
         merged(json!({"id": "7", "channel": channel, "clientId": self.client}), more)
     }
 
-    /// The same session on another path.
+    /// Returns the same session on another path.
     pub(crate) fn on(&self, endpoint: &str) -> Self {
         Self { endpoint: endpoint.into(), ..self.clone() }
     }
 
-    /// Sends one message and gives the only reply.
+    /// Sends one message and returns the only reply.
     pub(crate) async fn ask(&self, channel: &str, more: Value) -> Value {
         let messages = json!([self.message(channel, more)]);
         let [reply] = one(self.caller.exchange(&self.endpoint, &messages).await);
@@ -99,35 +99,35 @@ impl Session {
         self.ask("/meta/unsubscribe", json!({"subscription": channel})).await
     }
 
-    /// Connects and waits for the whole answer.
+    /// Connects and waits for the complete response.
     pub(crate) async fn connect(&self) -> Vec<Value> {
         self.connect_with(json!({})).await
     }
 
-    /// Connects and waits for the whole answer; `more` is merged into the message.
+    /// Connects and waits for the complete response; `more` is merged into the message.
     pub(crate) async fn connect_with(&self, more: Value) -> Vec<Value> {
         self.hold_with(more).await.answer().await
     }
 
-    /// Connects with timeout 0: what waits comes at once.
+    /// Connects with timeout 0: returns the queued notifications at once.
     pub(crate) async fn glance(&self) -> Vec<Value> {
         self.connect_with(json!({"advice": {"timeout": 0}})).await
     }
 
-    /// Connects and waits for the head of the answer only. It comes with the body, or with the first space: then the
-    /// server holds the request.
+    /// Connects and waits only for the head of the response. The head arrives with the body, or with the
+    /// first space: then the server holds the request.
     pub(crate) async fn hold(&self) -> Held {
         self.hold_with(json!({})).await
     }
 
-    /// Like [`hold`](Self::hold); `more` is merged into the message.
+    /// Connects as [`hold`](Self::hold) does; `more` is merged into the message.
     pub(crate) async fn hold_with(&self, more: Value) -> Held {
         let message = self.message("/meta/connect", merged(json!({"connectionType": "long-polling"}), more));
         let request = self.caller.request("POST", &self.endpoint).accepting_json().json(&json!([message]));
         Held(request.head().await)
     }
 
-    /// Connects again and again until this many notifications have come.
+    /// Connects again and again until this many notifications have arrived.
     pub(crate) async fn receive(&self, count: usize) -> Vec<Value> {
         let mut received = Vec::new();
         while received.len() < count {
@@ -143,8 +143,9 @@ impl Session {
         received
     }
 
-    /// Raises thirty alarms at a device, each when a client that held a poll of this session has just left, and expects that
-    /// none is lost. `leave` holds and leaves; what it gives is dropped when the alarm has come.
+    /// Raises thirty alarms at a device, each just after a client that held a poll of this session has
+    /// disconnected, and expects that none is lost. `leave` holds a poll and disconnects; its return value is
+    /// dropped when the alarm has arrived.
     pub(crate) async fn loses_nothing<Rest>(&self, device: &str, leave: impl AsyncFn() -> Rest) {
         for n in 0..30 {
             let rest = leave().await;
@@ -156,7 +157,8 @@ impl Session {
         }
     }
 
-    /// Glances until something comes: an alarm is answered 201 a moment before its notification is in the queue.
+    /// Connects with timeout 0 until something arrives: the 201 response to an alarm may precede its
+    /// notification in the queue.
     pub(crate) async fn glance_until_told(&self) -> Vec<Value> {
         super::eventually("a notification", async || {
             let answer = self.glance().await;
@@ -165,13 +167,13 @@ impl Session {
         .await
     }
 
-    /// Whether the server still knows the session. Costs a connect, so the session lives on.
+    /// Returns whether the server still knows the session. It sends a connect, which keeps the session alive.
     pub(crate) async fn is_known(&self) -> bool {
         reply(&self.glance().await)["successful"] == true
     }
 }
 
-/// A connect whose head has arrived, and with it a space when it is held.
+/// A connect whose head has arrived, with a space if the server holds it.
 #[derive(Debug)]
 pub(crate) struct Held(reqwest::Response);
 
@@ -183,7 +185,7 @@ impl Held {
         serde_json::from_str(&answer.text).unwrap_or_else(|error| panic!("{error}: {:?}", answer.text))
     }
 
-    /// Waits for the next piece of the body; `None` at its end.
+    /// Waits for the next chunk of the body; `None` at its end.
     pub(crate) async fn piece(&mut self) -> Option<String> {
         let piece = soon("a piece of a held answer", self.0.chunk()).await.unwrap();
         piece.map(|bytes| String::from_utf8(bytes.into()).unwrap())
@@ -193,14 +195,14 @@ impl Held {
     pub(crate) fn abort(self) {}
 }
 
-/// The notifications in a connect answer.
+/// Returns the notifications of a connect response.
 pub(crate) fn notifications(answer: &[Value]) -> &[Value] {
     let (last, notifications) = answer.split_last().expect("a connect is answered with a reply");
     assert_eq!(last["channel"], "/meta/connect", "the reply comes last: {answer:?}");
     notifications
 }
 
-/// The connect reply in a connect answer, without the echoes.
+/// Returns the connect reply of a connect response, without the echoes.
 pub(crate) fn reply(answer: &[Value]) -> Value {
     notifications(answer);
     without(answer.last().unwrap(), &["id", "clientId", "channel"])

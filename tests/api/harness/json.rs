@@ -1,12 +1,12 @@
-//! Looking at JSON: redaction for whole comparisons, and picking members out of collections.
+//! Helpers for JSON: redaction for complete comparisons, and access to members of collections.
 
 use serde_json::{Map, Value};
 
-/// Members that hold the server's clock; checked for their form and replaced by `<time>`.
+/// The members that hold the server's clock; their format is checked, and they are replaced by `<time>`.
 const SERVER_TIMES: [&str; 3] = ["creationTime", "lastUpdated", "lastPasswordChange"];
 
-/// A copy in which server times are `<time>` and each given text inside a string is replaced by its name, such as
-/// `(&id, "<id>")` or `(server.base(), "<base>")`.
+/// Returns a copy in which server times are `<time>` and each given text inside a string is replaced by its
+/// name, such as `(&id, "<id>")` or `(server.base(), "<base>")`.
 pub(crate) fn redacted(value: &Value, names: &[(&str, &str)]) -> Value {
     match value {
         Value::String(text) => {
@@ -27,19 +27,19 @@ fn member(name: &str, value: &Value, names: &[(&str, &str)]) -> (String, Value) 
     (name.to_owned(), shown)
 }
 
-/// A copy of an object without these members.
+/// Returns a copy of an object without these members.
 pub(crate) fn without(value: &Value, members: &[&str]) -> Value {
     let object = value.as_object().unwrap_or_else(|| panic!("not an object: {value}"));
     let kept = object.iter().filter(|(name, _)| !members.contains(&name.as_str()));
     Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
 }
 
-/// The ids of the members of a collection, in order.
+/// Returns the ids of the members of a collection, in order.
 pub(crate) fn ids(collection: &Value, array: &str) -> Vec<String> {
     member_texts(collection, array, "id")
 }
 
-/// One text member of every member of a collection, in order.
+/// Returns one string member of every member of a collection, in order.
 pub(crate) fn member_texts(collection: &Value, array: &str, name: &str) -> Vec<String> {
     let members =
         collection[array].as_array().unwrap_or_else(|| panic!("no array '{array}' in {collection}"));
@@ -49,7 +49,7 @@ pub(crate) fn member_texts(collection: &Value, array: &str, name: &str) -> Vec<S
     members.iter().map(text).collect()
 }
 
-/// Members of a managed object that the server makes.
+/// The members of a managed object that the server sets.
 pub(crate) const SERVER_MEMBERS: [&str; 11] = [
     "id",
     "self",

@@ -1,7 +1,7 @@
-//! What every test stands on: a PostgreSQL of the test process, a server per test, and the ways to talk to it.
+//! The foundation of every test: a PostgreSQL of the test process, a server per test, and clients.
 //!
-//! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`] (WebSocket),
-//! [`RawConnection`] (bytes, for what no client library sends), [`Program`] (the real binary).
+//! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`]
+//! (WebSocket), [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary).
 
 mod archive;
 mod bayeux;
@@ -27,15 +27,15 @@ pub(crate) use rest::{Answer, Caller, MEDIA, Request, alarm_of, event_of, measur
 pub(crate) use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer};
 pub(crate) use websocket::{Socket, connect, handshake, subscribe};
 
-/// How long a test waits for what should come at once.
+/// The timeout of anything a test expects at once.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Gives the outcome of a future that must not take longer than [`PATIENCE`].
+/// Returns the output of a future that must not take longer than [`PATIENCE`].
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     within(PATIENCE, what, future).await
 }
 
-/// Gives the outcome of a future that must not take longer than `limit`.
+/// Returns the output of a future that must not take longer than `limit`.
 pub(crate) async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(limit, Box::pin(future)).await {
         Ok(outcome) => outcome,
@@ -43,12 +43,12 @@ pub(crate) async fn within<T>(limit: Duration, what: &str, future: impl Future<O
     }
 }
 
-/// Looks again and again until `attempt` gives something, at most for [`PATIENCE`].
+/// Calls `attempt` until it returns something, at most for [`PATIENCE`].
 pub(crate) async fn eventually<T>(what: &str, attempt: impl AsyncFnMut() -> Option<T>) -> T {
     eventually_within(PATIENCE, what, attempt).await
 }
 
-/// Looks again and again until `attempt` gives something, at most for `limit`.
+/// Calls `attempt` until it returns something, at most for `limit`.
 pub(crate) async fn eventually_within<T>(
     limit: Duration,
     what: &str,

@@ -17,8 +17,8 @@ use super::{eventually, server};
 
 /// The migrated database, with the tenants and users of the first start, that tests get copies of.
 const TEMPLATE: &str = "template";
-/// Ends PostgreSQL and removes the directory when the test process is gone, in whatever way it went: then the pipe
-/// that is this script's input closes.
+/// A script that ends PostgreSQL and removes the directory when the test process has ended, in whatever way:
+/// then the pipe that is the script's input closes.
 const SWEEPER: &str = r#"trap '' INT TERM HUP; cat >/dev/null
 pid=$(head -n 1 "$0/postgres/postmaster.pid" 2>/dev/null)
 for signal in INT QUIT KILL; do
@@ -42,13 +42,13 @@ static CLUSTER: OnceLock<Cluster> = OnceLock::new();
 fn cluster() -> &'static Cluster {
     CLUSTER.get_or_init(|| {
         let directory = tempfile::Builder::new().prefix("platform-api-").tempdir().unwrap().keep();
-        // PostgreSQL runs as another account when the tests run as root.
+        // PostgreSQL runs under another account when the tests run as root.
         std::fs::set_permissions(&directory, Permissions::from_mode(0o711)).unwrap();
         let sweeper = sweeper(&directory);
         let (started, ready) = mpsc::channel();
         let (unneeded, names) = mpsc::channel();
         let data_dir = directory.clone();
-        // The kernel ends PostgreSQL with the thread that started it, so this one stays.
+        // The kernel ends PostgreSQL with the thread that started it, so this thread stays.
         let keep = move || keep(&data_dir, &started, &names);
         thread::Builder::new().name("postgres".into()).spawn(keep).unwrap();
         let url = ready.recv().expect("the thread of PostgreSQL says why it ended");
@@ -62,7 +62,7 @@ fn sweeper(directory: &Path) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Runs PostgreSQL as long as the process lives, and drops the databases of tests that are over.
+/// Runs PostgreSQL as long as the process lives, and drops the databases of finished tests.
 fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Receiver<String>) {
     let options = Options {
         data_dir: directory.into(),
@@ -75,7 +75,7 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { run(&url, &format!("CREATE DATABASE {TEMPLATE}")).await.unwrap() });
     server::first_start(&TestDatabase::at(&url_of(&url, TEMPLATE), directory));
-    // A person's password costs a tenth of a second to verify, which no test but those of passwords must pay.
+    // A person's password takes a tenth of a second to verify, which only tests of passwords should pay for.
     let key = SecretKey::load(&directory.join("secret.key")).unwrap().unwrap();
     let quick = format!(
         "UPDATE users SET password_hash = '{}' WHERE tenant = 'main' AND name = 'admin'",
@@ -84,7 +84,7 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     runtime.block_on(async { run(&url_of(&url, TEMPLATE), &quick).await.unwrap() });
     started.send(url.clone()).unwrap();
     for name in unneeded {
-        // A database that stays costs only space, and that only until the tests end.
+        // A database that is not dropped costs only space until the tests end.
         let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
         runtime.block_on(async { run(&url, &statement).await.ok() });
     }
@@ -94,13 +94,13 @@ fn url_of(url: &str, database: &str) -> String {
     url.replace("dbname=platform", &format!("dbname={database}"))
 }
 
-/// Runs a statement on a connection of its own, and waits for the end of that.
+/// Runs a statement on a separate connection, and waits for the end of that.
 async fn run(url: &str, statement: &str) -> Result<(), tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     let driver = tokio::spawn(connection);
     let outcome = client.batch_execute(statement).await;
     drop(client);
-    // What the connection ended with matters less than what the statement did.
+    // Only the outcome of the statement matters, not that of the connection.
     driver.await.ok();
     outcome
 }
@@ -111,49 +111,50 @@ async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     Ok(client)
 }
 
-/// The database of one test; dropped with its last holder.
+/// The database of one test; dropped with its last owner.
 #[derive(Debug)]
 pub(crate) struct TestDatabase {
-    /// Absent for one that the test itself keeps.
+    /// The name; absent for a database that the test itself manages.
     name: Option<String>,
     url: String,
     data_dir: PathBuf,
 }
 
 impl TestDatabase {
-    /// A fresh copy of the template.
+    /// Creates a copy of the template.
     pub(crate) async fn create() -> Arc<Self> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let cluster = cluster();
         let name = format!("test_{}", LAST.fetch_add(1, Ordering::Relaxed));
         let statement = format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}");
-        // Refused while anybody is connected to the template, such as the last connection of the first start.
+        // PostgreSQL refuses this while a session is connected to the template, such as the last connection
+        // of the first start.
         eventually("a copy of the template", async || run(&cluster.url, &statement).await.ok()).await;
         let data_dir = cluster.directory.clone();
         Arc::new(Self { url: url_of(&cluster.url, &name), name: Some(name), data_dir })
     }
 
-    /// An empty database on another PostgreSQL, which the test stops and starts.
+    /// Returns an empty database on another PostgreSQL, which the test stops and starts.
     pub(crate) fn at(url: &str, data_dir: &Path) -> Arc<Self> {
         Arc::new(Self { name: None, url: url.to_owned(), data_dir: data_dir.to_owned() })
     }
 
-    /// How to connect.
+    /// Returns the connection URL.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// The data directory of the servers on this database; it has their common secret key.
+    /// Returns the data directory of the servers on this database; it has their common secret key.
     pub(crate) fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
-    /// Rows of a query.
+    /// Returns the rows of a query.
     pub(crate) async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         connect(&self.url).await.unwrap().query(statement, parameters).await.unwrap()
     }
 
-    /// Number of rows a statement changed.
+    /// Returns the number of rows a statement changed.
     pub(crate) async fn execute(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> u64 {
         connect(&self.url).await.unwrap().execute(statement, parameters).await.unwrap()
     }
@@ -163,8 +164,8 @@ impl TestDatabase {
         run(&self.url, statements).await.unwrap();
     }
 
-    /// Adds a tenant with the groups of `main` and a user `admin` that has the rights and the password of `main`'s.
-    /// Servers read the domains at their start, so this comes before it.
+    /// Adds a tenant with the groups of `main` and a user `admin` with the rights and the password of
+    /// `main`'s. Servers read the domains at their start, so this must precede it.
     pub(crate) async fn insert_tenant(&self, id: &str, domain: &str) {
         let tenant = "INSERT INTO tenants VALUES ($1, $2, 'Acme', 'ACTIVE', now())";
         self.execute(tenant, &[&id, &domain]).await;
@@ -189,23 +190,24 @@ impl TestDatabase {
         self.execute(statement, &[&name, &roles]).await;
     }
 
-    /// Tells the servers that a user of tenant `main` was changed by SQL.
+    /// Notifies the servers that a user of tenant `main` was changed by SQL.
     pub(crate) async fn notify_user(&self, name: &str) {
         self.execute("SELECT pg_notify('platform_users', 'main/' || $1)", &[&name]).await;
     }
 
-    /// Audit records whose source is this id, oldest first: type, activity, user, severity and changes.
+    /// Returns the audit records whose source is this id, oldest first: type, activity, user, severity and
+    /// changes.
     pub(crate) async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
         let statement = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
             'severity', severity, 'changes', changes) FROM audit_records WHERE source = $1 ORDER BY id";
         self.query(statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 
-    /// Every row of every table as text: what a stolen dump tells.
+    /// Returns every row of every table as text: the content of a stolen dump.
     pub(crate) async fn dump(&self) -> String {
         let tables = "SELECT quote_ident(c.relname) FROM pg_class c WHERE c.relkind = 'r' \
             AND c.relnamespace = 'public'::regnamespace ORDER BY 1";
-        // Bytes as the text they are, where they are text.
+        // Bytes that are text are shown as that text.
         let name: String = self.query("SELECT current_database()::text", &[]).await[0].get(0);
         self.execute(&format!("ALTER DATABASE {name} SET bytea_output = 'escape'"), &[]).await;
         let mut dump = String::new();
@@ -218,7 +220,7 @@ impl TestDatabase {
         dump
     }
 
-    /// How many rows a table has.
+    /// Returns the number of rows of a table.
     pub(crate) async fn count(&self, table: &str) -> i64 {
         self.query(&format!("SELECT count(*) FROM {table}"), &[]).await[0].get(0)
     }

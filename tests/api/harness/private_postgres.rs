@@ -8,7 +8,7 @@ use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
 
 use super::program::scratch;
 
-/// A PostgreSQL on a directory of its own, running until it is stopped or dropped.
+/// A PostgreSQL with its own directory, running until it is stopped or dropped.
 pub(crate) struct PrivatePostgres {
     orders: mpsc::Sender<Order>,
     done: mpsc::Receiver<()>,
@@ -50,17 +50,17 @@ impl PrivatePostgres {
         Self { orders, done, url, directory }
     }
 
-    /// How to connect; the same after each start.
+    /// Returns the connection URL, which is the same after each start.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where its data is.
+    /// Returns its directory.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Stops it: connections are cut.
+    /// Stops it; connections are closed.
     pub(crate) fn stop(&self) {
         self.carry_out(Order::Stop);
     }
@@ -78,7 +78,7 @@ impl PrivatePostgres {
 
 impl Drop for PrivatePostgres {
     fn drop(&mut self) {
-        // The thread is gone when its PostgreSQL did not start.
+        // The thread has ended if its PostgreSQL did not start.
         if self.orders.send(Order::Stop).is_ok() {
             self.done.recv().ok();
         }

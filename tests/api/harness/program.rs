@@ -12,30 +12,30 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
-/// How long a first start, with a database to create, may take on a slow machine.
+/// The longest time of a first start, with a database to create, on a slow machine.
 const START: Duration = Duration::from_secs(60);
 
-/// How long a private database may take to end after its server was killed.
+/// The longest time until a private database ends after its server was killed.
 const DATABASE_END: Duration = Duration::from_secs(5);
 
-/// A directory that the account of the database can enter also when root made it.
+/// Creates a directory that the account of the database can enter even if root created it.
 pub(crate) fn scratch() -> TempDir {
     let directory = tempfile::Builder::new().prefix("platform-program-").tempdir().unwrap();
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).unwrap();
     directory
 }
 
-/// A running `platform`; killed when dropped, its database with it.
+/// A running `platform`; killed when dropped, and its database with it.
 pub(crate) struct Program {
     child: Child,
     data_dir: PathBuf,
-    /// What it printed up to its line `ready`, that line included.
+    /// The lines it printed up to the line `ready`, including that.
     pub(crate) printed: Vec<String>,
     log: Arc<Mutex<String>>,
 }
 
 impl Program {
-    /// `platform` with these arguments, on this data directory and any free port.
+    /// Returns the command `platform` with these arguments, on this data directory and any free port.
     pub(crate) fn command(data_dir: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_platform"));
         command.args(arguments).current_dir(data_dir).stdin(Stdio::null());
@@ -73,17 +73,17 @@ impl Program {
         program
     }
 
-    /// The address of its line `ready`.
+    /// Returns the address of its line `ready`.
     pub(crate) fn base(&self) -> &str {
         self.printed.last().unwrap().strip_prefix("ready ").unwrap()
     }
 
-    /// What it logged so far.
+    /// Returns its log so far.
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    /// Its process number.
+    /// Returns its process id.
     pub(crate) fn pid(&self) -> i32 {
         self.child.id().try_into().unwrap()
     }
@@ -114,17 +114,17 @@ impl Drop for Program {
     }
 }
 
-/// The process of the private PostgreSQL in a data directory.
+/// Returns the process of the private PostgreSQL in a data directory.
 fn database_of(data_dir: &Path) -> Option<Pid> {
     let pid_file = std::fs::read_to_string(data_dir.join("postgres/postmaster.pid")).ok()?;
     Pid::from_raw(pid_file.lines().next()?.parse().ok()?)
 }
 
-/// Runs a command of `platform` to its end, `input` being its standard input.
+/// Runs a command of `platform` to its end, with `input` as its standard input.
 pub(crate) fn run(mut command: Command, input: &str) -> Output {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A command that does not read its input may be gone already.
+    // A command that does not read its input may have ended already.
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).ok();
     child.wait_with_output().unwrap()
 }

@@ -18,17 +18,17 @@ impl RawConnection {
     /// Connects.
     pub(crate) async fn open(address: SocketAddr) -> Self {
         let stream = soon("a connection", TcpStream::connect(address)).await.unwrap();
-        // What is sent in pieces shall arrive in pieces.
+        // Parts that are sent separately must arrive separately.
         stream.set_nodelay(true).unwrap();
         Self(stream)
     }
 
-    /// One that somebody opened to the test.
+    /// Returns a connection that was opened to the test.
     pub(crate) fn accepted(stream: TcpStream) -> Self {
         Self(stream)
     }
 
-    /// Connects with the smallest receive buffer the system grants, for a client that reads slowly.
+    /// Connects with the smallest receive buffer the system allows, for a client that reads slowly.
     pub(crate) async fn open_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(1).unwrap();
@@ -40,18 +40,18 @@ impl RawConnection {
         soon("room for bytes", self.0.write_all(bytes.as_ref())).await.unwrap();
     }
 
-    /// Sends bytes to somebody who may have closed the connection.
+    /// Sends bytes to a peer that may have closed the connection.
     pub(crate) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
         soon("room for bytes", self.0.write_all(bytes.as_ref())).await.ok();
     }
 
-    /// Sends one HTTP request with a body; `head` holds its lines but Content-Length.
+    /// Sends one HTTP request with a body; `head` has its lines except Content-Length.
     pub(crate) async fn request(&mut self, head: &[&str], body: &str) {
         let lines = head.join("\r\n");
         self.send(format!("{lines}\r\nContent-Length: {}\r\n\r\n{body}", body.len())).await;
     }
 
-    /// Reads until this text has come; gives everything that came.
+    /// Reads until this text has arrived; returns everything that arrived.
     pub(crate) async fn read_until(&mut self, text: &str) -> String {
         let mut came = String::new();
         while !came.contains(text) {
@@ -62,7 +62,7 @@ impl RawConnection {
         came
     }
 
-    /// Reads what is there, at most one byte when `most` is 1; nothing at the end of the connection.
+    /// Reads available bytes, at most `most`; none at the end of the connection.
     pub(crate) async fn read_at_most(&mut self, most: usize) -> Vec<u8> {
         let mut buffer = vec![0; most];
         let count = soon("bytes", self.0.read(&mut buffer)).await.unwrap_or(0);
@@ -70,7 +70,7 @@ impl RawConnection {
         buffer
     }
 
-    /// Reads to the end of the connection; gives everything that came.
+    /// Reads to the end of the connection; returns everything that arrived.
     pub(crate) async fn read_to_end(&mut self) -> String {
         let mut came = Vec::new();
         while let piece @ [_, ..] = self.read_at_most(4096).await.as_slice() {
@@ -79,32 +79,33 @@ impl RawConnection {
         String::from_utf8_lossy(&came).into_owned()
     }
 
-    /// Whether something came already.
+    /// Returns whether something can be read already.
     pub(crate) async fn has_something(&self) -> bool {
         tokio::time::timeout(Duration::from_millis(1), self.0.peek(&mut [0])).await.is_ok()
     }
 
-    /// The stream, for whoever speaks another language on it.
+    /// Returns the stream, for another protocol on it.
     pub(crate) fn into_stream(self) -> TcpStream {
         self.0
     }
 
-    /// Tells the server that nothing more will be sent, and keeps reading.
+    /// Closes the sending half of the connection, and keeps reading.
     pub(crate) async fn half_close(&mut self) {
         self.0.shutdown().await.unwrap();
     }
 
-    /// Ends the connection by a reset, as a machine does that was switched off and on.
+    /// Ends the connection by a reset, like a machine that was switched off and on.
     pub(crate) fn reset(self) {
         self.0.set_zero_linger().unwrap();
     }
 
-    /// Sends one request of a caller without `Accept`, which no client library leaves out, and reads the answer.
+    /// Sends one request of a caller without `Accept`, which client libraries always send, and reads the
+    /// response.
     pub(crate) async fn without_accept(caller: &Caller, method: &str, path: &str, body: &Value) -> Answer {
         Self::of_type_without_accept(caller, (method, path), "application/json", &body.to_string()).await
     }
 
-    /// As [`without_accept`](Self::without_accept), with a body of another type.
+    /// Sends a request as [`without_accept`](Self::without_accept) does, with a body of another type.
     pub(crate) async fn of_type_without_accept(
         caller: &Caller,
         (method, path): (&str, &str),

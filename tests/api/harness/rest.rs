@@ -1,4 +1,4 @@
-//! REST as a client speaks it: a caller with credentials, requests, answers.
+//! A REST client: a caller with credentials, requests, responses.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::PATIENCE;
 
-/// Prefix of every media type.
+/// The prefix of every media type.
 pub(crate) const MEDIA: &str = "application/vnd.example.platform.";
 
-/// Somebody who talks to a server, over connections of their own.
+/// A client of a server, with its own connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     http: Client,
@@ -21,34 +21,34 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// `base` is scheme and authority.
+    /// Creates a client; `base` is scheme and authority.
     pub(crate) fn new(base: &str, credentials: Option<(&str, &str)>) -> Self {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let authorization = credentials.map(|(user, password)| format!("Basic {}", token(user, password)));
         Self { http, base: base.into(), authorization, forwarded: None }
     }
 
-    /// The same, with a JWT.
+    /// Returns the same client with a JWT.
     pub(crate) fn with_token(&self, jwt: &str) -> Self {
         Self { authorization: Some(format!("Bearer {jwt}")), ..self.clone() }
     }
 
-    /// The same behind a proxy, as the client of this address.
+    /// Returns the same client behind a proxy, with this client address.
     pub(crate) fn from(&self, address: &str) -> Self {
         Self { forwarded: Some(address.to_owned()), ..self.clone() }
     }
 
-    /// Scheme and authority of the server.
+    /// Returns scheme and authority of the server.
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
-    /// The value of this caller's header `Authorization`.
+    /// Returns the value of this caller's header `Authorization`.
     pub(crate) fn authorization(&self) -> Option<String> {
         self.authorization.clone()
     }
 
-    /// A request with nothing but the credentials. `path` starts with a slash, or is a whole link.
+    /// Returns a request with only the credentials. `path` starts with a slash, or is a complete link.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
         let url = if path.starts_with('/') { format!("{}{path}", self.base) } else { path.to_owned() };
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
@@ -61,65 +61,65 @@ impl Caller {
         })
     }
 
-    /// GET.
+    /// Sends GET.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.request("GET", path).send().await
     }
 
-    /// GET of something that is there.
+    /// Sends GET for something that exists, and returns it.
     pub(crate) async fn read(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "GET {path}: {}", answer.text);
         answer.json()
     }
 
-    /// POST of JSON, asking for the created object.
+    /// Sends POST with JSON, and requests the created object.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
         self.request("POST", path).accepting_json().json(body).send().await
     }
 
-    /// PUT of JSON, asking for the changed object.
+    /// Sends PUT with JSON, and requests the changed object.
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
         self.request("PUT", path).accepting_json().json(body).send().await
     }
 
-    /// DELETE.
+    /// Sends DELETE.
     pub(crate) async fn delete(&self, path: &str) -> Answer {
         self.request("DELETE", path).send().await
     }
 
-    /// POST that must create something; gives it.
+    /// Sends POST that must create something; returns that.
     pub(crate) async fn create(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 201, "POST {path} {body}: {}", answer.text);
         answer.json()
     }
 
-    /// A new managed object; gives its id.
+    /// Creates a managed object; returns its id.
     pub(crate) async fn create_device(&self, name: &str) -> String {
         let device =
             self.create("/inventory/managedObjects", &json!({"name": name, "plat_IsDevice": {}})).await;
         device["id"].as_str().unwrap().to_owned()
     }
 
-    /// A new or repeated alarm; gives it.
+    /// Raises or repeats an alarm; returns it.
     pub(crate) async fn raise_alarm(&self, source: &str, kind: &str) -> Value {
         self.create("/alarm/alarms", &alarm_of(source, kind)).await
     }
 
-    /// A new event; gives it.
+    /// Creates an event; returns it.
     pub(crate) async fn create_event(&self, source: &str, kind: &str) -> Value {
         self.create("/event/events", &event_of(source, kind)).await
     }
 }
 
-/// Base64 of `user:password`.
+/// Returns the Base64 of `user:password`.
 pub(crate) fn token(user: &str, password: &str) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"))
 }
 
-/// A complete alarm body.
+/// Returns a complete alarm body.
 pub(crate) fn alarm_of(source: &str, kind: &str) -> Value {
     json!({
         "type": kind,
@@ -130,7 +130,7 @@ pub(crate) fn alarm_of(source: &str, kind: &str) -> Value {
     })
 }
 
-/// A complete event body.
+/// Returns a complete event body.
 pub(crate) fn event_of(source: &str, kind: &str) -> Value {
     json!({
         "type": kind,
@@ -140,7 +140,7 @@ pub(crate) fn event_of(source: &str, kind: &str) -> Value {
     })
 }
 
-/// A complete measurement body with one series.
+/// Returns a complete measurement body with one series.
 pub(crate) fn measurement_of(source: &str, time: &str, value: i64) -> Value {
     json!({
         "type": "env",
@@ -150,7 +150,7 @@ pub(crate) fn measurement_of(source: &str, time: &str, value: i64) -> Value {
     })
 }
 
-/// A request that is being put together.
+/// A request under construction.
 #[derive(Debug)]
 pub(crate) struct Request(RequestBuilder);
 
@@ -160,7 +160,7 @@ impl Request {
         Self(self.0.header(name, value))
     }
 
-    /// Asks for JSON.
+    /// Requests JSON.
     pub(crate) fn accepting_json(self) -> Self {
         self.header("Accept", "application/json")
     }
@@ -175,26 +175,26 @@ impl Request {
         self.header("Content-Type", "application/json").body(body.to_string())
     }
 
-    /// Sends the request and waits for the head of the answer.
+    /// Sends the request and waits for the head of the response.
     pub(crate) async fn head(self) -> reqwest::Response {
         super::soon("the head of an answer", self.0.send()).await.unwrap()
     }
 
-    /// Sends the request and waits for the whole answer; `None` when the server goes away meanwhile.
+    /// Sends the request and waits for the complete response; `None` when the server disconnects meanwhile.
     pub(crate) async fn try_send(self) -> Option<Answer> {
         let response = self.0.timeout(2 * PATIENCE).send().await.ok()?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         Some(Answer { status, headers, text: response.text().await.ok()? })
     }
 
-    /// Sends the request and waits for the whole answer.
+    /// Sends the request and waits for the complete response.
     pub(crate) async fn send(self) -> Answer {
         let response = self.0.timeout(2 * PATIENCE).send().await.unwrap();
         Answer::of(response).await
     }
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -210,7 +210,7 @@ impl Answer {
         Self { status, headers, text: String::from_utf8(body.into()).unwrap() }
     }
 
-    /// Takes the text of a response apart; its body must not be chunked.
+    /// Parses the text of a response; its body must not be chunked.
     pub(super) fn read(text: &str) -> Self {
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no response: {text:?}"));
         let (line, fields) = head.split_once("\r\n").unwrap();
@@ -221,23 +221,23 @@ impl Answer {
         Self { status, headers: headers.collect(), text: body.to_owned() }
     }
 
-    /// A header, or nothing.
+    /// Returns a header, if it is present.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The body, which must be JSON.
+    /// Returns the body, which must be JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text)
             .unwrap_or_else(|error| panic!("{} answered {:?}: {error}", self.status, self.text))
     }
 
-    /// The member `error` of an error body.
+    /// Returns the member `error` of an error body.
     pub(crate) fn error(&self) -> String {
         self.json()["error"].as_str().unwrap_or_else(|| panic!("no error in {}", self.text)).to_owned()
     }
 
-    /// The member `message` of an error body.
+    /// Returns the member `message` of an error body.
     pub(crate) fn message(&self) -> String {
         self.json()["message"].as_str().unwrap_or_else(|| panic!("no message in {}", self.text)).to_owned()
     }

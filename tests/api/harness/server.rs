@@ -1,4 +1,4 @@
-//! A server of the test process, on a thread of its own.
+//! A server of the test process, on its own thread.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use tokio::sync::oneshot;
 use super::postgres::TestDatabase;
 use super::rest::Caller;
 
-/// Password of every user of a test, `devicebootstrap` excepted.
+/// The password of every user of a test, except `devicebootstrap`.
 pub(crate) const ADMIN_PASSWORD: &str = "admin-secret";
-/// Password of `devicebootstrap`.
+/// The password of `devicebootstrap`.
 pub(crate) const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
 
 /// A running server; stopped when dropped.
@@ -37,23 +37,24 @@ struct Running {
 }
 
 impl TestServer {
-    /// With the defaults, on a database of its own.
+    /// Starts a server with the defaults, on its own database.
     pub(crate) async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
 
-    /// With other settings, on a database of its own.
+    /// Starts a server with other settings, on its own database.
     pub(crate) async fn start_with(change: impl FnOnce(&mut Settings)) -> Self {
         Self::start_on(&TestDatabase::create().await, change).await
     }
 
-    /// On this database; several servers may share one.
+    /// Starts a server on this database; several servers may share one.
     pub(crate) async fn start_on(database: &Arc<TestDatabase>, change: impl FnOnce(&mut Settings)) -> Self {
         let started = Self::try_start_on(database, change);
         started.unwrap_or_else(|error| panic!("the server does not start: {error}"))
     }
 
-    /// As [`start_on`](Self::start_on); gives what an operator is told of a refused start.
+    /// Starts a server as [`start_on`](Self::start_on) does; returns the error that an operator sees if it
+    /// fails.
     pub(crate) fn try_start_on(
         database: &Arc<TestDatabase>,
         change: impl FnOnce(&mut Settings),
@@ -64,48 +65,48 @@ impl TestServer {
         Ok(Self { base: running.base.clone(), database: database.clone(), running })
     }
 
-    /// Scheme and authority.
+    /// Returns scheme and authority.
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
-    /// `127.0.0.1` and the port.
+    /// Returns `127.0.0.1` and the port.
     pub(crate) fn address(&self) -> SocketAddr {
         self.running.address
     }
 
-    /// The database behind it.
+    /// Returns the database of the server.
     pub(crate) fn database(&self) -> &TestDatabase {
         &self.database
     }
 
-    /// The database, for another server on it.
+    /// Returns the database, for another server on it.
     pub(crate) fn shared_database(&self) -> Arc<TestDatabase> {
         self.database.clone()
     }
 
-    /// The user `admin` of tenant `main`.
+    /// Returns the user `admin` of tenant `main`.
     pub(crate) fn admin(&self) -> Caller {
         self.caller("admin", ADMIN_PASSWORD)
     }
 
-    /// Somebody with these credentials.
+    /// Returns a client with these credentials.
     pub(crate) fn caller(&self, user: &str, password: &str) -> Caller {
         Caller::new(&self.base, Some((user, password)))
     }
 
-    /// Somebody without credentials.
+    /// Returns a client without credentials.
     pub(crate) fn stranger(&self) -> Caller {
         Caller::new(&self.base, None)
     }
 
-    /// A new user of tenant `main` with exactly these roles.
+    /// Creates a user of tenant `main` with exactly these roles.
     pub(crate) async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
         self.database.insert_user(name, roles).await;
         self.caller(name, ADMIN_PASSWORD)
     }
 
-    /// A device of tenant `main` that has come in: a member of the group `devices` with this serial.
+    /// Creates a registered device of tenant `main`: a member of the group `devices` with this serial.
     pub(crate) async fn device_user(&self, serial: &str) -> Caller {
         let member = "INSERT INTO group_members (tenant, group_id, user_name) \
             SELECT tenant, id, $1 FROM groups WHERE tenant = 'main' AND name = 'devices'";
@@ -133,13 +134,14 @@ impl TestServer {
     }
 }
 
-/// A held poll gets its head with the first space, so this often a test learns that its poll is held.
+/// The interval of keep-alive spaces. A held poll gets its head with the first space, so this is how soon a
+/// test learns that its poll is held.
 const KEEP_ALIVE: Duration = Duration::from_millis(50);
 
-/// Sessions outlive what a test does between two connects, on a busy machine too.
+/// The lifetime of sessions between two connects, sufficient on a busy machine too.
 const SESSION_INTERVAL: Duration = Duration::from_secs(120);
 
-/// The settings of tests: any free port, one thread of each kind, few connections, spaces soon.
+/// Returns the settings of tests: any free port, one thread of each kind, few connections, early spaces.
 fn settings(database: &TestDatabase) -> Settings {
     let mut settings = Settings {
         listen: ([127, 0, 0, 1], 0).into(),
@@ -159,12 +161,13 @@ fn settings(database: &TestDatabase) -> Settings {
     settings
 }
 
-/// Tests that are about notifications run twice; a module whose name ends so has servers without the fast lane.
+/// Returns whether the test runs without the fast lane. Tests of notifications run twice; a module whose name
+/// ends like this has servers without it.
 fn runs_without_lane() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_without_lane::"))
 }
 
-/// Lets a server make schema, tenants and users, and waits for its end.
+/// Lets a server create schema, tenants and users, and waits for its end.
 pub(super) fn first_start(database: &Arc<TestDatabase>) {
     let Running { stop, ended, .. } = run(settings(database), database).unwrap();
     drop(stop);
@@ -194,7 +197,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let body = move || {
         actix_web::rt::System::new().block_on(serve());
         drop(database);
-        // Nobody may wait for it.
+        // An error means that nobody waits for it.
         let _ = end.send(());
     };
     thread::Builder::new().name("server".into()).spawn(body).unwrap();

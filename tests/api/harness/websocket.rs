@@ -14,29 +14,29 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use super::rest::Caller;
 use super::soon;
 
-/// Bytes the system may keep for a client that does not read.
+/// The number of bytes the system may buffer for a client that does not read.
 const RECEIVE_BUFFER: u32 = 8 << 10;
 
 /// An open WebSocket.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: WebSocketStream<TcpStream>,
-    /// Messages that came while a reply was waited for.
+    /// The messages that arrived while a reply was awaited.
     waiting: VecDeque<Value>,
 }
 
 impl Socket {
-    /// Opens one on a path, with the credentials of the caller, if any.
+    /// Opens a WebSocket on a path, with the credentials of the caller, if any.
     pub(crate) async fn open(caller: &Caller, path: &str) -> Self {
         Self::try_open(caller, path).await.unwrap()
     }
 
-    /// Like [`open`](Self::open), as the page of this origin.
+    /// Opens a WebSocket as [`open`](Self::open) does, as the page of this origin.
     pub(crate) async fn open_from(caller: &Caller, path: &str, origin: &str) -> Self {
         Self::open_with(caller, path, Some(origin)).await.unwrap()
     }
 
-    /// Like [`open`](Self::open); gives the refusal of the upgrade.
+    /// Opens a WebSocket as [`open`](Self::open) does; returns the error if the upgrade is rejected.
     pub(crate) async fn try_open(caller: &Caller, path: &str) -> Result<Self, Error> {
         Self::open_with(caller, path, None).await
     }
@@ -58,7 +58,7 @@ impl Socket {
         Ok(Self { stream, waiting: VecDeque::new() })
     }
 
-    /// Opens one and shakes hands; gives the clientId too.
+    /// Opens a WebSocket and sends a handshake; returns the clientId too.
     pub(crate) async fn session(caller: &Caller) -> (Self, String) {
         let mut socket = Self::open(caller, super::REALTIME).await;
         let reply = socket.ask(handshake(json!({}))).await;
@@ -67,7 +67,7 @@ impl Socket {
         (socket, client)
     }
 
-    /// Opens one, shakes hands and listens to a channel; gives the clientId too.
+    /// Opens a WebSocket, sends a handshake and subscribes to a channel; returns the clientId too.
     pub(crate) async fn listen(caller: &Caller, channel: &str) -> (Self, String) {
         let (mut socket, client) = Self::session(caller).await;
         let reply = socket.ask(subscribe(&client, channel)).await;
@@ -96,7 +96,7 @@ impl Socket {
         soon("room for a frame", self.stream.send(Message::binary(bytes))).await.unwrap();
     }
 
-    /// Sends one message and waits for the reply on its channel; what else comes is kept.
+    /// Sends one message and waits for the reply on its channel; other messages are queued.
     pub(crate) async fn ask(&mut self, message: Value) -> Value {
         let channel = message["channel"].clone();
         self.send(json!([message]).to_string()).await;
@@ -112,7 +112,7 @@ impl Socket {
         }
     }
 
-    /// The next message.
+    /// Returns the next message.
     pub(crate) async fn message(&mut self) -> Value {
         while self.waiting.is_empty() {
             let came = self.frame().await;
@@ -121,7 +121,7 @@ impl Socket {
         self.waiting.pop_front().unwrap()
     }
 
-    /// The next so many messages.
+    /// Returns the next `count` messages.
     pub(crate) async fn messages(&mut self, count: usize) -> Vec<Value> {
         let mut messages = Vec::with_capacity(count);
         while messages.len() < count {
@@ -130,7 +130,7 @@ impl Socket {
         messages
     }
 
-    /// The messages of the next text frame.
+    /// Returns the messages of the next text frame.
     pub(crate) async fn frame(&mut self) -> Vec<Value> {
         loop {
             match soon("a frame", self.stream.next()).await {
@@ -152,7 +152,7 @@ impl Socket {
         }
     }
 
-    /// Reads to the end of the connection; gives the code of the close frame, if one came.
+    /// Reads to the end of the connection; returns the code of the close frame, if there was one.
     pub(crate) async fn closed(&mut self) -> Option<u16> {
         let mut code = None;
         loop {
@@ -165,7 +165,7 @@ impl Socket {
     }
 }
 
-/// A handshake message; `more` is merged into it.
+/// Returns a handshake message; `more` is merged into it.
 pub(crate) fn handshake(more: Value) -> Value {
     let mut message = json!({
         "id": 1,
@@ -179,12 +179,12 @@ pub(crate) fn handshake(more: Value) -> Value {
     message
 }
 
-/// A subscribe message.
+/// Returns a subscribe message.
 pub(crate) fn subscribe(client: &str, channel: &str) -> Value {
     json!({"id": 2, "channel": "/meta/subscribe", "clientId": client, "subscription": channel})
 }
 
-/// A connect message.
+/// Returns a connect message.
 pub(crate) fn connect(client: &str) -> Value {
     json!({"id": 3, "channel": "/meta/connect", "clientId": client, "connectionType": "websocket"})
 }

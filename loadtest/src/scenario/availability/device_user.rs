@@ -1,4 +1,5 @@
-//! The user that owns the devices: only messages of a user whose name starts with `device_` are heartbeats.
+//! The user that owns the devices: only messages of a user whose name starts with `device_` are heartbeats
+//!
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::random;
 use crate::target::Target;
 
 const NAME: &str = "device_loadtest";
-/// Lets it create devices; as their owner it may write what belongs to them.
+/// The role that lets it create devices; as their owner it may write their data.
 const ROLE: &str = "ROLE_INVENTORY_CREATE";
 
 /// A user that owns all devices of the run.
@@ -20,7 +21,7 @@ pub(super) struct DeviceUser {
 }
 
 impl DeviceUser {
-    /// Creates the user, or gives the one that is left of another run a new password.
+    /// Creates the user, or sets a new password if it exists from another run.
     ///
     /// # Errors
     /// The user of the run may not create users.
@@ -29,7 +30,7 @@ impl DeviceUser {
         let mut connection = admin.connect().await?;
         let (users, path) = (format!("/user/{tenant}/users"), format!("/user/{tenant}/users/{NAME}"));
         let user = format!("{tenant}/{NAME}");
-        // So many that nobody guesses it, and nobody needs to know it.
+        // The password is long enough that it cannot be guessed, and nobody needs to know it.
         let password = random::text(32);
 
         let step = "creating the device user";
@@ -50,7 +51,7 @@ impl DeviceUser {
         Ok(Self { path, target: Arc::new(admin.with_user(&user, &password)) })
     }
 
-    /// The server, spoken to by this user.
+    /// Returns the server, accessed as this user.
     pub(super) fn target(&self) -> &Arc<Target> {
         &self.target
     }
@@ -58,7 +59,7 @@ impl DeviceUser {
     /// Removes the user.
     ///
     /// # Errors
-    /// It was not answered 204.
+    /// The response was not 204.
     pub(super) async fn remove(self, admin: &Target) -> Result<(), Error> {
         let step = "removing the device user";
         let mut connection = admin.connect().await?;

@@ -1,4 +1,5 @@
-//! The messages of the devices: each posts something every so many seconds, spread over that time.
+//! The messages of the devices: each posts at a fixed interval, and the devices are spread over that
+//! interval.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,16 +8,16 @@ use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::{Notes, Silence};
+use super::{AvailabilityRecord, Silence};
 use crate::body::Kind;
 use crate::ledger::Outcome;
 use crate::poster::{Answers, Poster};
 use crate::target::Target;
 
-/// Connections that post.
+/// The number of connections that post.
 const CONNECTIONS: usize = 32;
 
-/// All devices speaking.
+/// The running messages of all devices.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     is_silent: Arc<AtomicBool>,
@@ -27,11 +28,11 @@ pub(super) struct Heartbeat {
 type Turns = Arc<Mutex<mpsc::UnboundedReceiver<usize>>>;
 
 impl Heartbeat {
-    /// Lets every device speak every so often.
+    /// Starts messages of every device at an interval.
     pub(super) fn start(
         target: &Arc<Target>,
         ids: &Arc<Vec<String>>,
-        notes: &Arc<Notes>,
+        notes: &Arc<AvailabilityRecord>,
         silence: Silence,
         (kind, every): (Kind, Duration),
     ) -> Self {
@@ -48,19 +49,19 @@ impl Heartbeat {
         Self { is_silent, conductor, posters }
     }
 
-    /// From now on the silent devices do not speak.
+    /// Stops the messages of the silent devices.
     pub(super) fn silence(&self) {
         self.is_silent.store(true, Ordering::Relaxed);
     }
 
-    /// From now on they do again.
+    /// Resumes the messages of the silent devices.
     pub(super) fn speak_again(&self) {
         self.is_silent.store(false, Ordering::Relaxed);
     }
 
-    /// Nobody speaks any more.
+    /// Stops all messages.
     pub(super) async fn stop(mut self) -> Answers {
-        // With the conductor the sender goes, and the posters end.
+        // The conductor owns the sender, so the posters end with it.
         self.conductor.abort();
         let mut answers = Answers::new();
         while let Some(Ok(poster)) = self.posters.join_next().await {
@@ -70,7 +71,7 @@ impl Heartbeat {
     }
 }
 
-/// Gives the devices their turns.
+/// Hands the devices to the posters, each at its time.
 async fn conduct(
     turns: mpsc::UnboundedSender<usize>,
     is_silent: Arc<AtomicBool>,
@@ -88,7 +89,12 @@ async fn conduct(
     }
 }
 
-async fn speak(mut poster: Poster, turns: Turns, ids: Arc<Vec<String>>, notes: Arc<Notes>) -> Answers {
+async fn speak(
+    mut poster: Poster,
+    turns: Turns,
+    ids: Arc<Vec<String>>,
+    notes: Arc<AvailabilityRecord>,
+) -> Answers {
     loop {
         let turn = turns.lock().await.recv().await;
         let Some(device) = turn else { return poster.answers };

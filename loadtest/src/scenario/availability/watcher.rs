@@ -1,4 +1,4 @@
-//! A dashboard that watches all alarms over a WebSocket and notes those about availability.
+//! A dashboard that subscribes to all alarms over a WebSocket and records those about availability.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use memchr::memmem;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use super::{ALARM_TYPE, Notes};
+use super::{ALARM_TYPE, AvailabilityRecord};
 use crate::error::Error;
 use crate::target::Target;
 use crate::websocket::WebSocket;
@@ -15,11 +15,11 @@ use crate::websocket::WebSocket;
 /// Subscribes to all alarms; the task ends only when the session does.
 ///
 /// # Errors
-/// The server refuses the session.
+/// The server rejects the session.
 pub(super) async fn open(
     target: &Arc<Target>,
     ids: &[String],
-    notes: &Arc<Notes>,
+    notes: &Arc<AvailabilityRecord>,
 ) -> Result<JoinHandle<Error>, Error> {
     let mut session = WebSocket::open(target, "/alarms/*").await?;
     let devices: HashMap<String, usize> = ids.iter().cloned().zip(0..).collect();
@@ -34,7 +34,7 @@ pub(super) async fn open(
     }))
 }
 
-fn note(notes: &Notes, devices: &HashMap<String, usize>, frame: &[u8]) {
+fn note(notes: &AvailabilityRecord, devices: &HashMap<String, usize>, frame: &[u8]) {
     if memmem::find(frame, ALARM_TYPE.as_bytes()).is_none() {
         return;
     }
@@ -48,7 +48,7 @@ fn note(notes: &Notes, devices: &HashMap<String, usize>, frame: &[u8]) {
     }
 }
 
-/// The sources of the unavailability alarms in a frame, and whether each is cleared.
+/// Returns the sources of the unavailability alarms in a frame, and whether each is cleared.
 fn reports(frame: &[u8]) -> Vec<(String, bool)> {
     let messages: Vec<Value> = serde_json::from_slice(frame).unwrap_or_default();
     let alarms = messages.iter().map(|message| &message["data"]["data"]);

@@ -1,4 +1,4 @@
-//! The bulk operation: scheduled, watched, and what it made.
+//! The bulk operation: scheduling, progress, and its operations.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,9 +16,9 @@ use crate::progress::Progress;
 use crate::target::Target;
 
 const PATH: &str = "/devicecontrol/bulkoperations";
-/// Time between two looks.
+/// The interval of progress requests.
 const GLANCE: Duration = Duration::from_millis(500);
-/// Time a bulk operation is given beyond twice its ramp.
+/// The time a bulk operation may take beyond twice its ramp.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// A bulk operation of this run.
@@ -29,16 +29,16 @@ pub(super) struct BulkOperation {
     connection: Connection,
 }
 
-/// How far it is.
+/// The progress of a bulk operation.
 #[derive(Debug, Deserialize)]
-pub(super) struct Standing {
+pub(super) struct BulkProgress {
     /// ACTIVE, COMPLETED or DELETED.
     pub(super) status: String,
-    /// Its operations by where they stand.
+    /// The number of its operations by status.
     pub(super) progress: Counts,
 }
 
-/// Operations by where they stand.
+/// The number of operations by status.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Counts {
     pending: usize,
@@ -47,22 +47,22 @@ pub(super) struct Counts {
     pub(super) successful: usize,
     /// Not done.
     pub(super) failed: usize,
-    /// Devices to serve.
+    /// The number of devices to serve.
     pub(super) all: usize,
 }
 
 impl Counts {
-    /// Operations made so far.
+    /// Returns the number of operations created so far.
     pub(super) fn made(&self) -> usize {
         self.pending + self.executing + self.successful + self.failed
     }
 }
 
 impl BulkOperation {
-    /// Schedules one over a group that starts now and makes an operation every `ramp` seconds.
+    /// Schedules a bulk operation over a group that starts now and creates an operation every `ramp` seconds.
     ///
     /// # Errors
-    /// It was not answered 201.
+    /// The response was not 201.
     pub(super) async fn schedule(target: &Arc<Target>, group: &str, ramp: f64) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Made {
@@ -91,7 +91,7 @@ impl BulkOperation {
     ///
     /// # Errors
     /// As [`Self::look`].
-    pub(super) async fn completed(&mut self, settings: &Bulk) -> Result<Option<Standing>, Error> {
+    pub(super) async fn completed(&mut self, settings: &Bulk) -> Result<Option<BulkProgress>, Error> {
         let ramp = Duration::from_secs_f64(settings.ramp * f64::from(settings.devices));
         let limit = Instant::now() + ramp * 2 + GRACE;
         let progress = Progress::count("making operations", settings.devices as usize);
@@ -109,11 +109,11 @@ impl BulkOperation {
         Ok(None)
     }
 
-    /// How far it is now.
+    /// Returns its current progress.
     ///
     /// # Errors
-    /// It was not answered 200.
-    pub(super) async fn look(&mut self) -> Result<Standing, Error> {
+    /// The response was not 200.
+    pub(super) async fn look(&mut self) -> Result<BulkProgress, Error> {
         let step = "looking at the bulk operation";
         let request = self.target.get(&format!("{PATH}/{}", self.id));
         let response = self.connection.call(step, &request).await?;
@@ -123,16 +123,16 @@ impl BulkOperation {
         }
     }
 
-    /// What it made, by the links `next`.
+    /// Returns its operations, by the links `next`.
     ///
     /// # Errors
-    /// A page was not answered 200.
+    /// A response was not 200.
     pub(super) async fn operations(&mut self) -> Result<Vec<Operation>, Error> {
         let query = format!("bulkOperationId={}", self.id);
         operations::list(&self.target, &mut self.connection, &query).await
     }
 
-    /// Removes it, which ends it if it still runs; returns whether it is left, as a number.
+    /// Removes it, which stops it if it is still running; returns the number of bulk operations left, 0 or 1.
     pub(super) async fn remove(mut self) -> usize {
         let request = self.target.delete(&format!("{PATH}/{}", self.id));
         let answered = self.connection.call("removing the bulk operation", &request).await;

@@ -20,9 +20,9 @@ const OBJECTS: &str = "/inventory/managedObjects";
 /// A group of devices.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// Its managed object.
+    /// The id of its managed object.
     pub(super) id: String,
-    /// Managed objects of its devices; agents come first.
+    /// The managed objects of its devices; agents come first.
     pub(super) devices: Vec<String>,
     /// How many of them are agents; the others are children of these, in turn.
     pub(super) agents: usize,
@@ -30,10 +30,10 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes the group, and registers its devices by one file.
+    /// Creates the group, and registers its devices by one file.
     ///
     /// # Errors
-    /// The server refuses a step.
+    /// The server rejects a step.
     pub(super) async fn make(target: &Arc<Target>, settings: &Bulk) -> Result<Self, Error> {
         let count = settings.devices as usize;
         let agents = settings.agents.map_or(count, |agents| count.min(agents as usize));
@@ -52,12 +52,12 @@ impl Group {
         }
     }
 
-    /// The agent of each device.
+    /// Returns the agent of each device.
     pub(super) fn agent_of_each(&self) -> HashMap<String, u32> {
         self.devices.iter().cloned().zip((0..self.agents as u32).cycle()).collect()
     }
 
-    /// The agents, to be connected.
+    /// Returns the agents, not yet connected.
     pub(super) fn seats(&self, admin: &Target) -> Vec<Agent> {
         let agent = |number: usize| Agent {
             number: number as u32,
@@ -76,7 +76,7 @@ impl Group {
     }
 }
 
-/// Makes an empty group; gives its id.
+/// Creates an empty group; returns its id.
 async fn make(target: &Target, name: &str) -> Result<String, Error> {
     #[derive(Deserialize)]
     struct Made {

@@ -1,4 +1,4 @@
-//! A module of the run: deployed, undeployed, asked whether it works, and removed.
+//! A module of the run: deployed, undeployed, checked for output, and removed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use crate::report::Fact;
 use crate::target::Target;
 
 const PATH: &str = "/cep/modules";
-/// How long a module may take to tell of what it was sent.
+/// The longest time until a module produces output.
 const PROOF: Duration = Duration::from_secs(30);
-/// Measurements that are sent until it tells of one.
+/// The number of measurements that are sent to make it produce a row.
 const PROOF_POSTS: usize = 200;
 
 /// A module that was uploaded.
@@ -35,7 +35,7 @@ struct Answered {
 }
 
 impl Deployed {
-    /// Uploads a module, which deploys it. Its name is one that no run before left behind.
+    /// Uploads a module, which deploys it. Its name differs from those of earlier runs.
     pub(super) async fn create(target: &Arc<Target>, name: &str, statements: &str) -> Result<Self, Error> {
         let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let name = format!("{name}_{}", since.as_millis());
@@ -44,21 +44,21 @@ impl Deployed {
         Ok(Self { target: Arc::clone(target), id: answered.id, name })
     }
 
-    /// `DEPLOYED` or `NOT_DEPLOYED`.
+    /// Sets the status to `DEPLOYED` or `NOT_DEPLOYED`.
     pub(super) async fn set_status(&self, status: &str) -> Result<(), Error> {
         let body = serde_json::json!({"status": status}).to_string();
         let request = self.target.put(&format!("{PATH}/{}", self.id), &body);
         ask(&self.target, "changing the status of a module", &request, 200).await.map(drop)
     }
 
-    /// Whether it still runs: a module that asks for too much is switched off.
+    /// Returns whether it is still deployed: a module that exceeds its budgets is switched off.
     async fn is_deployed(&self) -> Result<bool, Error> {
         let request = self.target.get(&format!("{PATH}/{}", self.id));
         let answered = ask(&self.target, "reading a module", &request, 200).await?;
         Ok(answered.status == "DEPLOYED")
     }
 
-    /// Sends measurements until the module tells of one, and gives the row.
+    /// Sends measurements until the module produces a row, and returns the row.
     pub(super) async fn row(&self, sending: &Sending<'_>) -> Result<Value, Error> {
         let mut session = LongPolling::open(&self.target, REALTIME, &format!("/{}/*", self.name)).await?;
         let mut poster = sending.poster(Kind::Measurement);
@@ -78,7 +78,7 @@ impl Deployed {
         tokio::time::timeout(PROOF, told).await.map_err(|_| Error::Timeout("a row of the module"))?
     }
 
-    /// Sees after the turns whether the module works and still runs, and removes it whatever became of them.
+    /// Checks after the turns that the module works and is still deployed, and removes it in any case.
     pub(super) async fn end(
         self,
         sending: &Sending<'_>,
@@ -90,11 +90,11 @@ impl Deployed {
         };
         let removed = self.remove().await;
         taken?;
-        let told = Fact::number("modules that told a row", usize::from(seen?), 1);
+        let told = Fact::number("modules that produced a row", usize::from(seen?), 1);
         Ok([told].into_iter().chain(removed?).collect())
     }
 
-    /// Sees whether it still runs, and removes it.
+    /// Checks that it is still deployed, and removes it.
     pub(super) async fn remove(self) -> Result<[Fact; 2], Error> {
         let deployed = self.is_deployed().await;
         let mut connection = self.target.connect().await?;

@@ -1,5 +1,5 @@
-//! What an event weighs that a module retains: the memory of the server grows by so many events in a window, and by the same
-//! without a module.
+//! The size of an event that a module retains: the memory of the server is compared after events with a
+//! window, and after the same without a module.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::body::Kind;
 use crate::error::Error;
 use crate::report::Fact;
 
-/// Measurements in one post: here nobody measures posts.
+/// The number of measurements in a post, which is not measured here.
 const PER_POST: u32 = 100;
-/// Connections that post.
+/// The number of connections that post.
 const CONNECTIONS: usize = 8;
 
-/// Fills a window, and gives what each event of it weighs.
+/// Fills a window, and returns the size of each event in it.
 pub(super) async fn measure(sending: &Sending<'_>) -> Result<Vec<Fact>, Error> {
-    // Whatever the server keeps for sending at all is there before anything is read.
+    // The first measurements allocate what the server keeps in any case, before anything is read.
     send(sending).await?;
     let plain = grown(sending).await?;
     let length = sending.settings.retained;
@@ -34,9 +34,9 @@ pub(super) async fn measure(sending: &Sending<'_>) -> Result<Vec<Fact>, Error> {
     let own = Kind::Measurement.body("1000000000000", sending.run.mark_of(0, 1)).len();
     let facts = [
         Fact::number("events in the window", events as usize, length as usize),
-        Fact::told("memory, without", bytes(plain)),
-        Fact::told("memory, with the window", bytes(held)),
-        Fact::told(
+        Fact::any("memory, without", bytes(plain)),
+        Fact::any("memory, with the window", bytes(held)),
+        Fact::any(
             "for each event",
             each.map_or("unknown".to_owned(), |each| format!("{each:.0} bytes; its JSON has {own} bytes")),
         ),
@@ -44,13 +44,13 @@ pub(super) async fn measure(sending: &Sending<'_>) -> Result<Vec<Fact>, Error> {
     Ok(facts.into_iter().chain(removed?).collect())
 }
 
-/// By how much memory grows while the window is filled, and what the module says then.
+/// Returns by how much memory grows while the window is filled, and the module's row after that.
 async fn filled(sending: &Sending<'_>, module: &Deployed) -> Result<(Option<i64>, Value), Error> {
     let grown = grown(sending).await?;
     Ok((grown, module.row(sending).await?))
 }
 
-/// By how many bytes the memory of the server grows while so many measurements are sent.
+/// Returns by how many bytes the memory of the server grows while measurements are sent.
 async fn grown(sending: &Sending<'_>) -> Result<Option<i64>, Error> {
     let before = sending.bench.memory_at_rest().await;
     send(sending).await?;

@@ -1,4 +1,4 @@
-//! The same load with a module and without it, in turns: what the module costs is the difference.
+//! The same load with a module and without it, in turns: the difference is the cost of the module.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::poster::Answers;
 use crate::report::Fact;
 use crate::scenario::open_loop::OpenLoop;
 
-/// What a module has not looked at yet when the last answer comes counts, too.
+/// The time after the last response in which the module may still process events; its CPU time counts.
 const TAIL: Duration = Duration::from_millis(200);
 
-/// How the figures are called.
+/// The names of the figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Labels {
     pub(super) without: &'static str,
@@ -31,7 +31,7 @@ pub(super) struct Turns {
     with: Side,
 }
 
-/// What came of the turns with the module, or of those without.
+/// The results of the turns with the module, or of those without.
 #[derive(Debug)]
 struct Side {
     answers: Answers,
@@ -60,14 +60,14 @@ impl Turns {
         Ok(())
     }
 
-    /// What the module costs.
+    /// Returns the cost of the module.
     pub(super) fn costs(&self, rate: u32, most_core: Option<f64>, most_micros: Option<f64>) -> Vec<Fact> {
         let Labels { without, with, core, event } = self.labels;
         let micros = self.with.micros().zip(self.without.micros()).map(|(with, without)| with - without);
         let percent = micros.map(|micros| micros * f64::from(rate) / 10_000.0);
         vec![
-            Fact::told(without, self.without.figures()),
-            Fact::told(with, self.with.figures()),
+            Fact::any(without, self.without.figures()),
+            Fact::any(with, self.with.figures()),
             at_most(event, micros, "µs", most_micros),
             at_most(core, percent, "%", most_core),
             Fact::number("measurements not stored", self.with.failures() + self.without.failures(), 0),
@@ -97,7 +97,7 @@ impl Side {
         self.unsent += outcomes.unsent;
     }
 
-    /// Microseconds of the server's CPU time for each measurement.
+    /// Returns the server's CPU time per measurement, in microseconds.
     fn micros(&self) -> Option<f64> {
         self.server.map(|seconds| seconds * 1_000_000.0 / self.answers.latency.len().max(1) as f64)
     }
@@ -120,11 +120,11 @@ impl Side {
     }
 }
 
-/// A figure that is to be no larger, when it was measured.
+/// Returns a figure with an upper limit; it does not hold when it was not measured.
 fn at_most(what: &'static str, found: Option<f64>, unit: &str, most: Option<f64>) -> Fact {
     let shown = found.map_or("unknown".to_owned(), |found| format!("{found:.2} {unit}"));
     match most {
-        None => Fact::told(what, shown),
+        None => Fact::any(what, shown),
         Some(most) => {
             let holds = found.is_some_and(|found| found <= most);
             Fact { what, found: shown, expected: format!("at most {most} {unit}"), holds }

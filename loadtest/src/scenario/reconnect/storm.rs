@@ -1,4 +1,4 @@
-//! The devices that come: what each asks, and what it is answered.
+//! The devices that connect: their requests, and the responses.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,64 +17,69 @@ use crate::report::Fact;
 use crate::run::latency_histogram;
 use crate::target::Target;
 
-/// Pause before a device tries again that got no answer, or no connection.
+/// The pause before a device without a response, or without a connection, tries again.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How a 503 without Retry-After is counted.
+/// The key under which a 503 without `Retry-After` is counted.
 const NO_ADVICE: &str = "503 without Retry-After";
-/// How a request without an answer is counted.
-const NO_ANSWER: &str = "no answer";
+/// The key under which a request without a response is counted.
+const NO_ANSWER: &str = "no response";
 
-/// One device.
+/// A device.
 #[derive(Debug)]
-pub(super) struct Comer {
-    /// Its managed object.
+pub(super) struct ReconnectingDevice {
+    /// The id of its managed object.
     pub(super) id: String,
-    /// The server, spoken to by its user.
+    /// The server, accessed as its user.
     pub(super) target: Target,
 }
 
-/// All devices coming at once.
+/// All devices connecting at once.
 #[derive(Debug)]
 pub(super) struct Storm {
     started: Instant,
     seen: Mutex<Seen>,
-    /// Whether a poll that is not answered by now is held: the server may say nothing at all before the answer.
+    /// Whether the storm is over; a poll without a response counts as held then, because the server may send
+    /// nothing at all before the response.
     is_over: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
 struct Seen {
-    /// Answers by status, and what else came instead of one.
+    /// The responses by status, and failures without a response.
     answers: BTreeMap<String, u64>,
-    /// Microseconds from the start of the storm until a device sent the poll that is held.
+    /// The microseconds from the start of the storm until a device sent the poll that is held.
     latency: Histogram<u64>,
-    /// Why the first device gave up.
+    /// The reason why the first device gave up.
     first_cause: Option<String>,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug)]
 enum Answered {
-    /// 200.
+    /// A 200 response.
     Taken,
-    /// 503: to be sent again.
+    /// A 503 response: the request is sent again.
     TurnedAway,
 }
 
 impl Storm {
-    /// It starts now.
+    /// Starts a storm now.
     pub(super) fn new() -> Self {
         let seen = Seen { answers: BTreeMap::new(), latency: latency_histogram(), first_cause: None };
         Self { started: Instant::now(), seen: Mutex::new(seen), is_over: watch::Sender::new(false) }
     }
 
-    /// All polls are held, as the server says, or the time is over.
+    /// Ends the storm: the server reports that all polls are held, or the time is over.
     pub(super) fn end(&self) {
         self.is_over.send_replace(true);
     }
 
-    /// Lets all devices come; gives the connections of those whose polls are held when the storm ends.
-    pub(super) async fn run(self: &Arc<Self>, comers: &[Arc<Comer>], limit: Duration) -> Vec<Connection> {
+    /// Lets all devices connect; returns the connections whose polls are held when the storm ends.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        comers: &[Arc<ReconnectingDevice>],
+        limit: Duration,
+    ) -> Vec<Connection> {
         let progress = Progress::count("coming back", comers.len());
         let mut devices = JoinSet::new();
         for comer in comers {
@@ -92,23 +97,23 @@ impl Storm {
         held
     }
 
-    /// How long each device took until it sent the poll that is held.
+    /// Returns the time that each device took until it sent the poll that is held.
     pub(super) fn latency(&self) -> Histogram<u64> {
         self.seen().latency.clone()
     }
 
-    /// Whether all hold their polls, and only 200 and 503 with advice were answered.
+    /// Checks that all hold their polls, and that all responses were 200 or 503 with `Retry-After`.
     pub(super) fn facts(&self, devices: usize) -> Vec<Fact> {
         let seen = self.seen();
         let allowed = ["200", "503"];
         let others = seen.answers.iter().filter(|(answer, _)| !allowed.contains(&answer.as_str()));
         let mut facts = vec![
             Fact::number("devices that hold a poll", seen.latency.len() as usize, devices),
-            Fact::told("clients/s", per_second(&seen.latency)),
-            Fact::told("answers", format!("{:?}", seen.answers)),
-            Fact::number("answers not allowed", others.map(|(_, count)| *count as usize).sum(), 0),
+            Fact::any("clients/s", per_second(&seen.latency)),
+            Fact::any("responses", format!("{:?}", seen.answers)),
+            Fact::number("responses not allowed", others.map(|(_, count)| *count as usize).sum(), 0),
         ];
-        facts.extend(seen.first_cause.clone().map(|cause| Fact::told("first that gave up", cause)));
+        facts.extend(seen.first_cause.clone().map(|cause| Fact::any("first device that gave up", cause)));
         facts
     }
 
@@ -120,8 +125,8 @@ impl Storm {
         *self.seen().answers.entry(answer.to_owned()).or_default() += 1;
     }
 
-    /// One device until its poll is held; `None` when it is refused.
-    async fn come(self: Arc<Self>, comer: Arc<Comer>) -> Option<Connection> {
+    /// Runs a device until its poll is held; `None` when it is rejected.
+    async fn come(self: Arc<Self>, comer: Arc<ReconnectingDevice>) -> Option<Connection> {
         loop {
             match Box::pin(self.hold_poll(&comer)).await {
                 Ok((connection, taken)) => {
@@ -140,9 +145,9 @@ impl Storm {
         }
     }
 
-    /// The connection that holds the poll, and when this was sent.
-    async fn hold_poll(&self, comer: &Comer) -> Result<(Connection, Duration), Error> {
-        let Comer { id, target } = comer;
+    /// Returns the connection that holds the poll, and the time when the poll was sent.
+    async fn hold_poll(&self, comer: &ReconnectingDevice) -> Result<(Connection, Duration), Error> {
+        let ReconnectingDevice { id, target } = comer;
         let post = |message: String| target.post(bayeux::OPERATIONS, &message);
         let mut connection = target.connect().await?;
         let answer =
@@ -165,13 +170,14 @@ impl Storm {
             }
             let response = connection.receive().await?;
             if let Answered::Taken = self.weigh(bayeux::CONNECT, response).await? {
-                // Answered at once, there is nothing to hold: it is sent again, unless the session is gone.
+                // A response that arrives at once means that the poll is not held: it is sent again, unless
+                // the session is gone.
                 bayeux::expect_success(bayeux::CONNECT, connection.receive().await?.body)?;
             }
         }
     }
 
-    /// Asks until the answer is 200; gives its body.
+    /// Repeats a request until the response is 200; returns its body.
     async fn insist(
         &self,
         connection: &mut Connection,
@@ -186,7 +192,7 @@ impl Storm {
         }
     }
 
-    /// Counts an answer, and waits as long as a 503 asks for.
+    /// Counts a response, and waits as long as a 503 demands.
     async fn weigh(&self, step: &'static str, response: Response<'_>) -> Result<Answered, Error> {
         match (response.status, response.retry_after) {
             (200, _) => {
@@ -206,7 +212,7 @@ impl Storm {
     }
 }
 
-/// How many polls were sent in a second, until the last of them.
+/// Returns the rate of polls per second, until the last of them.
 fn per_second(latency: &Histogram<u64>) -> String {
     match latency.max() {
         0 => "none".into(),
@@ -222,7 +228,8 @@ mod tests {
     use super::*;
     use crate::target::Reach;
 
-    /// Answers a handshake and a subscription, takes a poll and says nothing; gives when it has the poll.
+    /// Responds to a handshake and a subscription, reads a poll and sends nothing; returns when it has the
+    /// poll.
     async fn hold_in_silence(listener: TcpListener) -> tokio::net::TcpStream {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut request = vec![0; 4096];
@@ -237,11 +244,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn poll_without_a_word_is_held_when_the_storm_ends() {
+    async fn poll_without_any_byte_is_held_when_the_storm_ends() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let target = Target::resolve(&url, Reach::Loopback, "a", "b").unwrap();
-        let comers = [Arc::new(Comer { id: "7".to_owned(), target })];
+        let comers = [Arc::new(ReconnectingDevice { id: "7".to_owned(), target })];
         let storm = Arc::new(Storm::new());
         let watched = async {
             let stream = hold_in_silence(listener).await;
@@ -268,6 +275,6 @@ mod tests {
         assert!(matches!(weigh(503, None).await, Ok(Answered::TurnedAway)));
         assert!(weigh(500, Some(0)).await.is_err());
         let wrong: Vec<_> = storm.facts(1).into_iter().filter(|fact| !fact.holds).collect();
-        assert_eq!((wrong[0].what, &*wrong[0].found), ("answers not allowed", "2"));
+        assert_eq!((wrong[0].what, &*wrong[0].found), ("responses not allowed", "2"));
     }
 }

@@ -1,4 +1,4 @@
-//! Connections that are slow on purpose. Whatever the server does about one, it comes again, until all end.
+//! Connections that are slow on purpose. Each reconnects when the server ends it, until all are ended.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,29 +16,29 @@ use crate::long_polling;
 use crate::report::Fact;
 use crate::target::Target;
 
-/// How long it may take until all are open at once; a server that refuses some is measured as well.
+/// The longest time until all are open at once; a server that rejects some is measured as well.
 const OPENING: Duration = Duration::from_secs(15);
-/// Time between two looks at how many are.
+/// The interval at which open connections are counted.
 const GLANCE: Duration = Duration::from_millis(20);
-/// Where the status stands in an answer.
+/// The position of the status in a response.
 const STATUS: std::ops::Range<usize> = 9..12;
 
-/// In what a connection is slow.
+/// The way in which a connection is slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Slow {
-    /// It never says anything.
+    /// It never sends anything.
     Silent,
-    /// Head and body come byte by byte.
+    /// Head and body are sent byte by byte.
     Head,
-    /// The head comes at once, the body byte by byte.
+    /// The head is sent at once, the body byte by byte.
     Body,
 }
 
 impl Slow {
     const ALL: [Self; 3] = [Self::Silent, Self::Head, Self::Body];
 
-    /// What the figures are about.
-    fn told_as(self) -> &'static str {
+    /// Returns the name of its figures.
+    fn label(self) -> &'static str {
         match self {
             Self::Silent => "nothing sent, ended by",
             Self::Head => "head byte by byte, by",
@@ -46,7 +46,7 @@ impl Slow {
         }
     }
 
-    /// The request as it goes at once, and as it goes byte by byte.
+    /// Returns the part of the request that is sent at once, and the part that is sent byte by byte.
     fn split(self, request: &[u8]) -> (&[u8], &[u8]) {
         let head = memchr::memmem::find(request, b"\r\n\r\n").map_or(request.len(), |end| end + 4);
         match self {
@@ -57,12 +57,12 @@ impl Slow {
     }
 }
 
-/// How connections ended, and how often, by what they were slow in.
+/// The numbers of endings, by the way in which the connections were slow.
 type Endings = BTreeMap<Slow, BTreeMap<String, u64>>;
 
-/// What all slow connections share.
+/// The state that all slow connections share.
 #[derive(Debug)]
-struct Stage {
+struct SlowState {
     target: Arc<Target>,
     request: Vec<u8>,
     every: Duration,
@@ -71,17 +71,17 @@ struct Stage {
     is_over: watch::Sender<bool>,
 }
 
-/// All of them; dropping it closes them.
+/// All slow connections; dropping it closes them.
 #[derive(Debug)]
 pub(super) struct SlowConnections {
-    stage: Arc<Stage>,
+    stage: Arc<SlowState>,
     connections: JoinSet<()>,
 }
 
 impl SlowConnections {
-    /// Opens them, a third of each kind, and returns when all are open, or some are not after a while.
+    /// Opens them, a third of each kind, and returns when all are open, or after a time limit.
     pub(super) async fn open(target: &Arc<Target>, settings: &Trickle) -> Self {
-        let stage = Arc::new(Stage {
+        let stage = Arc::new(SlowState {
             target: Arc::clone(target),
             request: target.post(bayeux::REALTIME, &long_polling::handshake()),
             every: Duration::from_millis(settings.every),
@@ -101,33 +101,33 @@ impl SlowConnections {
         opened
     }
 
-    /// How many are open now.
+    /// Returns how many are open now.
     pub(super) fn count(&self) -> usize {
         self.stage.open.load(Ordering::Relaxed)
     }
 
-    /// Closes all, and tells how each ended, and those before it.
+    /// Closes all, and returns how each ended, including earlier ones.
     pub(super) async fn end(mut self) -> Vec<Fact> {
         self.stage.is_over.send_replace(true);
         while self.connections.join_next().await.is_some() {}
         let endings = self.stage.endings();
-        endings.iter().map(|(slow, counts)| Fact::told(slow.told_as(), format!("{counts:?}"))).collect()
+        endings.iter().map(|(slow, counts)| Fact::any(slow.label(), format!("{counts:?}"))).collect()
     }
 }
 
-impl Stage {
+impl SlowState {
     fn endings(&self) -> MutexGuard<'_, Endings> {
         self.endings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One connection after the other.
+    /// Runs one connection after the other.
     async fn come_again(self: Arc<Self>, slow: Slow) {
         let mut is_over = self.is_over.subscribe();
         let lives = async {
             loop {
                 let ending = self.live(slow).await;
                 self.count(slow, ending);
-                // A server that turns it away is not asked in a loop.
+                // A server that rejects it is not called in a tight loop.
                 sleep(self.every).await;
             }
         };
@@ -141,7 +141,7 @@ impl Stage {
         *self.endings().entry(slow).or_default().entry(ending).or_default() += 1;
     }
 
-    /// One connection until the server ends it; tells by what.
+    /// Runs a connection until the server ends it; returns the kind of ending.
     async fn live(&self, slow: Slow) -> String {
         let Ok(mut stream) = self.target.open_stream().await else { return "no connection".to_owned() };
         let _open = Open::count(&self.open);
@@ -165,7 +165,7 @@ impl Stage {
     }
 }
 
-/// One more is open while this lives.
+/// A counted open connection, until it is dropped.
 struct Open<'a>(&'a AtomicUsize);
 
 impl<'a> Open<'a> {
@@ -188,8 +188,8 @@ mod tests {
     use super::*;
     use crate::target::Reach;
 
-    /// Slow connections against a server that reads so many bytes of each, and then answers.
-    async fn stage(length: usize, answer: &'static [u8]) -> Stage {
+    /// Creates slow connections to a server that reads this many bytes of each, and then responds.
+    async fn stage(length: usize, answer: &'static [u8]) -> SlowState {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
@@ -201,7 +201,7 @@ mod tests {
                 serve(stream).await;
             }
         });
-        Stage {
+        SlowState {
             target: Arc::new(Target::resolve(&url, Reach::Loopback, "a", "b").unwrap()),
             request: b"POST / HTTP/1.1\r\n\r\n[]".to_vec(),
             every: Duration::from_millis(1),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn connection_that_nobody_ends_is_told_of_when_all_end() {
+    async fn connection_that_the_server_does_not_end_is_reported_at_the_end() {
         let stage = Arc::new(stage(1, b"").await);
         let coming = tokio::spawn(Arc::clone(&stage).come_again(Slow::Silent));
         stage.is_over.send_replace(true);
