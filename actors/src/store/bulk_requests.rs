@@ -1,4 +1,4 @@
-//! Registration requests of a file in PostgreSQL: many rows in one transaction (N-11).
+//! The bulk creation of registration requests in PostgreSQL: many CSV rows in one transaction (N-11).
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use crate::model::bulk_registration::NewRequest;
 use crate::model::id::{IdGenerator, TenantId};
 use crate::model::reference::LinkKind;
 
-/// Makes requests that wait for their devices. One transaction, which waits for changes of links when a row names groups.
+/// Creates registration requests. One transaction, which takes the lock of link changes when a row names groups.
 ///
 /// # Errors
-/// `Duplicate` when others made one of them at the same moment: then nothing is stored; `Unavailable` or `Database`.
+/// `Duplicate` when one of them is created concurrently, and nothing is stored then; `Unavailable` or `Database`.
 pub(crate) async fn register_requests(
     pool: &Pool,
     (tenant, registrar): (&TenantId, &Registrar),

@@ -16,18 +16,19 @@ use crate::model::managed_object::{ManagedObject, ManagedObjectFilter};
 use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use crate::naming::naming;
 
-/// Most rows a window grows to for a large page.
+/// The greatest number of rows of a window for a large page.
 const LARGEST_WINDOW: i64 = 20_000;
-/// Most rows of a second window: about what finding a hundred rows by an index costs.
+/// The greatest number of rows of a second window: reading them costs about as much as finding a hundred rows by an
+/// index.
 const SECOND_WINDOW: i64 = 8000;
-/// Words of a text that are compared for their rarity.
+/// The number of words of a text whose frequencies are compared.
 const MOST_WORDS: usize = 8;
-/// Rows of a walk that is short by its nature.
+/// The window of a scan that is short anyway.
 const ALL: i64 = 1 << 40;
 
-/// A page of managed objects by ascending id; with `ids` in the order of that list (I-07), with a query that sorts in
-/// its order. Who lacks the role sees what is their own, what device permissions name and what is global (I-05), always by
-/// ascending id.
+/// Returns a page of managed objects by ascending id; with `ids` in the order of that list (I-07), with a query that
+/// sorts in its order. A caller without the role sees its own objects, those that its device permissions grant and
+/// global ones (I-05), always by ascending id.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -65,12 +66,12 @@ struct List<'a> {
     page: &'a PageRequest,
 }
 
-/// The index a walk goes through.
+/// The index that a scan uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// The list of ids.
     Ids,
-    /// The links of a child, by their kind.
+    /// The links of a child, of one kind.
     Parents(&'static str, ManagedObjectId),
     /// The objects of a type.
     Type,
@@ -98,7 +99,7 @@ impl Way {
         }
     }
 
-    /// Whether the walk is as short as a list or as the parents of one object.
+    /// Returns whether the scan is as short as a list of ids or as the parents of one object.
     fn is_short(self) -> bool {
         matches!(self, Self::Ids | Self::Parents(..))
     }
@@ -113,7 +114,7 @@ fn parents_of(filter: &ManagedObjectFilter) -> [(&'static str, Option<ManagedObj
 }
 
 impl List<'_> {
-    /// The rows of a page and one more, by ascending id or in the order of a list of ids.
+    /// Returns the rows of a page and one more, by ascending id or in the order of a list of ids.
     async fn by_id(&self) -> Result<Vec<Row>> {
         let way = Way::of(self.filter);
         let (skipped, wanted) = (self.skipped(), i64::from(self.page.size) + 1);
@@ -131,7 +132,8 @@ impl List<'_> {
                 let rows = (10 * (wanted + skipped)).clamp(WINDOW, LARGEST_WINDOW);
                 let found =
                     self.window(way, after, Window { offset: 0, rows, skipped, limit: wanted }).await?;
-                // Whether the window was the whole collection is not told, so what is not full is asked for again.
+                // The window does not say whether it was the whole collection, so a page that is not full is queried
+                // again.
                 return match found.rows.len() as i64 {
                     full if full == wanted => Ok(found.rows),
                     _ => self.indexed(after, skipped, wanted).await,
@@ -141,8 +143,8 @@ impl List<'_> {
         Ok(self.window(way, after, window).await?.rows)
     }
 
-    /// Leaves rows out at the start of a walk: gives where it starts, and how many are still to be left out. On a long walk the
-    /// place is looked up in the index alone.
+    /// Skips rows at the start of a scan. Returns the position to start from, and how many rows are still to be
+    /// skipped. A long scan finds the position by an index-only scan.
     async fn skip(&self, way: Way, rows: i64) -> Result<(Option<i64>, i64)> {
         let after = self.after();
         if rows == 0 || way.is_short() {
@@ -154,18 +156,19 @@ impl List<'_> {
         let statement =
             format!("SELECT o.id FROM {from} WHERE {bounds} ORDER BY {sort} LIMIT 1 OFFSET {last}");
         let found = self.rows(&statement, &filtered).await?;
-        // Behind the end of the collection there is nothing to walk.
+        // After the end of the collection there is nothing to scan.
         Ok((Some(found.first().map_or(i64::MAX, |row| row.get(0))), 0))
     }
 
-    /// What matches much is found in the first window; what matches enough that a second one should suffice is looked for
-    /// there, for rows in order are cheaper than rows all over the table; what is rare is found by indexes.
+    /// Reads windows in order. A filter that matches many rows fills the page from the first window. A second window is
+    /// read when it should suffice, because consecutive rows are cheaper to read than scattered ones. Rare matches are
+    /// found by indexes.
     async fn windows(&self, way: Way, after: Option<i64>, wanted: i64) -> Result<Vec<Row>> {
         let (mut after, mut rows) = (after, Vec::new());
         let mut size = (10 * wanted).clamp(WINDOW, LARGEST_WINDOW);
         for attempt in 1..=2 {
             let missing = wanted - rows.len() as i64;
-            // The last row of the window is one more when it does not match.
+            // The last row of the window is an additional row when it does not match.
             let found = self.window(way, after, Window::first(size, missing + 1)).await?;
             rows.extend(found.rows);
             let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else { break };
@@ -190,8 +193,8 @@ impl List<'_> {
         Ok(window.stretch(self.rows(&statement, &filtered).await?))
     }
 
-    /// What matches behind an id, found by indexes: the planner learns nothing of the page, so it cannot hope to find
-    /// it early on a walk.
+    /// Returns the matching rows after an id, found by the indexes of the filters. The limit is hidden from the
+    /// planner, so that it cannot choose an ordered scan in the hope to find the page early.
     async fn indexed(&self, after: Option<i64>, skipped: i64, limit: i64) -> Result<Vec<Row>> {
         let mut filtered = self.matching().await?;
         filtered.and_some("o.id > $", after);
@@ -206,8 +209,8 @@ impl List<'_> {
         self.rows(&statement, &filtered).await
     }
 
-    /// Of the words of the text the one that the planner thinks fewest objects have. The index collects all objects
-    /// of each word it is asked for; asked for `pump 123` as it stands it would collect every pump.
+    /// Returns the word of the text that the fewest objects have, by the planner's estimate. The index collects all
+    /// objects of every word in a search; for `pump 123` as it stands it would collect every pump.
     async fn rarest_word(&self) -> Result<Option<String>> {
         let Some(text) = self.filter.text.as_ref().filter(|_| self.filter.query.is_none()) else {
             return Ok(None);
@@ -227,8 +230,8 @@ impl List<'_> {
         Ok(rarest.map(|(_, word)| word))
     }
 
-    /// A page in the order of the query. Found first and sorted then, unless everything matches: then an index may have
-    /// the order.
+    /// Returns a page in the order of the query. Matches are found first and sorted then, unless everything matches: an
+    /// index may have the order in that case.
     async fn sorted(&self, keys: &[SortKey]) -> Result<Vec<Row>> {
         let mut filtered = self.matching().await?;
         let sort = query::order(keys, &mut filtered);
@@ -249,7 +252,7 @@ impl List<'_> {
         self.rows(&statement, &filtered).await
     }
 
-    /// The page of a caller without the role.
+    /// Returns the page of a caller without the role.
     async fn limited(&self, grants: &Grants, user: &str) -> Result<Page<ManagedObject>> {
         let way = Way::of(self.filter);
         let offset = if self.page.position().is_some() { 0 } else { i64::from(self.page.current) - 1 };
@@ -270,7 +273,7 @@ impl List<'_> {
         limited_page(self.page, window, self.rows(&statement, &filtered).await?, position, from_row)
     }
 
-    /// The way through the collection, from behind a position.
+    /// Builds the scan of the collection from a position on.
     fn walk(&self, way: Way, after: Option<i64>, filtered: &mut Filtered) -> Walk {
         let after = filtered.parameter(after.unwrap_or_default());
         let mut walk = Walk {
@@ -280,7 +283,7 @@ impl List<'_> {
             sort: "o.id".into(),
             columns: format!("{COLUMNS}, o.id AS position"),
         };
-        // A row comparison goes straight to the position in the index, and the planner has no other index to prefer.
+        // A row comparison seeks directly to the position in the index, and the planner has no other index to prefer.
         let mut along = |column: &str, value: &Option<String>| {
             let value = filtered.parameter(value.clone().unwrap_or_default());
             walk.bounds =
@@ -314,7 +317,8 @@ impl List<'_> {
         walk
     }
 
-    /// The filters as conditions, without the one that is the way; `None` when there are no others.
+    /// Returns the filters as conditions, without the one that the scan's index covers; `None` when there are no
+    /// others.
     fn conditions(&self, way: Option<Way>, filtered: &mut Filtered) -> Option<String> {
         let filter = self.filter;
         let mut conditions = Vec::new();
@@ -348,7 +352,7 @@ impl List<'_> {
             query::has_fragment(filter.fragment_type.as_deref().unwrap_or_default(), filtered)
         });
         add(plain && filter.text.is_some(), None, &mut || {
-            // A test of every row; the index is asked for one word, see `rarest_word`.
+            // Tests every row of a window. The index is searched for one word only, see `rarest_word`.
             format!("(o.words @@ search_prefixes({})) IS TRUE", filtered.parameter(filter.text.clone()))
         });
         if let Some(condition) = filter.query.as_ref().and_then(|query| query.condition.as_ref()) {
@@ -357,7 +361,7 @@ impl List<'_> {
         (!conditions.is_empty()).then(|| conditions.join(" AND "))
     }
 
-    /// All filters, without a page, in the form that indexes serve.
+    /// Returns all filters, without a page, in the form that indexes support.
     async fn matching(&self) -> Result<Filtered> {
         let mut filtered = Filtered::new("managed_objects o", "o.tenant", self.tenant.as_str());
         if let Some(conditions) = self.conditions(None, &mut filtered) {
@@ -376,12 +380,12 @@ impl List<'_> {
         Ok(filtered)
     }
 
-    /// The id behind which the page starts.
+    /// Returns the id after which the page starts.
     fn after(&self) -> Option<i64> {
         self.page.position().map(|after| after.id)
     }
 
-    /// Matching objects before the page, when the place where the page before ended is not known.
+    /// Returns the number of matching objects before the page, when the end of the previous page is not known.
     fn skipped(&self) -> i64 {
         match self.page.position() {
             Some(_) => 0,
@@ -389,16 +393,17 @@ impl List<'_> {
         }
     }
 
-    /// Runs a statement. The statements of queries are as many as there are queries, so they are not kept.
+    /// Runs a statement. There are as many statements as there are queries, so they are not kept in the statement
+    /// cache.
     async fn rows(&self, statement: &str, filtered: &Filtered) -> Result<Vec<Row>> {
         Ok(self.client.query(statement, &filtered.parameters()).await?)
     }
 }
 
-/// The object of a row of `found`, by its key whatever the planner thinks of the number of rows.
+/// Selects the object of a row of `found` by its key, whatever the planner's estimate of the number of rows.
 const ONE: &str = "SELECT o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments \
     FROM managed_objects o WHERE o.tenant = $1 AND o.id = found.id OFFSET 0";
-/// The same with what conditions look at.
+/// Selects the same object with the columns that conditions use.
 const ONE_WITH_EVERYTHING: &str =
     "SELECT o.* FROM managed_objects o WHERE o.tenant = $1 AND o.id = found.id OFFSET 0";
 

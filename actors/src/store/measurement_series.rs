@@ -23,8 +23,8 @@ use crate::model::page::{PageRequest, TotalPages};
 
 const LIST_SOURCE_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_source_shapes.sql");
 
-/// Series of a source: as they were measured, at most 5000 values, or by buckets. Who lacks the role sees the kinds of
-/// measurements that device permissions name (U-12).
+/// Returns the series of a source: as they were measured, with at most 5000 values, or by buckets. A caller without the
+/// role sees the shapes that its device permissions grant (U-12).
 ///
 /// # Errors
 /// `Forbidden`; `Invalid` when there are too many buckets; `Timeout`, `Unavailable` or `Database`.
@@ -53,10 +53,10 @@ pub async fn get_series(
     values.within(SERIES_CELLS)
 }
 
-/// A kind of measurements with its number.
+/// A shape with its number.
 pub(super) type Kind = (i64, Arc<Shape>);
 
-/// The kinds a source has sent, in the order it began to.
+/// Returns the shapes that a source has sent, in the order of their first use.
 async fn shapes_of_source(
     database: &Database,
     tenant: &TenantId,
@@ -70,7 +70,7 @@ async fn shapes_of_source(
     Ok(ids.into_iter().filter_map(|id| Some((id, definitions.get(&id)?.clone()))).collect())
 }
 
-/// Those that device permissions let a caller without the role read.
+/// Returns those shapes that the device permissions of a caller without the role allow it to read.
 async fn permitted(
     database: &Database,
     tenant: &TenantId,
@@ -80,7 +80,7 @@ async fn permitted(
 ) -> Result<Vec<Kind>> {
     let client = database.reader().await?;
     let Some(source) = find_source(&client, tenant, filter.source).await? else {
-        // What does not exist has sent nothing.
+        // An object that does not exist has sent nothing.
         return Ok(Vec::new());
     };
     let by = (authority, user, Ownership::Ignored);
@@ -93,18 +93,18 @@ async fn permitted(
     }
 }
 
-/// The series that are asked for, and where each shape has them.
+/// The requested series, and where each shape has them.
 struct Selection {
     series: Vec<SeriesName>,
     shapes: Vec<SelectedShape>,
-    /// Whether there are shapes that hold none of them.
+    /// Whether some shapes have none of these series.
     is_part: bool,
 }
 
 struct SelectedShape {
     id: i64,
     shape: Arc<Shape>,
-    /// Place among the numbers of a measurement, and among the series.
+    /// Pairs of the index among the numbers of a measurement and the index among the series.
     positions: Vec<(usize, usize)>,
 }
 
@@ -143,7 +143,7 @@ impl Selection {
         Self { series, is_part: shapes.len() < count, shapes }
     }
 
-    /// The head of each series, with the first unit the source ever sent for it.
+    /// Returns the head of each series, with the first unit the source ever sent for it.
     fn heads(&self, filter: &SeriesFilter) -> Vec<SeriesHead> {
         let head = |name: &SeriesName| SeriesHead {
             unit: None,
@@ -163,7 +163,7 @@ impl Selection {
         heads
     }
 
-    /// The same as columns of a statement: one for each series in each of its units.
+    /// Returns the columns of a statement: one for each series in each of its units.
     fn columns(&self) -> Vec<Column> {
         let mut columns: Vec<Column> = Vec::new();
         let mut places: HashMap<(usize, Option<Box<str>>), usize> = HashMap::new();
@@ -182,7 +182,7 @@ impl Selection {
     }
 }
 
-/// Reads what was measured, until there is enough.
+/// Reads measurements until the result is complete.
 async fn measured(
     database: &Database,
     tenant: &TenantId,
@@ -206,14 +206,14 @@ async fn measured(
         order: filter.order,
     };
     let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
-    // One more than fits tells that there is more.
+    // One more than the limit shows that there are more.
     let size = (SERIES_VALUES / widest + 1) as u32;
     let mut page = PageRequest { size, current: 1, after: None, total: TotalPages::Omitted };
     let deadline = Instant::now() + database.statement_timeout();
     loop {
         let found = walk.page(database, &Authority::Role, &page, indexed).await?;
         for measurement in completed(database, tenant, found.members).await? {
-            // Most are the same in memory, which is what is compared first.
+            // Most shapes are the same allocation, and pointers are compared first.
             let selected = selection.shapes.iter().find(|selected| selected.shape == measurement.shape);
             if let Some(selected) = selected {
                 add(&measurement, &selected.positions, filter, values);
@@ -239,7 +239,7 @@ fn add(
 ) {
     let nanos = measurement.time.instant().unix_timestamp_nanos();
     let place = Place {
-        // Times are shown in milliseconds: what has the same name is the same time.
+        // Times are shown in milliseconds, so equal milliseconds are the same time.
         slot: nanos.div_euclid(1_000_000) as i64,
         first: (nanos, measurement.id.map_or(0, |id| id.0)),
         key: measurement.time,

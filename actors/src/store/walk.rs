@@ -1,8 +1,9 @@
-//! Walks: reading a collection in its order, through the index that has this order, a window at a time.
+//! Ordered scans of a collection: its rows are read through the index that has the order, one window at a time.
 //!
-//! A filter of unknown selectivity and `ORDER BY … LIMIT` make a planner gamble: it walks a million rows for five, or
-//! fetches half a table to sort it. So the rows of a window are read first, whatever the filter, and filtered then: a
-//! filter that matches much fills the page from one window. What does not is the caller's business.
+//! For a filter of unknown selectivity with `ORDER BY … LIMIT`, a planner has to guess: it may scan a million rows for
+//! five matches, or fetch half a table to sort it. So the rows of a window are read first, regardless of the filter,
+//! and filtered then. A filter that matches many rows fills the page from one window. When it does not, the caller
+//! decides how to continue.
 
 use tokio_postgres::Row;
 
@@ -11,61 +12,62 @@ use crate::error::Result;
 use crate::model::access::Grants;
 use crate::model::page::{Count, Page, PageRequest, Position};
 
-/// Rows of the first window.
+/// The rows of the first window.
 pub(super) const WINDOW: i64 = 2000;
 
-/// The way through a collection. Each part is SQL of ours; parameters are numbered already.
+/// The scan of a collection. Each part is SQL text from the code; the parameters are numbered already.
 pub(super) struct Walk {
-    /// The table with its alias, or a sub-select with one.
+    /// The table with its alias, or a subselect with one.
     pub(super) from: String,
     /// The alias.
     pub(super) alias: &'static str,
-    /// Where the walk starts, and what it stays within: what the index bounds, nothing else.
+    /// The bounds of the scan, which may use only columns of the index.
     pub(super) bounds: String,
     /// The order of the index.
     pub(super) sort: String,
-    /// What the rows are read for.
+    /// The columns to read.
     pub(super) columns: String,
 }
 
-/// Which rows of a walk are read.
+/// A window of a scan.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
-    /// Rows left out at the start, whether they match or not.
+    /// The number of rows to skip at the start, whether they match or not.
     pub(super) offset: i64,
-    /// Rows looked at.
+    /// The number of rows to read.
     pub(super) rows: i64,
-    /// Matching rows left out. Then the end of the window is not told.
+    /// The number of matching rows to skip. If it is not 0, the end of the window is not returned.
     pub(super) skipped: i64,
-    /// Matching rows given at most.
+    /// The greatest number of matching rows to return.
     pub(super) limit: i64,
 }
 
-/// Which rows a caller without the role sees; the source of a row is the managed object whose lineage counts.
+/// The rows that a caller without the role sees. Access to a row is decided by the lineage of its source, a managed
+/// object.
 pub(super) struct Sight<'a> {
     /// The column with the id of the source.
     pub(super) source: &'a str,
-    /// The user, where ownership of the source opens the door.
+    /// The user, if ownership of the source grants access.
     pub(super) owner: Option<&'a str>,
     /// Device permissions.
     pub(super) grants: &'a Grants,
-    /// When a row is seen by everybody.
+    /// The condition that everybody sees a row.
     pub(super) public: String,
-    /// When a row holds one of the fragments `reach.fragments`.
+    /// The condition that a row holds one of the fragments `reach.fragments`.
     pub(super) holds_fragment: &'static str,
 }
 
-/// What a window held.
+/// The result of reading a window.
 pub(super) struct Stretch {
-    /// The rows that matched, in order, at most as many as the window's limit.
+    /// The matching rows in order, limited by the window.
     pub(super) rows: Vec<Row>,
-    /// The last row looked at, when the window ended before the collection and before its limit.
+    /// The last row that was read, if the window ended before the collection and before its limit.
     pub(super) end: Option<Row>,
 }
 
 impl Walk {
-    /// The statement that reads a window: [`Walk::columns`], `place` and `seen`; the last row of the window is given also
-    /// when it does not match.
+    /// Returns the statement that reads a window: the columns [`Walk::columns`], `place` and `seen`. The last row of
+    /// the window is also returned when it does not match.
     pub(super) fn window(&self, conditions: &str, window: Window, filtered: &mut Filtered) -> String {
         let walked = self.walked(conditions, window, filtered);
         let (skipped, limit) = (filtered.parameter(window.skipped), filtered.parameter(window.limit));
@@ -76,10 +78,10 @@ impl Walk {
         )
     }
 
-    /// The same for a caller who sees only part of the rows.
+    /// Returns the same statement for a caller who sees only part of the rows.
     ///
-    /// The lineages of all sources are looked up together, each link and each owner by its key: `OFFSET 0` keeps the planner
-    /// from joining whole tables because a recursion might find anything.
+    /// The lineages of all sources are looked up together, each link and each owner by its key. `OFFSET 0` keeps the
+    /// planner from joining whole tables, which it would do because it cannot estimate the size of a recursion.
     pub(super) fn limited_window(
         &self,
         conditions: &str,
@@ -144,13 +146,13 @@ impl Walk {
 }
 
 impl Window {
-    /// The rows that are looked at for a caller who sees only part of them: of those seen a page and one more, and the last
-    /// row of the window.
+    /// Returns the window for a caller who sees only part of the rows. It returns the visible rows of a page, one more,
+    /// and the last row of the window.
     pub(super) fn limited(offset: i64, page: &PageRequest) -> Self {
         Self { offset, rows: page.scan_budget().into(), skipped: 0, limit: i64::from(page.size) + 2 }
     }
 
-    /// Rows from the start of the walk, until as many match as are wanted.
+    /// Returns a window at the start of the scan that ends when `limit` rows match.
     pub(super) fn first(rows: i64, limit: i64) -> Self {
         Self { offset: 0, rows, skipped: 0, limit }
     }
@@ -159,7 +161,7 @@ impl Window {
         self.offset.saturating_add(self.rows)
     }
 
-    /// Takes the rows of a window apart.
+    /// Separates the matching rows of a window from its end.
     pub(super) fn stretch(self, rows: Vec<Row>) -> Stretch {
         let mut stretch = Stretch { rows: Vec::with_capacity(rows.len()), end: None };
         for row in rows {
@@ -175,11 +177,11 @@ impl Window {
     }
 }
 
-/// The page of a caller who sees only part of a collection (P-07): so many rows are looked at, and what is seen of
-/// them is given, maybe less than a page, maybe nothing.
+/// Returns the page of a caller who sees only part of a collection (P-07). A limited number of rows is read, and the
+/// visible ones among them are returned, which may be less than a page or none.
 ///
 /// # Errors
-/// What `read` cannot read.
+/// The errors of `read`.
 pub(super) fn limited_page<T>(
     request: &PageRequest,
     window: Window,
