@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// In which units a reader wants measurements.
+/// The units in which a client requests measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SystemOfUnits {
     /// Metre, kilogram, degree Celsius, Kelvin.
@@ -11,7 +11,7 @@ pub enum SystemOfUnits {
     Imperial,
 }
 
-/// Two units and the formulas between them.
+/// Two units and the formulas to convert between them.
 struct Pair {
     metric: &'static [&'static str],
     imperial: &'static [&'static str],
@@ -19,7 +19,7 @@ struct Pair {
     to_metric: fn(f64) -> f64,
 }
 
-/// The first spelling of each is the one that is emitted.
+/// The convertible units. The first spelling of each is the one in responses.
 const PAIRS: [Pair; 7] = [
     Pair { metric: &["m"], imperial: &["ft"], to_imperial: |v| v / 0.3048, to_metric: |v| v * 0.3048 },
     Pair { metric: &["km"], imperial: &["mi"], to_imperial: |v| v / 1.609344, to_metric: |v| v * 1.609344 },
@@ -45,23 +45,23 @@ const PAIRS: [Pair; 7] = [
     },
 ];
 
-/// How the numbers of one unit become those of another.
+/// The conversion from one unit to another.
 #[derive(Debug, Clone, Copy)]
 pub struct Conversion {
-    /// The unit they become.
+    /// The target unit.
     pub unit: &'static str,
     formula: fn(f64) -> f64,
 }
 
 impl Conversion {
-    /// The number in the other unit.
+    /// Returns the number in the target unit.
     pub fn apply(self, value: f64) -> f64 {
         (self.formula)(value)
     }
 }
 
 impl SystemOfUnits {
-    /// Reads the header `X-Platform-System-Of-Units`, in any case.
+    /// Parses the header `X-Platform-System-Of-Units`, in any case.
     ///
     /// # Errors
     /// `Invalid` names the value and the two that are allowed.
@@ -73,8 +73,8 @@ impl SystemOfUnits {
         }
     }
 
-    /// How numbers of this unit are shown; `None` when they stay as they are: the unit is unknown, or of this system
-    /// already.
+    /// Returns the conversion of this unit. Returns `None` when numbers stay unchanged, because the unit is unknown or
+    /// belongs to this system already.
     pub fn conversion(self, unit: &str) -> Option<Conversion> {
         PAIRS.iter().find_map(|pair| match self {
             Self::Imperial if pair.metric.contains(&unit) => {

@@ -1,4 +1,4 @@
-//! What is read of a manifest, and what is refused.
+//! Tests of parsing manifests and of rejecting invalid ones.
 
 use super::*;
 

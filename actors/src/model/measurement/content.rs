@@ -1,4 +1,4 @@
-//! The fragments of a measurement taken apart: series, their units, their numbers (G-03).
+//! Parsing the fragments of a measurement into series, units and numbers (G-03).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,29 +12,29 @@ use crate::error::{Error, Result};
 use crate::model::body::MAX_SHORT_TEXT;
 use crate::model::fragments::Fragments;
 
-/// Bytes of a unit; `m³/h` is a long one.
+/// The greatest number of bytes of a unit; `m³/h` is a long one.
 const MAX_UNIT: usize = 256;
-/// What a name must not hold, beside white space: a dot parts fragment and series in a request.
+/// The characters that a name must not contain, besides white space: a dot separates fragment and series in a request.
 const FORBIDDEN: [char; 10] = ['.', ',', '*', '[', ']', '(', ')', '@', '$', '"'];
 
-/// So many names are compared with each other; more are looked up.
+/// The greatest number of names that are compared with each other; more are looked up in a table.
 const FEW: usize = 16;
 
-/// What the fragments consist of.
+/// The parsed fragments of a measurement.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) fragments: Vec<ValueFragment>,
     pub(super) others: Vec<Box<str>>,
     pub(super) readings: Vec<f64>,
-    /// Whether names, units and numbers are all there is.
+    /// Whether the fragments consist only of names, units and numbers.
     pub(super) regular: bool,
 }
 
 impl Content {
-    /// Takes fragments apart.
+    /// Parses fragments.
     ///
     /// # Errors
-    /// `Invalid` names the series whose value is no number or whose unit is no text, and the name that is not allowed.
+    /// `Invalid` names a series whose value is not a number or whose unit is not a text, or a name that is not allowed.
     pub(super) fn of(fragments: &Fragments) -> Result<Self> {
         let mut content = Self { regular: true, ..Self::default() };
         for (name, raw) in fragments.iter() {
@@ -99,11 +99,11 @@ fn check_name(name: &str, path: &str) -> Result<()> {
     }
 }
 
-/// The members of a JSON object, borrowed from its text. Of doubled ones the last counts.
+/// The members of a JSON object, borrowed from its text. Of members with the same name, the last one counts.
 pub(super) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
-    /// `None` for what is no object.
+    /// Parses an object; returns `None` for other values.
     pub(super) fn of(raw: &'a RawValue) -> Option<Self> {
         match raw.get().starts_with('{') {
             true => serde_json::from_str(raw.get()).ok(),
@@ -124,7 +124,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A name, borrowed unless it holds an escape.
+/// A name, borrowed unless it contains an escape sequence.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -150,7 +150,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// Leaves the last of members with one name, in the place of the first.
+/// Keeps the last of several members with one name, at the position of the first.
 fn last_of_doubled<'a>(members: Vec<(Cow<'a, str>, &'a RawValue)>) -> Vec<(Cow<'a, str>, &'a RawValue)> {
     let is_new = |at: usize| members[..at].iter().all(|(earlier, _)| *earlier != members[at].0);
     if members.len() <= FEW && (1..members.len()).all(is_new) {

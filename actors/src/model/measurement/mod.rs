@@ -26,30 +26,30 @@ use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::links::Linked;
 use crate::model::timestamp::Timestamp;
 
-/// Members the server alone sets; ignored in bodies.
+/// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 3] = ["id", "self", "creationTime"];
-/// Measurements of one collection that is sent.
+/// The greatest number of measurements in a request.
 pub const MAX_COLLECTION: usize = 100_000;
 
 /// A measurement as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct Measurement {
-    /// `None` for one that was not stored (TRANSIENT, CEP; M-02).
+    /// The id; `None` for a measurement that was not stored (TRANSIENT, CEP; M-02).
     pub id: Option<MeasurementId>,
-    /// The device it comes from.
+    /// The device that sent the measurement.
     pub source: ManagedObjectId,
-    /// When it was taken, by the device's clock.
+    /// When it was measured, by the device's clock.
     pub time: Timestamp,
-    /// What it measures.
+    /// The type, the series and their units.
     pub shape: Arc<Shape>,
     /// The numbers of the series, in the order of the shape.
     pub readings: Vec<f64>,
-    /// The fragments as they were sent, where shape and numbers cannot give them back.
+    /// The original fragments, if shape and numbers cannot reproduce them.
     pub verbatim: Option<Fragments>,
 }
 
 impl Measurement {
-    /// Whether it holds a top-level member of this name: what device permissions ask (U-12).
+    /// Returns whether it has a top-level member of this name, which device permissions require (U-12).
     pub fn has_fragment(&self, name: &str) -> bool {
         self.shape.members().contains(&name)
     }
@@ -81,7 +81,7 @@ impl Serialize for Linked<'_, Measurement> {
     }
 }
 
-/// Body of `POST /measurement/measurements`, or one element of a collection.
+/// The body of `POST /measurement/measurements`, or one element of a collection.
 #[derive(Debug, Clone)]
 pub struct NewMeasurement {
     /// See [`Measurement::source`].
@@ -97,10 +97,10 @@ pub struct NewMeasurement {
 }
 
 impl NewMeasurement {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one (G-03).
+    /// `Invalid` lists all missing members (E-05) or names the invalid one (G-03).
     pub fn parse(mut body: Body) -> Result<Self> {
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
         let time = body.take_timestamp("time")?;
@@ -132,10 +132,10 @@ impl NewMeasurement {
         }
     }
 
-    /// Reads the member `measurements` of a collection that is sent (G-02).
+    /// Parses the member `measurements` of a collection (G-02).
     ///
     /// # Errors
-    /// `Invalid` names the wrong element by its place, counted from 0.
+    /// `Invalid` names the invalid element by its index, counted from 0.
     pub fn parse_collection(raw: &RawValue) -> Result<Vec<Self>> {
         let elements: Vec<&RawValue> = serde_json::from_str(raw.get())
             .map_err(|_| Error::invalid_value("measurements", raw.get(), "an array of measurements"))?;
@@ -154,7 +154,8 @@ impl NewMeasurement {
         elements.into_iter().enumerate().map(parse).collect()
     }
 
-    /// The measurement this body makes; `share` gives the copy of its shape that those in memory have in common.
+    /// Returns the measurement of this body; `share` returns the copy of its shape that all measurements in memory
+    /// share.
     pub(crate) fn measured(
         self,
         id: Option<MeasurementId>,

@@ -1,4 +1,4 @@
-//! Measurements in the units a reader wants (G-10).
+//! Conversion of measurements to the units of a request (G-10).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use super::{Measurement, Number, Shape};
 use crate::model::units::{Conversion, SystemOfUnits};
 
 impl Measurement {
-    /// The measurement as it is shown in this system of units: numbers and units of the series that it converts, everything
-    /// else as it was sent.
+    /// Returns the measurement in this system of units: numbers and units of convertible series are converted, and
+    /// everything else stays as it was sent.
     pub fn in_units(&self, system: SystemOfUnits) -> Self {
         let conversions: Vec<_> = self.shape.conversions(system).collect();
         if conversions.iter().all(Option::is_none) {
@@ -39,7 +39,7 @@ impl Measurement {
 }
 
 impl Shape {
-    /// How each series is converted, in the order of the numbers.
+    /// Returns the conversion of each series, in the order of the numbers.
     pub(crate) fn conversions(&self, system: SystemOfUnits) -> impl Iterator<Item = Option<Conversion>> {
         self.series().map(move |(_, series)| system.conversion(series.unit.as_deref()?))
     }
@@ -55,7 +55,7 @@ impl Shape {
     }
 }
 
-/// A fragment as it was sent, with other values and units in the series that are converted.
+/// Returns an original fragment with converted values and units.
 fn rewrite(raw: &RawValue, conversions: &HashMap<&str, Conversion>) -> Option<Box<RawValue>> {
     if conversions.is_empty() {
         return None;
@@ -79,7 +79,7 @@ fn rewrite_series(raw: &RawValue, conversion: Conversion) -> Option<Box<RawValue
     }))
 }
 
-/// An object with these members, in this order.
+/// Builds an object of these members, in this order.
 fn object<'a>(members: impl Iterator<Item = (&'a str, Box<RawValue>)>) -> Option<Box<RawValue>> {
     let mut json = String::from("{");
     for (at, (name, raw)) in members.enumerate() {
