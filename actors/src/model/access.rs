@@ -54,7 +54,7 @@ const APIS: [(&str, Api); 6] = [
 ];
 const PERMISSIONS: [(&str, Permission); 2] = [("READ", Permission::Read), ("ADMIN", Permission::Admin)];
 const ANY: &str = "*";
-/// The greatest number of entries of one user or group.
+/// The maximum number of entries of one user or group.
 const MAX_ENTRIES: usize = 10_000;
 
 /// Device permissions of a user or a group: `{"<device id>": ["<API>:<fragment>:<permission>"]}`.

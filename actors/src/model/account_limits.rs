@@ -60,10 +60,10 @@ pub struct AbsoluteLimits {
     /// The number of metadata pairs of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_server_meta: Option<i64>,
-    /// The greatest number of servers.
+    /// The maximum number of servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_total_instances: Option<i64>,
-    /// The greatest number of key pairs.
+    /// The maximum number of key pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_total_keypairs: Option<i64>,
     /// The number of existing servers.
@@ -117,7 +117,7 @@ struct RateLimit {
     next_available: Option<String>,
 }
 
-/// The greatest number of elements of `rate`, and of limits in one element.
+/// The maximum number of elements of `rate`, and of limits in one element.
 const MAX_RATES: usize = 1000;
 const VERBS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const UNITS: [&str; 4] = ["SECOND", "MINUTE", "HOUR", "DAY"];

@@ -15,9 +15,9 @@ use crate::model::links::Linked;
 use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 
-/// The greatest number of bytes of a record's text.
+/// The maximum number of bytes of a record's text.
 const MAX_TEXT: usize = 64 << 10;
-/// The greatest number of bytes of a user name (U-08).
+/// The maximum number of bytes of a user name (U-08).
 const MAX_USER: usize = 2000;
 const SEVERITIES: [&str; 5] = ["critical", "major", "minor", "warning", "information"];
 /// The members that only the server sets; they are ignored in bodies.

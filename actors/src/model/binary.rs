@@ -12,9 +12,9 @@ use crate::naming::naming;
 
 /// The content type of a file whose sender does not name one (V-04).
 pub const DEFAULT_CONTENT_TYPE: &str = "application/octet-stream";
-/// The greatest number of characters of a file name; the rest is cut off.
+/// The maximum number of characters of a file name; the rest is cut off.
 const MAX_NAME: usize = 255;
-/// The greatest number of bytes of a content type.
+/// The maximum number of bytes of a content type.
 const MAX_CONTENT_TYPE: usize = 255;
 /// The characters that RFC 5987 encodes in an extended parameter.
 const EXTENDED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -46,7 +46,7 @@ impl Binary {
     }
 }
 
-/// Returns the file name in a client's text, without directories and control characters, cut to the greatest length.
+/// Returns the file name in a client's text, without directories and control characters, cut to the maximum length.
 /// Returns `None` when nothing is left.
 pub fn file_name(given: &str) -> Option<String> {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -12,13 +12,13 @@ use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
 use crate::model::timestamp::Timestamp;
 
-/// The greatest number of bytes of a short text such as a type, a name or a fragment name; index entries must fit into
+/// The maximum number of bytes of a short text such as a type, a name or a fragment name; index entries must fit into
 /// a page.
 pub const MAX_SHORT_TEXT: usize = 1024;
 /// The decimal exponents of a 64-bit float range from -324 to 308.
 const MAX_EXPONENT: i32 = 324;
 
-/// The greatest number of top-level members of a body; no device sends more.
+/// The maximum number of top-level members of a body; no device sends more.
 const MAX_MEMBERS: usize = 4096;
 
 /// The members of a JSON object from a request.

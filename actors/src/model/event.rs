@@ -13,7 +13,7 @@ use crate::model::page::TimeOrder;
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 
-/// The greatest number of bytes of an event's text.
+/// The maximum number of bytes of an event's text.
 const MAX_TEXT: usize = 64 << 10;
 /// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "creationTime", "lastUpdated"];

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The greatest number of names that are compared with each other; more are looked up in a table.
+/// The maximum number of names that are compared with each other; more are looked up in a table.
 const FEW: usize = 16;
 
 /// Named JSON values in insertion order; each name occurs once.

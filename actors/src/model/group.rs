@@ -17,7 +17,7 @@ use crate::model::role::{self, RoleHolder, RoleSet};
 pub const ADMINS: &str = "admins";
 /// The group of device users.
 pub const DEVICES: &str = "devices";
-/// The greatest number of characters of a group's name (U-02).
+/// The maximum number of characters of a group's name (U-02).
 const MAX_NAME: usize = 254;
 /// The members that only the server sets or that have endpoints of their own; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "roles", "users"];

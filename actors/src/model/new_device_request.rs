@@ -13,11 +13,11 @@ use crate::model::links::Linked;
 use crate::model::origin::DEVICE_USER;
 use crate::model::timestamp::Timestamp;
 
-/// The greatest number of characters of a device's id (N-05).
+/// The maximum number of characters of a device's id (N-05).
 const MAX_CHARACTERS: usize = 1000;
-/// The greatest number of bytes of a device's id, which is part of index keys with a limited size.
+/// The maximum number of bytes of a device's id, which is part of index keys with a limited size.
 const MAX_BYTES: usize = 2000;
-/// The greatest number of bytes of a member that is read before it is rejected.
+/// The maximum number of bytes of a member that is read before it is rejected.
 const MAX_MEMBER: usize = 4 * MAX_CHARACTERS;
 
 /// The id that a device uses, such as its serial number. It is compared exactly.

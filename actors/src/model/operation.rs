@@ -14,7 +14,7 @@ use crate::model::links::Linked;
 use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 
-/// The greatest number of bytes of a failure reason.
+/// The maximum number of bytes of a failure reason.
 const MAX_FAILURE_REASON: usize = 64 << 10;
 /// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 6] =

@@ -59,7 +59,7 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// The greatest number that is counted.
+    /// The maximum number that is counted.
     pub const MOST: i64 = 1000;
 }
 

@@ -218,7 +218,7 @@ pub enum NewChildren {
     Created(Box<NewManagedObject>),
 }
 
-/// The greatest number of links in one request.
+/// The maximum number of links in one request.
 const MAX_CHILDREN: usize = 10_000;
 
 impl NewChildren {

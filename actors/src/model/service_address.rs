@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// The description of valid addresses in errors.
 const ALLOWED: &str =
     "http://host:port or http://host:port/base, without user, query, fragment, '.' and '..'";
-/// The greatest number of bytes of an address.
+/// The maximum number of bytes of an address.
 const LONGEST: usize = 512;
 
 /// An HTTP address: host, port, and a base path to which the path of each request is appended.

@@ -10,7 +10,7 @@ use crate::model::body::{Body, id_text, missing, text};
 use crate::model::id::{ApplicationId, TenantId};
 use crate::model::links::{Linked, Links};
 
-/// The greatest number of bytes of a link in a body.
+/// The maximum number of bytes of a link in a body.
 const MAX_LINK: usize = 4096;
 
 /// An application in a reference to it: without its key, its manifest and its roles.

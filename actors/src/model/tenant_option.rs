@@ -9,9 +9,9 @@ use crate::model::alarm_mapping::AlarmMapping;
 use crate::model::body::{Body, missing, text};
 use crate::model::links::Linked;
 
-/// The greatest number of characters of a category or a key (Z-04).
+/// The maximum number of characters of a category or a key (Z-04).
 const MAX_NAME: usize = 256;
-/// The greatest number of bytes of a value. No rule names a limit; keys of 8192 bits take a fifth of it.
+/// The maximum number of bytes of a value. No rule names a limit; keys of 8192 bits take a fifth of it.
 const MAX_VALUE: usize = 64 << 10;
 
 /// Keys that start with this hold secrets: they are stored encrypted and never shown (Z-05).

@@ -90,7 +90,7 @@ pub(super) struct Part {
     pub(super) except: Option<AlarmStatus>,
     /// The position after which the part begins.
     pub(super) after: Option<Position>,
-    /// The greatest number of alarms.
+    /// The maximum number of alarms.
     pub(super) limit: i64,
 }
 

@@ -19,7 +19,7 @@ const WITHDRAW_FROM_USERS: &str =
 const WITHDRAW_FROM_GROUPS: &str =
     include_str!("../../../sql/queries/application_roles/withdraw_from_groups.sql");
 
-/// The greatest number of microservice roles that a tenant is shown. More would be a mistake or an attack on its
+/// The maximum number of microservice roles that a tenant is shown. More would be a mistake or an attack on its
 /// administrators.
 const MOST: i64 = 10_000;
 

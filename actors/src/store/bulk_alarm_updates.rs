@@ -36,7 +36,7 @@ const UPDATE_STATUSES: &str = include_str!("../../../sql/queries/alarms/update_s
 const DELETE_MANY: &str = include_str!("../../../sql/queries/alarms/delete_many.sql");
 const LAST: &str = include_str!("../../../sql/queries/alarms/last.sql");
 
-/// The greatest number of unfinished bulk updates of a tenant.
+/// The maximum number of unfinished bulk updates of a tenant.
 const MOST_UNFINISHED: i64 = 100;
 /// The number of bulk updates that one query takes over.
 const TAKEN_OVER_AT_ONCE: i64 = 20;

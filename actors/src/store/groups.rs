@@ -35,7 +35,7 @@ const MEMBER_NAMES: &str = include_str!("../../../sql/queries/group_members/name
 /// The columns of a group, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "g.id, g.name, g.description, g.roles, g.device_permissions";
 
-/// The greatest number of members that a notification names one by one.
+/// The maximum number of members that a notification names one by one.
 const MOST_NAMED: i64 = 1000;
 
 /// Creates the groups of U-10 in a new tenant, as part of the transaction that creates the tenant.

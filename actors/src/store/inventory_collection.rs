@@ -16,9 +16,9 @@ use crate::model::managed_object::{ManagedObject, ManagedObjectFilter};
 use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use crate::naming::naming;
 
-/// The greatest number of rows of a window for a large page.
+/// The maximum number of rows of a window for a large page.
 const LARGEST_WINDOW: i64 = 20_000;
-/// The greatest number of rows of a second window: reading them costs about as much as finding a hundred rows by an
+/// The maximum number of rows of a second window: reading them costs about as much as finding a hundred rows by an
 /// index.
 const SECOND_WINDOW: i64 = 8000;
 /// The number of words of a text whose frequencies are compared.

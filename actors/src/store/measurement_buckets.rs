@@ -36,7 +36,7 @@ pub(super) struct Column {
     pub(super) places: Vec<(i64, usize, bool)>,
 }
 
-/// The greatest number of buckets with several offsets that are read again one by one. More of them are read again
+/// The maximum number of buckets with several offsets that are read again one by one. More of them are read again
 /// together.
 const MIXED_ONE_BY_ONE: usize = 8;
 

@@ -34,7 +34,7 @@ const MOVE_MARK: &str = include_str!("../../../sql/queries/measurement_rollups/m
 const DELETE_MARKS: &str = include_str!("../../../sql/queries/measurement_rollups/delete_marks.sql");
 const LIST_SOURCE_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_source_shapes.sql");
 
-/// The greatest number of recent measurements of a tenant that are found by their ids.
+/// The maximum number of recent measurements of a tenant that are found by their ids.
 const FEW: i64 = 2000;
 /// The number of sources whose last rollup attempt is cached.
 const REMEMBERED: usize = 10_000;

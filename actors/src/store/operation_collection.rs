@@ -21,7 +21,7 @@ use crate::naming::naming;
 
 const COUNT_PLACES: &str = include_str!("../../../sql/queries/operations/count_places.sql");
 
-/// The greatest number of queue positions of finished operations of an agent that are merged for one page. An agent
+/// The maximum number of queue positions of finished operations of an agent that are merged for one page. An agent
 /// with more has so large a share of the collection that a scan by time fills the page quickly.
 const MERGED_PLACES: i64 = 200_000;
 /// The number of operations that one statement deletes.

@@ -140,7 +140,7 @@ pub async fn first_owned(
     Ok(first(read(database, filtered, "a.id", (&FIRST, None)).await?))
 }
 
-/// The first page, of the greatest size.
+/// The first page, of the maximum size.
 const FIRST: PageRequest =
     PageRequest { size: MAX_PAGE_SIZE, current: 1, after: None, total: TotalPages::Omitted };
 

@@ -38,7 +38,7 @@ pub(super) struct Window {
     pub(super) rows: i64,
     /// The number of matching rows to skip. If it is not 0, the end of the window is not returned.
     pub(super) skipped: i64,
-    /// The greatest number of matching rows to return.
+    /// The maximum number of matching rows to return.
     pub(super) limit: i64,
 }
 

@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::model::body::text;
 use crate::model::role::{self, Role};
 
-/// The greatest number of characters of a name or a key.
+/// The maximum number of characters of a name or a key.
 pub(super) const MAX_NAME: usize = 128;
-/// The greatest number of characters of a context path or an address.
+/// The maximum number of characters of a context path or an address.
 pub(super) const MAX_PATH: usize = 255;
-/// The greatest number of roles that an application may require or define.
+/// The maximum number of roles that an application may require or define.
 const MAX_ROLES: usize = 200;
 
 /// A text that its owner may read and that is never logged.

@@ -18,9 +18,9 @@ use crate::model::id::TenantId;
 use crate::model::managed_object::NewManagedObject;
 use crate::model::new_device_request::DeviceId;
 
-/// The greatest number of groups in a path; no hierarchy is deeper.
+/// The maximum number of groups in a path; no hierarchy is deeper.
 pub const MAX_PATH: usize = 32;
-/// The greatest number of columns of a file.
+/// The maximum number of columns of a file.
 pub const MAX_COLUMNS: usize = 4096;
 
 /// One line of the file after the header.

@@ -15,17 +15,17 @@ use crate::error::Result;
 use crate::model::id::ManagedObjectId;
 use crate::model::timestamp::Timestamp;
 
-/// The greatest number of bytes of a query.
+/// The maximum number of bytes of a query.
 const MAX_LENGTH: usize = 8 << 10;
-/// The greatest depth of nested parentheses and `not`.
+/// The maximum depth of nested parentheses and `not`.
 const MAX_DEPTH: usize = 32;
-/// The greatest number of comparisons and functions in one query.
+/// The maximum number of comparisons and functions in one query.
 const MAX_TERMS: usize = 200;
-/// The greatest number of names in one path.
+/// The maximum number of names in one path.
 const MAX_SEGMENTS: usize = 16;
-/// The greatest number of wildcards in one text; adjacent ones count as one.
+/// The maximum number of wildcards in one text; adjacent ones count as one.
 const MAX_WILDCARDS: usize = 16;
-/// The greatest number of sort keys.
+/// The maximum number of sort keys.
 const MAX_ORDER: usize = 8;
 
 /// A query: a condition and a sort order.

@@ -17,17 +17,17 @@ use members::Members;
 
 /// The name of the manifest in an archive.
 pub const FILE: &str = "platform.json";
-/// The greatest number of bytes of a manifest.
+/// The maximum number of bytes of a manifest.
 pub const MAX_BYTES: usize = 256 << 10;
-/// The greatest number of characters of a name, a version and other short texts.
+/// The maximum number of characters of a name, a version and other short texts.
 const MAX_NAME: usize = 256;
-/// The greatest number of characters of a context path (W-04).
+/// The maximum number of characters of a context path (W-04).
 const MAX_CONTEXT_PATH: usize = 255;
-/// The greatest number of settings of one application.
+/// The maximum number of settings of one application.
 const MAX_SETTINGS: usize = 256;
-/// The greatest number of bytes of the default of a setting.
+/// The maximum number of bytes of the default of a setting.
 const MAX_DEFAULT: usize = 64 << 10;
-/// The greatest number of bytes of the path of a probe.
+/// The maximum number of bytes of the path of a probe.
 const MAX_PATH: usize = 1024;
 
 /// The manifest of an application.

@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 use crate::model::body::MAX_SHORT_TEXT;
 use crate::model::fragments::Fragments;
 
-/// The greatest number of bytes of a unit; `m³/h` is a long one.
+/// The maximum number of bytes of a unit; `m³/h` is a long one.
 const MAX_UNIT: usize = 256;
 /// The characters that a name must not contain, besides white space: a dot separates fragment and series in a request.
 const FORBIDDEN: [char; 10] = ['.', ',', '*', '[', ']', '(', ')', '@', '$', '"'];
 
-/// The greatest number of names that are compared with each other; more are looked up in a table.
+/// The maximum number of names that are compared with each other; more are looked up in a table.
 const FEW: usize = 16;
 
 /// The parsed fragments of a measurement.

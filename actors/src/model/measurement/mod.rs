@@ -28,7 +28,7 @@ use crate::model::timestamp::Timestamp;
 
 /// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 3] = ["id", "self", "creationTime"];
-/// The greatest number of measurements in a request.
+/// The maximum number of measurements in a request.
 pub const MAX_COLLECTION: usize = 100_000;
 
 /// A measurement as it is stored and returned.

@@ -184,7 +184,7 @@ pub fn may_be_defined(name: &str) -> bool {
         && !ALL.contains(&name)
 }
 
-/// The greatest number of characters of the name of a role that a microservice defines.
+/// The maximum number of characters of the name of a role that a microservice defines.
 const MAX_DEFINED: usize = 128;
 
 /// Returns the roles that every new user holds directly: reading and changing one's own user (U-05).

@@ -8,7 +8,7 @@ use crate::model::body::{Body, missing, text};
 use crate::model::id::TenantId;
 use crate::model::user::{parse_password, parse_user_name};
 
-/// The greatest number of bytes of `customProperties`.
+/// The maximum number of bytes of `customProperties`.
 const MAX_CUSTOM_PROPERTIES: usize = 64 << 10;
 /// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 5] = ["self", "parent", "creationTime", "applications", "ownedApplications"];

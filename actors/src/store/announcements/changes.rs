@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::model::id::{ManagedObjectId, TenantId};
 
-/// The greatest length of one payload: PostgreSQL takes fewer than 8000 bytes. A longer list of names is split over
+/// The maximum length of one payload: PostgreSQL takes fewer than 8000 bytes. A longer list of names is split over
 /// several.
 const PAYLOAD_BYTES: usize = 7000;
 
