@@ -1,5 +1,5 @@
--- Takes on modules, of whatever tenant, that nobody runs; and those of which something came to this process ($3) while nothing
--- came to the one that runs them for some seconds ($4).
+-- Takes over module leases of all tenants that no process holds, and those of tenants whose events this process
+-- receives ($3) while their holder has received none for some seconds ($4).
 INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at)
 SELECT m.tenant, $1, 1, now() + make_interval(secs => $2), now()
 FROM (SELECT DISTINCT tenant FROM modules WHERE deployed) m
@@ -16,7 +16,7 @@ SET
     fence = l.fence + 1,
     leased_until = excluded.leased_until,
     fed_at = excluded.fed_at
--- Once more: another process may have been quicker.
+-- Checked again, because another process may have been faster.
 WHERE l.leased_until < now()
     OR (l.tenant = ANY($3::text[]) AND l.fed_at < now() - make_interval(secs => $4))
 RETURNING l.tenant, l.fence
