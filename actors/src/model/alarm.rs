@@ -125,7 +125,7 @@ pub struct Alarm {
     pub first_occurrence_time: Timestamp,
     /// When the server stored the alarm.
     pub creation_time: Timestamp,
-    /// How often a PUT changed the alarm. The next change succeeds only if it is unchanged. It is not shown.
+    /// How often a PUT changed the alarm. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
     /// All other members.
     pub fragments: Fragments,

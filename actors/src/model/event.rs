@@ -37,7 +37,7 @@ pub struct Event {
     pub text: String,
     /// When the server stored the event.
     pub creation_time: Timestamp,
-    /// How often the event was changed. The next change succeeds only if it is unchanged. It is not shown.
+    /// How often the event was changed. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
     /// All other members.
     pub fragments: Fragments,

@@ -84,7 +84,7 @@ pub struct Operation {
     pub status: OperationStatus,
     /// The reason of the failure, only while it is FAILED (O-03).
     pub failure_reason: Option<String>,
-    /// How often a PUT changed it. The next change succeeds only if it is unchanged. It is not shown.
+    /// How often a PUT changed it. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
     /// The command and its results.
     pub fragments: Fragments,

@@ -52,7 +52,7 @@ pub(super) async fn change<T>(
 /// Does the same as [`change`], over a connection that `connect` returns.
 ///
 /// # Errors
-/// As [`change`].
+/// The errors of [`change`].
 pub(super) async fn change_over<T>(
     database: &Database,
     connect: impl AsyncFn() -> Result<Object>,
