@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use super::Database;
 use super::alarms::from_row;
 use super::filter::Filtered;
-use super::time_walk::{Below, Span, Table, TimeWalk};
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
 use crate::error::{Error, Result};
 use crate::limits::MAX_PAGE_SIZE;
 use crate::model::access::Authority;
@@ -15,7 +15,7 @@ use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus};
 use crate::model::id::TenantId;
 use crate::model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
 
-const ALARMS: Table = Table {
+const ALARMS: TimeTable = TimeTable {
     from: "alarms a",
     alias: "a",
     tenant: "a.tenant",
@@ -29,7 +29,8 @@ const ALARMS: Table = Table {
 
 /// The alarms that are not cleared. They have an index of their own, because they would be hard to find among millions
 /// of cleared ones.
-const OPEN_ALARMS: Table = Table { from: "(SELECT * FROM alarms WHERE status <> 'CLEARED') a", ..ALARMS };
+const OPEN_ALARMS: TimeTable =
+    TimeTable { from: "(SELECT * FROM alarms WHERE status <> 'CLEARED') a", ..ALARMS };
 
 /// Returns a page of alarms, newest first unless reverted (P-06). A caller without the role sees the alarms that its
 /// device permissions grant, by the lineage of the source and a fragment of the alarm (P-07).
@@ -44,8 +45,8 @@ pub async fn list_alarms(
     page: &PageRequest,
 ) -> Result<Page<Alarm>> {
     let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
-    let walk = TimeWalk { table: table(filter), tenant, span: span(filter), conditions: &conditions };
-    walk.page(database, authority, page, from_row).await
+    let scan = TimeScan { table: table(filter), tenant, span: span(filter), conditions: &conditions };
+    scan.page(database, authority, page, from_row).await
 }
 
 /// Returns how many alarms match (C-18): exact up to a million, an estimate beyond (P-03). For a caller without the
@@ -83,7 +84,7 @@ pub async fn count_alarms(
 
 /// A part of the alarms that match a filter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct AlarmRange {
     /// The greatest id.
     pub(super) last: i64,
     /// The status of alarms to leave out.
@@ -102,7 +103,7 @@ pub(super) async fn list_ids(
     client: &Client,
     tenant: &TenantId,
     filter: &AlarmFilter,
-    part: Part,
+    part: AlarmRange,
 ) -> Result<(Vec<i64>, Option<Position>)> {
     let conditions = |filtered: &mut Filtered| {
         let mut conditions = conditions(filter, filtered);
@@ -113,12 +114,12 @@ pub(super) async fn list_ids(
         conditions
     };
     let span = Span { order: TimeOrder::OldestFirst, ..span(filter) };
-    let walk = TimeWalk { table: table(filter), tenant, span, conditions: &conditions };
-    walk.ids(client, part.after, part.limit).await
+    let scan = TimeScan { table: table(filter), tenant, span, conditions: &conditions };
+    scan.ids(client, part.after, part.limit).await
 }
 
 /// Returns the table to scan. The alarms of one source have an index of their own already.
-fn table(filter: &AlarmFilter) -> &'static Table {
+fn table(filter: &AlarmFilter) -> &'static TimeTable {
     let open = !filter.statuses.is_empty() && filter.statuses.iter().all(|status| status.is_open());
     let one_source = filter.source.is_some() && filter.with_descendants.is_empty();
     if open && !one_source { &OPEN_ALARMS } else { &ALARMS }
@@ -127,7 +128,7 @@ fn table(filter: &AlarmFilter) -> &'static Table {
 fn span(filter: &AlarmFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        below: Below::Links(&filter.with_descendants),
+        below: Descendants::Links(&filter.with_descendants),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,

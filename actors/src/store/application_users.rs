@@ -149,7 +149,7 @@ pub(super) async fn dismiss(
     application: ApplicationId,
 ) -> Result<()> {
     let gone = client.query(DELETE, &[&tenant.as_str(), &application.0]).await?;
-    tell_of_gone(client, announcements, &gone).await?;
+    announce_deleted(client, announcements, &gone).await?;
     application_roles::withdraw_undefined(client, announcements, std::slice::from_ref(tenant)).await
 }
 
@@ -172,7 +172,7 @@ async fn dismiss_each(
     applications: &[i64],
 ) -> Result<()> {
     let gone = client.query(DELETE_ALL, &[&applications]).await?;
-    tell_of_gone(client, announcements, &gone).await?;
+    announce_deleted(client, announcements, &gone).await?;
     let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&applications]).await?;
     application_roles::withdraw_undefined(client, announcements, &tenants_of(&tenants)?).await
 }
@@ -250,7 +250,7 @@ fn stored(row: &Row) -> Result<StoredUser> {
     Ok(StoredUser { tenant: TenantId::parse(row.get(0))?, name: row.get(1), sealed_password: row.get(2) })
 }
 
-async fn tell_of_gone(
+async fn announce_deleted(
     client: &impl GenericClient,
     announcements: &Announcements,
     gone: &[Row],

@@ -9,7 +9,7 @@ use tokio_postgres::types::{Json, ToSql};
 use super::Database;
 use super::alarms::fragments;
 use super::filter::{Filtered, Order, page_of};
-use super::walk::{Sight, Walk, Window, limited_page};
+use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_page};
 use crate::error::{Error, Noun, Result};
 use crate::model::access::{Authority, Grants};
 use crate::model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
@@ -147,7 +147,7 @@ async fn list_limited(
         };
     }
     let by_time = if filter.is_by_time() { format!("r.time{direction}, ") } else { String::new() };
-    let walk = Walk {
+    let scan = OrderedScan {
         from: "audit_records r".into(),
         alias: "r",
         bounds,
@@ -156,7 +156,7 @@ async fn list_limited(
     };
     let others: Vec<&str> = AuditRecord::other_types().collect();
     let others = filtered.parameter(others);
-    let sight = Sight {
+    let visibility = Visibility {
         source: &format!(
             "(CASE WHEN r.source ~ '^[0-9]{{1,18}}$' AND r.type <> ALL({others}::text[]) THEN r.source::bigint END)"
         ),
@@ -167,8 +167,8 @@ async fn list_limited(
             WHERE o.tenant = r.tenant AND o.id = reach.source AND o.fragment_names && reach.fragments)",
     };
     let offset = if page.position().is_some() { 0 } else { i64::from(page.current) - 1 };
-    let window = Window::limited(offset, page);
-    let statement = walk.limited_window("true", window, &sight, &mut filtered);
+    let window = ScanWindow::limited(offset, page);
+    let statement = scan.limited_window("true", window, &visibility, &mut filtered);
     let rows = client.query(&statement, &filtered.parameters()).await?;
     let position = |row: &Row| Position { time: row.get(3), id: row.get(0) };
     limited_page(page, window, rows, position, |row| from_row(tenant, row))

@@ -14,7 +14,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::alarm_collection::{Part, list_ids};
+use super::alarm_collection::{AlarmRange, list_ids};
 use super::alarms::from_row;
 use super::leases::Hold;
 use super::{Database, PATIENCE, until_uncontended};
@@ -149,11 +149,16 @@ pub(crate) async fn take_over(database: &Database, lease: Duration) -> Result<Ve
 /// `Timeout`, `Unavailable` or `Database`.
 pub(crate) async fn find_step(database: &Database, held: &Held, most: i64) -> Result<Step> {
     let part =
-        Part { last: held.last_alarm, except: Some(held.asked.status), after: held.place, limit: most };
+        AlarmRange { last: held.last_alarm, except: Some(held.asked.status), after: held.place, limit: most };
     step(database, &held.tenant, &held.asked.filter, part).await
 }
 
-async fn step(database: &Database, tenant: &TenantId, filter: &AlarmFilter, part: Part) -> Result<Step> {
+async fn step(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &AlarmFilter,
+    part: AlarmRange,
+) -> Result<Step> {
     let client = database.reader().await?;
     let (ids, next) = list_ids(&client, tenant, filter, part).await?;
     let statement = client.prepare_cached(LIST_SOURCES).await?;
@@ -256,7 +261,7 @@ pub(crate) async fn find_deletion_step(
     deletion: &Deletion<'_>,
     most: i64,
 ) -> Result<Step> {
-    let part = Part { last: deletion.last_alarm, except: None, after: deletion.place, limit: most };
+    let part = AlarmRange { last: deletion.last_alarm, except: None, after: deletion.place, limit: most };
     step(database, deletion.tenant, deletion.filter, part).await
 }
 

@@ -14,9 +14,9 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::Database;
 use super::announcements::{Announcements, change_over};
-use super::device_users::{self, DeviceUser, Put, put_device_users};
+use super::device_users::{self, DeviceUser, PutOutcome, put_device_users};
 use super::external_ids::insert_external_ids;
-use super::group_paths::{self, Found, GroupPaths};
+use super::group_paths::{self, FoundGroups, GroupPaths};
 use super::links::{self, insert_links};
 use super::managed_objects::{INSERT, insert_managed_objects};
 use crate::error::Result;
@@ -121,7 +121,7 @@ async fn register(
     ids: &IdGenerator,
     rows: &[DeviceRow],
     memory: &Memory,
-) -> Result<(Batch, i64, Found)> {
+) -> Result<(Batch, i64, FoundGroups)> {
     if rows.iter().any(|row| row.object.as_ref().is_some_and(|object| !object.path.is_empty())) {
         links::lock(transaction, tenant).await?;
     }
@@ -134,18 +134,18 @@ async fn register(
     let mut objects = Vec::new();
     for (row, outcome) in rows.iter().zip(&mut outcomes).filter(|(_, outcome)| outcome.is_none()) {
         *outcome = Some(match put.get(&(row.user.tenant.clone(), row.user.name.clone())) {
-            Some(Put::Created) => {
+            Some(PutOutcome::Created) => {
                 objects.extend(&row.object);
                 Registered::Created
             }
-            Some(Put::PasswordReplaced) => Registered::CredentialUpdated,
+            Some(PutOutcome::PasswordReplaced) => Registered::CredentialUpdated,
             None => Registered::Failed(device_users::refusal(&row.user.name)),
         });
     }
     insert_objects(transaction, tenant, &objects).await?;
     let paths = objects.iter().map(|row| &*row.path);
     let groups =
-        group_paths::find_or_make(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
+        group_paths::find_or_create(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
     let members = objects.iter().filter_map(|row| Some((groups.at(&row.path)?, row.id)));
     let links: Vec<_> = groups.links.iter().copied().chain(members).collect();
     // None of them can be an ancestor of its group, because they are new.

@@ -6,9 +6,9 @@ use crate::model::id::ManagedObjectId;
 use crate::model::page::Position;
 
 /// The matching ids after a position, and the position to continue from, which is `None` at the end.
-pub(super) type Listed = Result<(Vec<i64>, Option<Position>)>;
+pub(super) type ListedIds = Result<(Vec<i64>, Option<Position>)>;
 /// The deleted rows, with their sources.
-pub(super) type Gone<Id> = Result<Vec<(Id, ManagedObjectId)>>;
+pub(super) type DeletedRows<Id> = Result<Vec<(Id, ManagedObjectId)>>;
 
 /// A deletion in progress. Each step is a transaction. The collection is scanned once, so rows that stay do not slow
 /// down later steps.
@@ -21,8 +21,8 @@ pub(crate) struct Deletion<L, D> {
 
 impl<L, D, Id> Deletion<L, D>
 where
-    L: AsyncFn(Option<Position>) -> Listed,
-    D: AsyncFn(&[i64]) -> Gone<Id>,
+    L: AsyncFn(Option<Position>) -> ListedIds,
+    D: AsyncFn(&[i64]) -> DeletedRows<Id>,
 {
     /// Starts a deletion. `list` returns the ids after a position. `delete` deletes some of them in one transaction and
     /// returns those that were deleted.

@@ -24,7 +24,7 @@ pub(crate) struct DeviceUser {
 
 /// The outcome of storing a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Put {
+pub(crate) enum PutOutcome {
     /// The user was created.
     Created,
     /// The user existed and got a new password; every server process is notified.
@@ -63,7 +63,7 @@ pub(super) async fn put_device_users(
     client: &impl GenericClient,
     announcements: &Announcements,
     users: &[DeviceUser],
-) -> Result<HashMap<(TenantId, String), Put>> {
+) -> Result<HashMap<(TenantId, String), PutOutcome>> {
     if users.is_empty() {
         return Ok(HashMap::new());
     }
@@ -77,10 +77,10 @@ pub(super) async fn put_device_users(
     let mut outcomes = HashMap::with_capacity(rows.len());
     for row in rows {
         let (tenant, name) = (TenantId::parse(row.get(0))?, row.get::<_, String>(1));
-        let put = if row.get(2) { Put::Created } else { Put::PasswordReplaced };
+        let put = if row.get(2) { PutOutcome::Created } else { PutOutcome::PasswordReplaced };
         outcomes.insert((tenant, name), put);
     }
-    for ((tenant, name), _) in outcomes.iter().filter(|(_, put)| **put == Put::PasswordReplaced) {
+    for ((tenant, name), _) in outcomes.iter().filter(|(_, put)| **put == PutOutcome::PasswordReplaced) {
         announcements.add_user(tenant, name);
     }
     Ok(outcomes)

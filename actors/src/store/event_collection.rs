@@ -1,17 +1,17 @@
 //! The collection of events: filters, pages and bulk deletion (V-01, P-01 to P-07).
 
 use super::Database;
-use super::deletion::{Deletion, Gone, Listed};
+use super::deletion::{DeletedRows, Deletion, ListedIds};
 use super::events::{self, from_row};
 use super::filter::Filtered;
-use super::time_walk::{Below, Span, Table, TimeWalk};
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::event::{Event, EventFilter};
 use crate::model::id::{EventId, TenantId};
 use crate::model::page::{Page, PageRequest, Position};
 
-const EVENTS: Table = Table {
+const EVENTS: TimeTable = TimeTable {
     from: "events e",
     alias: "e",
     tenant: "e.tenant",
@@ -38,8 +38,8 @@ pub async fn list_events(
     page: &PageRequest,
 ) -> Result<Page<Event>> {
     let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
-    let walk = TimeWalk { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
-    walk.page(database, authority, page, from_row).await
+    let scan = TimeScan { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
+    scan.page(database, authority, page, from_row).await
 }
 
 /// Starts a deletion of the events that match a filter, with their files.
@@ -49,14 +49,14 @@ pub(crate) fn deletion<'a>(
     tenant: &'a TenantId,
     filter: &'a EventFilter,
 ) -> Deletion<
-    impl AsyncFn(Option<Position>) -> Listed + use<'a>,
-    impl AsyncFn(&[i64]) -> Gone<EventId> + use<'a>,
+    impl AsyncFn(Option<Position>) -> ListedIds + use<'a>,
+    impl AsyncFn(&[i64]) -> DeletedRows<EventId> + use<'a>,
 > {
     let list = async move |after| {
         let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
-        let walk = TimeWalk { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
+        let scan = TimeScan { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
         let client = database.reader().await?;
-        walk.ids(&client, after, DELETED_AT_ONCE).await
+        scan.ids(&client, after, DELETED_AT_ONCE).await
     };
     let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids, None).await;
     Deletion::of(list, delete)
@@ -65,7 +65,7 @@ pub(crate) fn deletion<'a>(
 fn span(filter: &EventFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        below: Below::Links(&filter.with_descendants),
+        below: Descendants::Links(&filter.with_descendants),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,

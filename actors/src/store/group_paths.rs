@@ -31,7 +31,7 @@ pub(super) struct GroupPaths(HashMap<TenantId, HashMap<Vec<String>, ManagedObjec
 
 impl GroupPaths {
     /// Caches the groups that a transaction found or created, after its commit.
-    pub(super) fn learn(&mut self, tenant: &TenantId, found: Found) {
+    pub(super) fn learn(&mut self, tenant: &TenantId, found: FoundGroups) {
         if found.is_empty() {
             return;
         }
@@ -59,20 +59,20 @@ impl Groups<'_> {
     }
 
     /// Returns every group by its path, for the cache.
-    pub(super) fn found(&self) -> Found {
+    pub(super) fn found(&self) -> FoundGroups {
         self.known.iter().map(|(path, id)| (path.to_vec(), *id)).collect()
     }
 }
 
 /// Groups by their paths.
-pub(super) type Found = Vec<(Vec<String>, ManagedObjectId)>;
+pub(super) type FoundGroups = Vec<(Vec<String>, ManagedObjectId)>;
 
 /// Looks up the groups in which rows are placed, among those visible to the registrar, and creates missing ones. It is
 /// part of a transaction that holds the lock of link changes. The caller inserts the links.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(super) async fn find_or_make<'a>(
+pub(super) async fn find_or_create<'a>(
     transaction: &Transaction<'_>,
     (tenant, registrar): (&TenantId, &Registrar),
     ids: &IdGenerator,

@@ -245,7 +245,7 @@ async fn fill_references(
     let ids: Vec<i64> = objects.iter().filter_map(|object| object.id).map(|id| id.0).collect();
     let (mut of, told) = futures_util::future::try_join(
         references(client, tenant, &ids, wanted),
-        server_fragments::told(client, tenant, &ids),
+        server_fragments::load(client, tenant, &ids),
     )
     .await?;
     for object in objects {

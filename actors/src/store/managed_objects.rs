@@ -214,7 +214,7 @@ pub async fn get_managed_object(
     let (row, mut references, told) = futures_util::future::try_join3(
         async { Ok::<_, Error>(client.query_opt(&statement, &parameters).await?) },
         links::references(&client, tenant, &[id.0], wanted),
-        server_fragments::told(&client, tenant, &[id.0]),
+        server_fragments::load(&client, tenant, &[id.0]),
     )
     .await?;
     let mut object = from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?;

@@ -66,7 +66,7 @@ pub(super) async fn buckets(
     };
     let mut met = 0;
     for columns in columns.chunks(COLUMNS_AT_ONCE) {
-        let read = Read { moment: &moment, tenant, filter, aggregation, columns, most };
+        let read = BucketRead { moment: &moment, tenant, filter, aggregation, columns, most };
         met = met.max(match rolled {
             Some(rolled) => read.read_rollups(rolled, values).await?,
             None => read.read_measurements(values).await?,
@@ -112,7 +112,7 @@ enum Offsets {
 
 /// The measurements to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MeasurementSubset {
     /// All measurements of a range.
     Whole,
     /// Those with this id or a greater one. They are few in the whole tenant, so they are found by their ids.
@@ -127,7 +127,7 @@ enum Part {
 }
 
 /// The parameters of one read.
-struct Read<'a> {
+struct BucketRead<'a> {
     moment: &'a Transaction<'a>,
     tenant: &'a TenantId,
     filter: &'a SeriesFilter,
@@ -136,7 +136,7 @@ struct Read<'a> {
     most: usize,
 }
 
-impl Read<'_> {
+impl BucketRead<'_> {
     fn range(&self) -> Range {
         Range(self.filter.date_from.instant(), self.filter.date_to.instant())
     }
@@ -144,7 +144,7 @@ impl Read<'_> {
     /// Adds the values of measurements and returns how many measurements were read.
     async fn read_measurements(&self, values: &mut SeriesValues) -> Result<i64> {
         let (mut mixed, mut met) = (Vec::new(), 0);
-        for row in &self.measured(Part::Whole, Offsets::Assumed, self.range()).await? {
+        for row in &self.measured(MeasurementSubset::Whole, Offsets::Assumed, self.range()).await? {
             let span = Range(row.try_get(2)?, row.try_get(3)?);
             met += row.try_get::<_, i64>(4)?;
             match row.try_get(1)? {
@@ -153,7 +153,7 @@ impl Read<'_> {
             }
         }
         for range in again(&mixed) {
-            for row in &self.measured(Part::Whole, Offsets::Exact, range).await? {
+            for row in &self.measured(MeasurementSubset::Whole, Offsets::Exact, range).await? {
                 let bucket: PrimitiveDateTime = row.try_get(0)?;
                 if mixed.iter().any(|(mixed, _)| *mixed == bucket) {
                     add(row, row.try_get(1)?, self.columns, self.filter, values)?;
@@ -171,16 +171,16 @@ impl Read<'_> {
         let hour = time::Duration::HOUR;
         let mut met = 0;
         let since = match measurement_rollups::are_few_since(self.moment, self.tenant, rolled).await? {
-            true => Part::SinceFew(rolled),
-            false => Part::SinceMany(rolled),
+            true => MeasurementSubset::SinceFew(rolled),
+            false => MeasurementSubset::SinceMany(rolled),
         };
         for row in &self.rolled_up().await? {
             add(row, row.try_get(1)?, self.columns, self.filter, values)?;
         }
         for (part, range) in [
             (since, Range(from, to)),
-            (Part::CutAtFrom(rolled), Range(from, to.min(from.saturating_add(hour)))),
-            (Part::CutAtTo(rolled), Range(from.max(to.saturating_sub(hour)), to)),
+            (MeasurementSubset::CutAtFrom(rolled), Range(from, to.min(from.saturating_add(hour)))),
+            (MeasurementSubset::CutAtTo(rolled), Range(from.max(to.saturating_sub(hour)), to)),
         ] {
             for row in &self.measured(part, Offsets::Exact, range).await? {
                 if part == since {
@@ -192,7 +192,7 @@ impl Read<'_> {
         Ok(met)
     }
 
-    async fn measured(&self, part: Part, offsets: Offsets, range: Range) -> Result<Vec<Row>> {
+    async fn measured(&self, part: MeasurementSubset, offsets: Offsets, range: Range) -> Result<Vec<Row>> {
         let mut filtered = Filtered::new("", "m.tenant", self.tenant.as_str());
         let statement = self.statement(part, offsets, range, &mut filtered);
         self.rows(&statement, &filtered).await
@@ -238,7 +238,13 @@ impl Read<'_> {
 
     /// Buckets and offsets are computed in a subquery, and `OFFSET 0` keeps them there. So each number is extracted
     /// from its row once, instead of once for the minimum and once for the maximum.
-    fn statement(&self, part: Part, offsets: Offsets, range: Range, filtered: &mut Filtered) -> String {
+    fn statement(
+        &self,
+        part: MeasurementSubset,
+        offsets: Offsets,
+        range: Range,
+        filtered: &mut Filtered,
+    ) -> String {
         let stride = self.stride();
         let source = filtered.parameter(self.filter.source.0);
         let (from, to) = (filtered.parameter(range.0), filtered.parameter(range.1));
@@ -246,15 +252,15 @@ impl Read<'_> {
         // The instant at which the hour of the device's clock began.
         let hour = "m.time - (m.local_time - date_bin('1 hour', m.local_time, '1970-01-01'))";
         let of_part = match part {
-            Part::Whole => String::new(),
-            Part::SinceFew(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
-            Part::SinceMany(rolled) => {
+            MeasurementSubset::Whole => String::new(),
+            MeasurementSubset::SinceFew(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
+            MeasurementSubset::SinceMany(rolled) => {
                 format!(" AND m.id >= (SELECT {}::bigint)", filtered.parameter(rolled))
             }
-            Part::CutAtFrom(rolled) => {
+            MeasurementSubset::CutAtFrom(rolled) => {
                 format!(" AND m.id < {} AND {hour} < {from}", filtered.parameter(rolled))
             }
-            Part::CutAtTo(rolled) => {
+            MeasurementSubset::CutAtTo(rolled) => {
                 format!(" AND m.id < {} AND {hour} > {to} - interval '1 hour'", filtered.parameter(rolled))
             }
         };

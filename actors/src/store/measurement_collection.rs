@@ -11,8 +11,8 @@ use super::filter::Filtered;
 use super::measurement_rollups;
 use super::measurement_rows::{INDEXED, completed, indexed};
 use super::module_leases;
-use super::time_walk::{Below, Span, Table, TimeWalk};
-use super::walk::Window;
+use super::ordered_scan::ScanWindow;
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::id::{ManagedObjectId, MeasurementId, TenantId};
@@ -26,7 +26,7 @@ const DELETE_MANY: &str = include_str!("../../../sql/queries/measurements/delete
 /// The number of measurements that one transaction deletes.
 const DELETED_AT_ONCE: i64 = 5_000;
 
-pub(super) const MEASUREMENTS: Table = Table {
+pub(super) const MEASUREMENTS: TimeTable = TimeTable {
     from: "measurements m",
     alias: "m",
     tenant: "m.tenant",
@@ -52,8 +52,8 @@ pub async fn list_measurements(
         return Ok(page.empty());
     }
     let conditions = |filtered: &mut Filtered| conditions(shapes.as_deref(), None, filtered);
-    let walk = TimeWalk { table: &MEASUREMENTS, tenant, span: span(filter), conditions: &conditions };
-    let Page { members, next, count } = walk.page(database, authority, page, indexed).await?;
+    let scan = TimeScan { table: &MEASUREMENTS, tenant, span: span(filter), conditions: &conditions };
+    let Page { members, next, count } = scan.page(database, authority, page, indexed).await?;
     Ok(Page { members: completed(database, tenant, members).await?, next, count })
 }
 
@@ -99,13 +99,13 @@ pub(crate) async fn delete_next(
         let conditions =
             |filtered: &mut Filtered| conditions(deletion.shapes.as_deref(), Some(deletion.before), filtered);
         let span = span(&deletion.filter);
-        let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
+        let scan = TimeScan { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
         match deletion.shapes {
-            Some(_) => walk.ids(&client, deletion.after, DELETED_AT_ONCE).await?,
+            Some(_) => scan.ids(&client, deletion.after, DELETED_AT_ONCE).await?,
             // When all rows match, only those to delete need to be read.
             None => {
-                let window = Window::first(DELETED_AT_ONCE, DELETED_AT_ONCE);
-                walk.ids_in(&client, deletion.after, window).await?
+                let window = ScanWindow::first(DELETED_AT_ONCE, DELETED_AT_ONCE);
+                scan.ids_in(&client, deletion.after, window).await?
             }
         }
     };
@@ -173,7 +173,7 @@ async fn shapes(
 fn span(filter: &MeasurementFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        below: Below::Links(&[]),
+        below: Descendants::Links(&[]),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,

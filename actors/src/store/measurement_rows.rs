@@ -44,7 +44,7 @@ pub(super) fn indexed(row: &Row) -> Result<Indexed> {
 }
 
 /// The columns that no index holds.
-struct Rest {
+struct UnindexedColumns {
     wide_readings: Option<Vec<f64>>,
     verbatim: Option<Fragments>,
 }
@@ -68,9 +68,9 @@ pub(super) async fn completed(
     let mut rest = rest(&client, tenant, &more).await?;
     let complete = |row: Indexed| {
         let shape = shapes.get(&row.shape)?.clone();
-        let Rest { wide_readings, verbatim } = match is_more(&&row) {
+        let UnindexedColumns { wide_readings, verbatim } = match is_more(&&row) {
             true => rest.remove(&row.id)?,
-            false => Rest { wide_readings: None, verbatim: None },
+            false => UnindexedColumns { wide_readings: None, verbatim: None },
         };
         Some(Measurement {
             id: Some(MeasurementId(row.id)),
@@ -84,7 +84,7 @@ pub(super) async fn completed(
     Ok(rows.into_iter().filter_map(complete).collect())
 }
 
-async fn rest(client: &Client, tenant: &TenantId, ids: &[i64]) -> Result<HashMap<i64, Rest>> {
+async fn rest(client: &Client, tenant: &TenantId, ids: &[i64]) -> Result<HashMap<i64, UnindexedColumns>> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
@@ -92,7 +92,7 @@ async fn rest(client: &Client, tenant: &TenantId, ids: &[i64]) -> Result<HashMap
     let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
     let read = |row: &Row| {
         let verbatim: Option<Json<Fragments>> = row.try_get(2)?;
-        let rest = Rest { wide_readings: row.try_get(1)?, verbatim: verbatim.map(|json| json.0) };
+        let rest = UnindexedColumns { wide_readings: row.try_get(1)?, verbatim: verbatim.map(|json| json.0) };
         Ok((row.try_get(0)?, rest))
     };
     rows.iter().map(read).collect()

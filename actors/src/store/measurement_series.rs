@@ -11,7 +11,7 @@ use super::measurement_buckets::{Column, buckets};
 use super::measurement_collection::MEASUREMENTS;
 use super::measurement_rows::{completed, indexed};
 use super::measurements::INDEXED_READINGS;
-use super::time_walk::{Below, Span, TimeWalk};
+use super::time_scan::{Descendants, Span, TimeScan};
 use crate::error::{Error, Result};
 use crate::limits::{SERIES_CELLS, SERIES_VALUES};
 use crate::model::access::{Authority, Ownership};
@@ -200,18 +200,18 @@ async fn measured(
     };
     let span = Span {
         source: Some(filter.source),
-        below: Below::Links(&[]),
+        below: Descendants::Links(&[]),
         date_from: Some(filter.date_from),
         date_to: Some(filter.date_to),
         order: filter.order,
     };
-    let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
+    let scan = TimeScan { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
     // One more than the limit shows that there are more.
     let size = (SERIES_VALUES / widest + 1) as u32;
     let mut page = PageRequest { size, current: 1, after: None, total: TotalPages::Omitted };
     let deadline = Instant::now() + database.statement_timeout();
     loop {
-        let found = walk.page(database, &Authority::Role, &page, indexed).await?;
+        let found = scan.page(database, &Authority::Role, &page, indexed).await?;
         for measurement in completed(database, tenant, found.members).await? {
             // Most shapes are the same allocation, and pointers are compared first.
             let selected = selection.shapes.iter().find(|selected| selected.shape == measurement.shape);

@@ -99,8 +99,8 @@ pub(crate) async fn insert_measurements(
         biased;
         insert_shapes(client, &statements.insert_shapes, rows),
         insert_source_shapes(client, &statements.insert_source_shapes, rows),
-        insert_rows(client, &statements.insert, &singles, Bound::Alone),
-        insert_rows(client, &statements.insert_collections, &collections, Bound::Together),
+        insert_rows(client, &statements.insert, &singles, Atomicity::PerRow),
+        insert_rows(client, &statements.insert_collections, &collections, Atomicity::PerRequest),
     );
     shapes?;
     sources?;
@@ -154,16 +154,16 @@ async fn insert_source_shapes(
 
 /// Whether a request with several rows is stored only as a whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bound {
-    Alone,
-    Together,
+enum Atomicity {
+    PerRow,
+    PerRequest,
 }
 
 async fn insert_rows(
     client: &tokio_postgres::Client,
     statement: &Statement,
     rows: &[&(&TenantId, &SentMeasurements)],
-    bound: Bound,
+    atomicity: Atomicity,
 ) -> Result<HashSet<i64>> {
     if rows.is_empty() {
         return Ok(HashSet::new());
@@ -183,7 +183,7 @@ async fn insert_rows(
         &columns.owners,
         &INDEXED_READINGS,
     ];
-    if bound == Bound::Together {
+    if atomicity == Atomicity::PerRequest {
         parameters.extend([&columns.collections as &(dyn ToSql + Sync), &columns.sizes]);
     }
     let stored = client.query(statement, &parameters).await?;

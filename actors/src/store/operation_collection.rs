@@ -7,11 +7,11 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
-use super::deletion::{Deletion, Gone, Listed};
+use super::deletion::{DeletedRows, Deletion, ListedIds};
 use super::filter::{Filtered, page_of};
 use super::operation_queues::Queues;
 use super::operations::{self, external_ids, from_row};
-use super::time_walk::{Below, Span, Table, TimeWalk, devices_of_agent, position};
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable, devices_of_agent, position};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::id::{OperationId, TenantId};
@@ -38,7 +38,7 @@ const COLUMNS_OF_AGENT: &str = "o.id, o.device, o.bulk_operation, o.created_at, 
     ARRAY(SELECT json_build_array(e.type, e.value) FROM external_ids e \
         WHERE e.tenant = o.tenant AND e.object = o.device ORDER BY e.type, e.value) AS external_ids";
 
-const OPERATIONS: Table = Table {
+const OPERATIONS: TimeTable = TimeTable {
     from: "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o) o",
     alias: "o",
     tenant: "o.tenant",
@@ -60,18 +60,18 @@ pub async fn list_operations(
     page: &PageRequest,
 ) -> Result<Page<Operation>> {
     let (table, conditions) = (table(filter), |filtered: &mut Filtered| conditions(filter, filtered));
-    let walk = TimeWalk { table: &table, tenant, span: span(filter), conditions: &conditions };
+    let scan = TimeScan { table: &table, tenant, span: span(filter), conditions: &conditions };
     if matches!(authority, Authority::Role)
         && let Some(queues) = queues(database, tenant, filter, Queues::places(page)).await?
     {
         let client = database.reader().await?;
-        let count = walk.matching().total(&client, page.total).await?;
+        let count = scan.matching().total(&client, page.total).await?;
         let rows = queues.rows(&client, table.columns, page).await?;
         let page = page_of(rows, page, position);
         let members = page.members.iter().map(listed).collect::<Result<Vec<_>>>()?;
         return Ok(Page { members, next: page.next, count });
     }
-    walk.page(database, authority, page, listed).await
+    scan.page(database, authority, page, listed).await
 }
 
 /// Starts a deletion of the operations that match a filter. It begins with the newest ones, so operations that are
@@ -82,8 +82,8 @@ pub(crate) fn deletion<'a>(
     tenant: &'a TenantId,
     filter: &OperationFilter,
 ) -> Deletion<
-    impl AsyncFn(Option<Position>) -> Listed + use<'a>,
-    impl AsyncFn(&[i64]) -> Gone<OperationId> + use<'a>,
+    impl AsyncFn(Option<Position>) -> ListedIds + use<'a>,
+    impl AsyncFn(&[i64]) -> DeletedRows<OperationId> + use<'a>,
 > {
     let (status, filter) =
         (filter.status, OperationFilter { order: TimeOrder::NewestFirst, ..filter.clone() });
@@ -94,8 +94,8 @@ pub(crate) fn deletion<'a>(
             return queues.ids(&client, after, DELETED_AT_ONCE).await;
         }
         let (table, conditions) = (table(&filter), |filtered: &mut Filtered| conditions(&filter, filtered));
-        let walk = TimeWalk { table: &table, tenant, span: span(&filter), conditions: &conditions };
-        walk.ids(&client, after, DELETED_AT_ONCE).await
+        let scan = TimeScan { table: &table, tenant, span: span(&filter), conditions: &conditions };
+        scan.ids(&client, after, DELETED_AT_ONCE).await
     };
     let delete = async move |ids: &[i64]| operations::delete_operations(database, tenant, ids, status).await;
     Deletion::of(list, delete)
@@ -126,7 +126,7 @@ async fn queues<'a>(
 }
 
 /// Returns the table to scan; with a filter by status, the operations of this status.
-fn table(filter: &OperationFilter) -> Table {
+fn table(filter: &OperationFilter) -> TimeTable {
     let from = match filter.status {
         None => OPERATIONS.from,
         Some(OperationStatus::Pending) => {
@@ -143,13 +143,13 @@ fn table(filter: &OperationFilter) -> Table {
         }
     };
     let columns = if filter.agent.is_some() { COLUMNS_OF_AGENT } else { COLUMNS };
-    Table { from, columns, ..OPERATIONS }
+    TimeTable { from, columns, ..OPERATIONS }
 }
 
 fn span(filter: &OperationFilter) -> Span<'_> {
     Span {
         source: filter.device.or(filter.agent),
-        below: if filter.device.is_some() { Below::Links(&[]) } else { Below::Agent },
+        below: if filter.device.is_some() { Descendants::Links(&[]) } else { Descendants::Agent },
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,

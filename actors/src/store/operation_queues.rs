@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Row};
 use super::Database;
 use super::filter::Filtered;
 use super::operation_collection::of_each;
-use super::time_walk::{devices_of_agent, position};
+use super::time_scan::{devices_of_agent, position};
 use crate::error::Result;
 use crate::model::id::{ManagedObjectId, OperationId, TenantId};
 use crate::model::operation::OperationFilter;

@@ -85,7 +85,7 @@ pub async fn list_options(
     let row = client.query_one(&statement, &[&tenant.as_str(), &categories, &keys]).await?;
     let count = page.count_of(row.get(0));
     drop(client);
-    let part = Part {
+    let part = OptionRange {
         category: None,
         after: page.after_name().map(|name| name.split_once(BETWEEN).unwrap_or((name, ""))),
         limit: Some(i64::from(page.size) + 1),
@@ -105,7 +105,7 @@ pub async fn list_category(
     tenant: &TenantId,
     category: &str,
 ) -> Result<Vec<TenantOption>> {
-    let part = Part { category: Some(category), after: None, limit: None, offset: 0 };
+    let part = OptionRange { category: Some(category), after: None, limit: None, offset: 0 };
     read(database, tenant, part).await
 }
 
@@ -143,14 +143,14 @@ pub(crate) async fn list_alarm_mappings(database: &Database, tenant: &TenantId) 
 }
 
 /// The range of options to read.
-struct Part<'a> {
+struct OptionRange<'a> {
     category: Option<&'a str>,
     after: Option<(&'a str, &'a str)>,
     limit: Option<i64>,
     offset: i64,
 }
 
-async fn read(database: &Database, tenant: &TenantId, part: Part<'_>) -> Result<Vec<TenantOption>> {
+async fn read(database: &Database, tenant: &TenantId, part: OptionRange<'_>) -> Result<Vec<TenantOption>> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(LIST).await?;
     let (categories, keys, values) = predefined();

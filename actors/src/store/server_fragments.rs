@@ -27,7 +27,7 @@ const LIST_SERVER_FRAGMENTS: &str =
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(super) async fn told(
+pub(super) async fn load(
     client: &impl GenericClient,
     tenant: &TenantId,
     ids: &[i64],

@@ -37,13 +37,13 @@ pub(crate) struct Bus {
     /// A random number that no other process uses in its notifications.
     origin: u64,
     next: AtomicU64,
-    own: Mutex<Own>,
+    own: Mutex<OwnTransactions>,
     carry_out: OnceLock<CarryOut>,
 }
 
 /// The transactions of this process that announced a change, by their numbers.
 #[derive(Default)]
-struct Own {
+struct OwnTransactions {
     /// Transactions that are not known to be committed, with the notifications of them that have arrived.
     under_way: HashMap<u64, Vec<Change>>,
     /// Transactions whose changes were applied.

@@ -2,7 +2,7 @@
 //!
 //! Two indexes have such a collection in order: (tenant, time, id) and, for a request with one source, (tenant, source,
 //! time, id). They cover no other filter. So the collection is scanned by time, in windows that grow until the page is
-//! full; see [`walk`](super::walk).
+//! full; see [`ordered_scan`](super::ordered_scan).
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Row};
 
 use super::Database;
 use super::filter::{Filtered, page_of};
-use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
+use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, WINDOW, WindowRows, limited_page};
 use crate::error::{Error, Result};
 use crate::model::access::{Authority, Grants};
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -26,7 +26,7 @@ const LARGEST_WINDOW: i64 = 128_000;
 
 /// A table whose rows have the columns `tenant, id, source, time`, with the two indexes. Each part is a constant SQL
 /// text.
-pub(super) struct Table {
+pub(super) struct TimeTable {
     /// The table with its alias, for example `alarms a`.
     pub(super) from: &'static str,
     /// The alias.
@@ -45,7 +45,7 @@ pub(super) struct Span<'a> {
     /// The source of the rows.
     pub(super) source: Option<ManagedObjectId>,
     /// The descendants of the source whose rows are included.
-    pub(super) below: Below<'a>,
+    pub(super) below: Descendants<'a>,
     /// `time` at or after this.
     pub(super) date_from: Option<Timestamp>,
     /// `time` at or before this.
@@ -56,7 +56,7 @@ pub(super) struct Span<'a> {
 
 /// The descendants of a source whose rows are included.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Below<'a> {
+pub(super) enum Descendants<'a> {
     /// All descendants by links of these kinds; none if the list is empty.
     Links(&'a [LinkKind]),
     /// The devices whose nearest agent the source is (O-06a).
@@ -64,9 +64,9 @@ pub(super) enum Below<'a> {
 }
 
 /// A collection with its filters.
-pub(super) struct TimeWalk<'a> {
+pub(super) struct TimeScan<'a> {
     /// The table to scan.
-    pub(super) table: &'a Table,
+    pub(super) table: &'a TimeTable,
     /// The tenant of the rows.
     pub(super) tenant: &'a TenantId,
     /// The start and the end of the scan.
@@ -75,7 +75,7 @@ pub(super) struct TimeWalk<'a> {
     pub(super) conditions: &'a (dyn Fn(&mut Filtered) -> Vec<String> + Sync),
 }
 
-impl TimeWalk<'_> {
+impl TimeScan<'_> {
     /// Returns a page. A caller without the role sees the rows that its device permissions grant, by the lineage of the
     /// source and a fragment of the row (P-07).
     ///
@@ -113,7 +113,7 @@ impl TimeWalk<'_> {
         after: Option<Position>,
         limit: i64,
     ) -> Result<(Vec<i64>, Option<Position>)> {
-        self.ids_in(client, after, Window::first(LARGEST_WINDOW, limit)).await
+        self.ids_in(client, after, ScanWindow::first(LARGEST_WINDOW, limit)).await
     }
 
     /// Does the same with a first window of another size.
@@ -124,7 +124,7 @@ impl TimeWalk<'_> {
         &self,
         client: &Client,
         after: Option<Position>,
-        window: Window,
+        window: ScanWindow,
     ) -> Result<(Vec<i64>, Option<Position>)> {
         let columns = self.places();
         let found = self.window(client, &columns, after, window).await?;
@@ -137,7 +137,7 @@ impl TimeWalk<'_> {
 
     /// Returns all filters, without a page.
     pub(super) fn matching(&self) -> Filtered {
-        let Table { from, alias, tenant, .. } = self.table;
+        let TimeTable { from, alias, tenant, .. } = self.table;
         let mut filtered = Filtered::new(from, tenant, self.tenant.as_str());
         filtered.and_some(&format!("{alias}.source = $"), self.lone_source().map(|id| id.0));
         filtered.and_some(&format!("{alias}.time >= $"), self.span.date_from.map(Timestamp::instant));
@@ -160,7 +160,7 @@ impl TimeWalk<'_> {
         };
         if self.unindexed(&mut Filtered::new("", self.table.tenant, "")).is_none() {
             // Every row matches, so those of the previous pages need not be read.
-            let window = Window { offset: skipped, rows: wanted, skipped: 0, limit: wanted };
+            let window = ScanWindow { offset: skipped, rows: wanted, skipped: 0, limit: wanted };
             return Ok(self.window(client, &self.columns(), page.position(), window).await?.rows);
         }
         match self.skip(client, page.position(), skipped, deadline).await? {
@@ -180,7 +180,7 @@ impl TimeWalk<'_> {
     ) -> Result<Option<Option<Position>>> {
         let (columns, mut size) = (self.places(), WINDOW);
         while skipped > 0 {
-            let window = Window::first(size, skipped.saturating_add(1));
+            let window = ScanWindow::first(size, skipped.saturating_add(1));
             let found = self.window(client, &columns, after, window).await?;
             let rows = found.rows.len() as i64;
             after = match (rows >= skipped, found.end) {
@@ -206,7 +206,7 @@ impl TimeWalk<'_> {
         loop {
             let missing = wanted - rows.len() as i64;
             // The last row of the window is an additional row when it does not match.
-            let found = self.window(client, &columns, after, Window::first(size, missing + 1)).await?;
+            let found = self.window(client, &columns, after, ScanWindow::first(size, missing + 1)).await?;
             rows.extend(found.rows);
             let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else {
                 rows.truncate(wanted as usize);
@@ -222,13 +222,13 @@ impl TimeWalk<'_> {
         client: &Client,
         columns: &str,
         after: Option<Position>,
-        window: Window,
-    ) -> Result<Stretch> {
+        window: ScanWindow,
+    ) -> Result<WindowRows> {
         let mut filtered = Filtered::new("", self.table.tenant, self.tenant.as_str());
-        let walk = self.walk(columns, after, &mut filtered);
+        let scan = self.scan(columns, after, &mut filtered);
         let conditions = self.unindexed(&mut filtered).unwrap_or_else(|| "true".into());
-        let statement = walk.window(&conditions, window, &mut filtered);
-        Ok(window.stretch(client.query(&statement, &filtered.parameters()).await?))
+        let statement = scan.window(&conditions, window, &mut filtered);
+        Ok(window.split_end(client.query(&statement, &filtered.parameters()).await?))
     }
 
     /// Returns the page of a caller without the role.
@@ -240,9 +240,9 @@ impl TimeWalk<'_> {
         read: impl Fn(&Row) -> Result<T>,
     ) -> Result<Page<T>> {
         let mut filtered = Filtered::new("", self.table.tenant, self.tenant.as_str());
-        let walk = self.walk(&self.columns(), page.position(), &mut filtered);
+        let scan = self.scan(&self.columns(), page.position(), &mut filtered);
         let conditions = self.unindexed(&mut filtered).unwrap_or_else(|| "true".into());
-        let sight = Sight {
+        let visibility = Visibility {
             source: &format!("{}.source", self.table.alias),
             owner: None,
             grants,
@@ -250,15 +250,15 @@ impl TimeWalk<'_> {
             holds_fragment: self.table.holds_fragment,
         };
         let offset = if page.position().is_some() { 0 } else { i64::from(page.current) - 1 };
-        let window = Window::limited(offset, page);
-        let statement = walk.limited_window(&conditions, window, &sight, &mut filtered);
+        let window = ScanWindow::limited(offset, page);
+        let statement = scan.limited_window(&conditions, window, &visibility, &mut filtered);
         let rows = client.query(&statement, &filtered.parameters()).await?;
         limited_page(page, window, rows, position, read)
     }
 
     /// Builds the scan of the collection, or of the rows of the source, from a position on.
-    fn walk(&self, columns: &str, after: Option<Position>, filtered: &mut Filtered) -> Walk {
-        let Table { from, alias, tenant, .. } = self.table;
+    fn scan(&self, columns: &str, after: Option<Position>, filtered: &mut Filtered) -> OrderedScan {
+        let TimeTable { from, alias, tenant, .. } = self.table;
         let (than, direction) = match self.span.order {
             TimeOrder::NewestFirst => ('<', " DESC"),
             TimeOrder::OldestFirst => ('>', ""),
@@ -283,7 +283,7 @@ impl TimeWalk<'_> {
             at.extend([filtered.parameter(after.time), filtered.parameter(after.id)]);
             bounds += &format!(" AND ({}) {than} ({})", place.join(", "), at.join(", "));
         }
-        Walk {
+        OrderedScan {
             from: (*from).into(),
             alias,
             bounds,
@@ -294,7 +294,7 @@ impl TimeWalk<'_> {
 
     /// Returns the columns of a row and its position.
     fn columns(&self) -> String {
-        let Table { alias, columns, .. } = self.table;
+        let TimeTable { alias, columns, .. } = self.table;
         format!("{columns}, {alias}.time AS position")
     }
 
@@ -306,20 +306,20 @@ impl TimeWalk<'_> {
 
     /// Returns the source, if its descendants are not included; an index has its rows in order then.
     fn lone_source(&self) -> Option<ManagedObjectId> {
-        self.span.source.filter(|_| matches!(self.span.below, Below::Links([])))
+        self.span.source.filter(|_| matches!(self.span.below, Descendants::Links([])))
     }
 
     /// Returns the statement that selects the source and its descendants, if these are included.
     fn descendants(&self, filtered: &mut Filtered) -> Option<String> {
         let source = self.span.source?;
         match self.span.below {
-            Below::Links([]) => None,
-            Below::Links(kinds) => {
+            Descendants::Links([]) => None,
+            Descendants::Links(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(|kind| kind.children()).collect();
                 let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
                 Some(format!("SELECT descendants($1, {source}, {kinds})"))
             }
-            Below::Agent => Some(format!("SELECT {}", devices_of_agent(source, filtered))),
+            Descendants::Agent => Some(format!("SELECT {}", devices_of_agent(source, filtered))),
         }
     }
 

@@ -16,7 +16,7 @@ use crate::model::page::{Count, Page, PageRequest, Position};
 pub(super) const WINDOW: i64 = 2000;
 
 /// The scan of a collection. Each part is SQL text from the code; the parameters are numbered already.
-pub(super) struct Walk {
+pub(super) struct OrderedScan {
     /// The table with its alias, or a subselect with one.
     pub(super) from: String,
     /// The alias.
@@ -31,7 +31,7 @@ pub(super) struct Walk {
 
 /// A window of a scan.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
+pub(super) struct ScanWindow {
     /// The number of rows to skip at the start, whether they match or not.
     pub(super) offset: i64,
     /// The number of rows to read.
@@ -44,7 +44,7 @@ pub(super) struct Window {
 
 /// The rows that a caller without the role sees. Access to a row is decided by the lineage of its source, a managed
 /// object.
-pub(super) struct Sight<'a> {
+pub(super) struct Visibility<'a> {
     /// The column with the id of the source.
     pub(super) source: &'a str,
     /// The user, if ownership of the source grants access.
@@ -58,22 +58,22 @@ pub(super) struct Sight<'a> {
 }
 
 /// The result of reading a window.
-pub(super) struct Stretch {
+pub(super) struct WindowRows {
     /// The matching rows in order, limited by the window.
     pub(super) rows: Vec<Row>,
     /// The last row that was read, if the window ended before the collection and before its limit.
     pub(super) end: Option<Row>,
 }
 
-impl Walk {
-    /// Returns the statement that reads a window: the columns [`Walk::columns`], `place` and `seen`. The last row of
+impl OrderedScan {
+    /// Returns the statement that reads a window: the columns [`OrderedScan::columns`], `place` and `seen`. The last row of
     /// the window is also returned when it does not match.
-    pub(super) fn window(&self, conditions: &str, window: Window, filtered: &mut Filtered) -> String {
-        let walked = self.walked(conditions, window, filtered);
+    pub(super) fn window(&self, conditions: &str, window: ScanWindow, filtered: &mut Filtered) -> String {
+        let scanned = self.scanned(conditions, window, filtered);
         let (skipped, limit) = (filtered.parameter(window.skipped), filtered.parameter(window.limit));
         let Self { alias, columns, sort, .. } = self;
         format!(
-            "SELECT {columns}, {alias}.place, {alias}.matched AS seen FROM ({walked}) {alias} \
+            "SELECT {columns}, {alias}.place, {alias}.matched AS seen FROM ({scanned}) {alias} \
              ORDER BY {sort} LIMIT {limit} OFFSET {skipped}"
         )
     }
@@ -85,12 +85,12 @@ impl Walk {
     pub(super) fn limited_window(
         &self,
         conditions: &str,
-        window: Window,
-        sight: &Sight<'_>,
+        window: ScanWindow,
+        visibility: &Visibility<'_>,
         filtered: &mut Filtered,
     ) -> String {
-        let walked = self.walked(conditions, window, filtered);
-        let owned = sight.owner.map_or_else(String::new, |user| {
+        let scanned = self.scanned(conditions, window, filtered);
+        let owned = visibility.owner.map_or_else(String::new, |user| {
             let user = filtered.parameter(user.to_owned());
             format!(
                 "SELECT line.source, NULL::text FROM line CROSS JOIN LATERAL (SELECT FROM managed_objects above \
@@ -98,15 +98,15 @@ impl Walk {
                  WHERE line.by_devices UNION "
             )
         });
-        let devices = filtered.parameter(sight.grants.devices());
-        let fragments = filtered.parameter(sight.grants.fragments());
+        let devices = filtered.parameter(visibility.grants.devices());
+        let fragments = filtered.parameter(visibility.grants.fragments());
         let (end, limit) = (filtered.parameter(window.end()), filtered.parameter(window.limit));
         let Self { alias, columns, .. } = self;
-        let Sight { source, public, holds_fragment, .. } = sight;
+        let Visibility { source, public, holds_fragment, .. } = visibility;
         format!(
-            "WITH RECURSIVE walked AS MATERIALIZED ({walked}), \
+            "WITH RECURSIVE scanned AS MATERIALIZED ({scanned}), \
              line (source, id, by_devices) AS ( \
-                SELECT DISTINCT {source}, {source}, true FROM walked {alias} WHERE {alias}.matched \
+                SELECT DISTINCT {source}, {source}, true FROM scanned {alias} WHERE {alias}.matched \
                 UNION \
                 SELECT line.source, link.parent, line.by_devices AND link.kind = 'childDevices' \
                 FROM line CROSS JOIN LATERAL (SELECT l.parent, l.kind FROM links l \
@@ -122,14 +122,14 @@ impl Walk {
                 FROM reaching GROUP BY source) \
              SELECT {columns}, {alias}.place, {alias}.seen FROM ( \
                 SELECT {alias}.*, ({alias}.matched AND ({public} OR reach.whole OR {holds_fragment})) IS TRUE AS seen \
-                FROM walked {alias} LEFT JOIN reach ON reach.source = {source}) {alias} \
+                FROM scanned {alias} LEFT JOIN reach ON reach.source = {source}) {alias} \
              WHERE {alias}.seen OR {alias}.place = {end} \
              ORDER BY {alias}.place LIMIT {limit}"
         )
     }
 
     /// `OFFSET 0` keeps the conditions from being evaluated twice, or before the window is cut.
-    fn walked(&self, conditions: &str, window: Window, filtered: &mut Filtered) -> String {
+    fn scanned(&self, conditions: &str, window: ScanWindow, filtered: &mut Filtered) -> String {
         let (offset, rows) = (filtered.parameter(window.offset), filtered.parameter(window.rows));
         let end = match window.skipped {
             0 => format!("OR {}.place = {}", self.alias, filtered.parameter(window.end())),
@@ -145,7 +145,7 @@ impl Walk {
     }
 }
 
-impl Window {
+impl ScanWindow {
     /// Returns the window for a caller who sees only part of the rows. It returns the visible rows of a page, one more,
     /// and the last row of the window.
     pub(super) fn limited(offset: i64, page: &PageRequest) -> Self {
@@ -162,18 +162,18 @@ impl Window {
     }
 
     /// Separates the matching rows of a window from its end.
-    pub(super) fn stretch(self, rows: Vec<Row>) -> Stretch {
-        let mut stretch = Stretch { rows: Vec::with_capacity(rows.len()), end: None };
+    pub(super) fn split_end(self, rows: Vec<Row>) -> WindowRows {
+        let mut found = WindowRows { rows: Vec::with_capacity(rows.len()), end: None };
         for row in rows {
             let at_end = self.skipped == 0 && row.get::<_, i64>("place") == self.end();
             if row.get("seen") {
-                stretch.rows.push(row.clone());
+                found.rows.push(row.clone());
             }
             if at_end {
-                stretch.end = Some(row);
+                found.end = Some(row);
             }
         }
-        stretch
+        found
     }
 }
 
@@ -184,12 +184,12 @@ impl Window {
 /// The errors of `read`.
 pub(super) fn limited_page<T>(
     request: &PageRequest,
-    window: Window,
+    window: ScanWindow,
     rows: Vec<Row>,
     position: impl Fn(&Row) -> Position,
     read: impl Fn(&Row) -> Result<T>,
 ) -> Result<Page<T>> {
-    let Stretch { mut rows, end } = window.stretch(rows);
+    let WindowRows { mut rows, end } = window.split_end(rows);
     let more = rows.len() > request.size as usize;
     rows.truncate(request.size as usize);
     let stop = if more { rows.last() } else { end.as_ref() };
