@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_of_each_endpoint_are_told_apart() {
+    fn each_endpoint_has_its_own_channels() {
         use Endpoint::{Operations, Realtime};
         let id = ManagedObjectId(208);
         for (endpoint, text, pattern) in [
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn channel_is_shown_as_it_is_subscribed() {
+    fn channel_is_displayed_as_in_a_subscription() {
         let channel = Channel { resource: Resource::ManagedObjects, id: ManagedObjectId(7) };
         assert_eq!(Pattern::parse(Endpoint::Realtime, &channel.to_string()), Some(Pattern::Exact(channel)));
         let channel = Channel { resource: Resource::Events, id: ManagedObjectId(7) };

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_reply_to_a_connect_is_what_any_reply_is() {
+    fn short_reply_to_a_connect_equals_the_general_one() {
         let id = RawValue::from_string(r#""a 7""#.into()).expect("JSON");
         for id in [None, Some(&*id)] {
             let (mut plain, mut any) = (Vec::new(), Vec::new());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn reply_holds_only_what_was_set() {
+    fn reply_contains_only_members_that_are_set() {
         let mut out = Vec::new();
         let reply = Reply {
             channel: Some("/meta/connect"),

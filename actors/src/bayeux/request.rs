@@ -195,7 +195,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused_without_a_panic(text in r#"[\{\}\[\]",:a-zA-Z\\/0-9]{0,80}"#) {
+        fn any_text_is_parsed_or_rejected_without_a_panic(text in r#"[\{\}\[\]",:a-zA-Z\\/0-9]{0,80}"#) {
             if let Ok(batch) = Batch::parse(text.as_bytes()) {
                 for message in &batch.0 {
                     let _ = (message.id(), message.channel(), message.subscriptions(), message.advice());

@@ -275,14 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn permissions_come_back_as_they_were_given() {
+    fn permissions_are_serialized_as_they_were_given() {
         let json = r#"{"10":["ALARM:*:READ","*:plat_Relay:*"],"7":["MANAGED_OBJECT:a:b:ADMIN"]}"#;
         let read = permissions(json).expect("well formed");
         assert_eq!(serde_json::to_string(&read).expect("JSON"), json);
     }
 
     #[test]
-    fn malformed_entries_are_refused_by_name() {
+    fn malformed_entries_are_named_in_the_error() {
         for json in [
             "[]",
             r#"{"x":[]}"#,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_more_permissions_than_they_hold() {
+    fn nobody_grants_more_permissions_than_they_have() {
         let held = permissions(r#"{"5":["ALARM:*:*","EVENT:a:READ"]}"#).expect("well formed");
         let reads_measurements = |api, permission| (api, permission) == (Api::Measurement, Permission::Read);
         for (given, may) in [
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn ownership_comes_down_device_links_only() {
+    fn ownership_is_inherited_along_child_devices_links_only() {
         let nothing = Authority::Limited(Grants::default());
         let may = |line: &[Ancestor], ownership| nothing.permits("joe", ownership, line, |_| false);
         assert!(may(&[above(9, "joe", true)], Ownership::Counts));

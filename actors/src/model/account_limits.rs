@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_notations_of_a_uuid_in_any_case_are_one_account() {
+    fn all_notations_of_a_uuid_are_one_account() {
         let id = |text: &str| AccountId::parse(text).expect(text);
         let plain = id("0123456789abcdef0123456789abcdef");
 

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_case_enums_and_wrong_types_are_refused_by_name() {
+    fn lower_case_enums_and_wrong_types_are_named_in_the_error() {
         for (from, to, named) in [
             ("MAJOR", "major", "'severity'"),
             (r#""text":"x""#, r#""text":5"#, "'text'"),

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn other_severities_are_refused_with_type_and_value() {
+    fn unknown_severities_are_rejected_with_type_and_value() {
         for value in ["major|x", "none|x", "Too hot", "FATAL|x"] {
             let error = AlarmMapping::parse("hot", value).expect_err(value).to_string();
             assert!(error.contains("'hot'") && error.contains(value), "{error}");

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tenant_set_replaces_the_default_and_stands_beside_it() {
+    fn stored_settings_override_defaults_and_add_to_them() {
         let plan = plan(&[("limit", Some("5"), true), ("unit", Some("C"), true), ("bare", None, true)]);
         let settings =
             plan.of_subscriber(options(&[("limit", "7"), ("more", "x")]), options(&[("unit", "F")]));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_editable_is_as_the_owner_has_it_by_whichever_name() {
+    fn settings_that_are_not_editable_have_the_owners_value_under_both_names() {
         let plan = plan(&[("url", Some("a"), false), ("key", Some("b"), false), ("bare", None, false)]);
         let own = options(&[("url", "x"), ("credentials.key", "x"), ("bare", "x")]);
         assert_eq!(plan.of_subscriber(own.clone(), options(&[])), map(&[("url", "a"), ("key", "b")]));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_lose_their_mark_and_count_more_than_plain_options() {
+    fn secrets_lose_their_prefix_and_override_plain_options() {
         let plan = plan(&[("credentials.pin", Some("0"), true)]);
         assert_eq!(plan.of_owner(options(&[])), map(&[("pin", "0")]));
         let owned = options(&[("credentials.pin", "s"), ("pin", "p")]);

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_beyond_16_bits_are_changed_in_what_is_shown() {
+    fn only_numbers_beyond_16_bits_are_shown_clamped() {
         for (required, stored) in [
             (r#"{"responseInterval":40000,"x":1.10}"#, r#"{"responseInterval":32767,"x":1.10}"#),
             (r#"{"responseInterval":-1e9}"#, r#"{"responseInterval":-32768}"#),

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_and_control_characters_do_not_stay_in_file_names() {
+    fn directories_and_control_characters_are_removed_from_file_names() {
         for (given, name) in [
             ("log.txt", Some("log.txt")),
             ("C:\\Users\\joe\\log.txt", Some("log.txt")),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn disposition_holds_nothing_that_ends_its_quotes() {
+    fn disposition_contains_nothing_that_ends_its_quotes() {
         assert_eq!(disposition("log 1.txt"), "attachment; filename=\"log 1.txt\"");
         assert_eq!(
             disposition("a\"b\\c;é%.txt"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn content_type_that_could_not_stand_in_a_header_is_the_default() {
+    fn content_type_that_is_invalid_in_a_header_is_replaced_by_the_default() {
         assert_eq!(content_type(Some(" text/plain; charset=utf-8 ")), "text/plain; charset=utf-8");
         for given in [None, Some(""), Some("text"), Some("a/b\r\nc"), Some("ä/b")] {
             assert_eq!(content_type(given), DEFAULT_CONTENT_TYPE);

@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_stored_is_refused_with_its_reason() {
+    fn content_that_cannot_be_stored_is_rejected_with_its_reason() {
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(100), "]".repeat(100));
         for (body, reason) in [
             (&b""[..], "must not be null"),
@@ -274,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn last_of_doubled_members_wins() {
+    fn last_of_several_members_with_one_name_wins() {
         let mut body = Body::parse(br#"{"type":"a","type":"b"}"#).expect("an object");
         assert_eq!(body.take_text("type", 10).expect("a string").as_deref(), Some("b"));
     }
 
     #[test]
-    fn fragment_names_with_dollar_or_dot_are_refused() {
+    fn fragment_names_with_dollar_or_dot_are_rejected() {
         for body in [r#"{"$a":1}"#, r#"{"a.b":1}"#, r#"{"":1}"#] {
             assert!(Body::parse(body.as_bytes()).expect("an object").into_fragments().is_err(), "{body}");
         }
@@ -288,12 +288,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_parsed_or_refused_without_a_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        fn any_bytes_are_parsed_or_rejected_without_a_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
             let _ = Body::parse(&bytes);
         }
 
         #[test]
-        fn any_jsonish_text_is_parsed_or_refused_without_a_panic(text in r#"[\{\}\[\]",:\\u0-9dDeE+. -]{0,60}"#) {
+        fn any_jsonish_text_is_parsed_or_rejected_without_a_panic(text in r#"[\{\}\[\]",:\\u0-9dDeE+. -]{0,60}"#) {
             let _ = Body::parse(text.as_bytes());
         }
     }

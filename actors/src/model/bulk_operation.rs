@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_members_are_named_with_what_is_allowed() {
+    fn invalid_members_are_named_with_the_allowed_values() {
         for (from, to, named) in [
             ("1.5", "-0.5", "creationRamp"),
             ("1.5", "1e300", "creationRamp"),
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn times_without_a_zone_and_ids_that_are_numbers_are_taken() {
+    fn times_without_a_zone_and_numeric_ids_are_accepted() {
         let new = NewBulkOperation::parse(body(&FULL.replace("\"7\"", "7"))).expect("valid");
         assert_eq!(new.targets, Targets::Group(ManagedObjectId(7)));
         assert_eq!(new.start_date.to_string(), "2024-03-10T02:30:00.000Z");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn put_keeps_what_it_does_not_name_and_for_whom_it_is() {
+    fn put_keeps_absent_members_and_the_devices() {
         let patch =
             r#"{"creationRamp":2,"groupId":"9","failedParentId":"9","status":"COMPLETED","startDate":null}"#;
         let patch = BulkOperationPatch::parse(body(patch)).expect("valid");

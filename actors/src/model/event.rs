@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn body_makes_an_event_without_what_the_server_alone_writes() {
+    fn body_makes_an_event_without_members_of_the_server() {
         assert_eq!(event(COMPLETE).fragments.to_json(), r#"{"plat_X":{"a":1}}"#);
     }
 
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn patch_that_says_what_is_so_already_changes_nothing() {
+    fn patch_with_the_stored_values_changes_nothing() {
         let event = event(COMPLETE);
         for same in [r#"{"text":"x"}"#, r#"{"plat_X":{ "a":1 }}"#, r#"{"plat_None":null}"#, "{}"] {
             assert!(patch(same).applied(&event).is_none(), "{same}");

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn invalid_ranges_are_rejected() {
         for text in [
             "",
             "5-9",
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_must_be_the_next() {
+    fn chunk_must_be_the_next_one() {
         let begun = Content::Incomplete(binary(1, "a", 5));
         let event = EventId(7);
         for (range, present, allowed) in [

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_overlong_and_nul_are_refused_by_name() {
+    fn empty_overlong_and_nul_are_named_in_the_error() {
         let long = "x".repeat(1025);
         for (type_, value, name) in
             [("", "a", "type"), ("a", "", "externalId"), (&*long, "a", "type"), ("a", "b\0", "externalId")]
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn link_encodes_what_could_not_stand_in_a_path() {
+    fn link_encodes_characters_that_are_invalid_in_a_path() {
         let pair = pair("a/b", "ü %2F+?#").expect("a pair");
         let id = ExternalId { pair, object: Some(ManagedObjectId(7)) };
         let json = encode(&id, &Links::new("http://h"));

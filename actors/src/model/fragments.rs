@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn merge_replaces_whole_values_removes_on_null_and_tells_real_changes() {
+    fn merge_replaces_whole_values_removes_on_null_and_returns_the_changes() {
         let mut stored = fragments(r#"{"a":{"x":1},"b":2,"c":3}"#);
 
         let changes = stored.merge(&fragments(r#"{"a":{"y":1},"b":2.0,"c":null,"d":null,"e":[]}"#));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn last_of_doubled_members_wins_among_few_and_many() {
+    fn last_of_several_members_with_one_name_wins_among_few_and_many() {
         for count in [2, FEW, FEW + 1, 3 * FEW] {
             let members: Vec<String> =
                 (0..count).chain([0, count - 1]).map(|n| format!("\"m{n}\":{n}")).collect();

@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn ids_rise_beyond_those_of_a_clock_that_was_ahead() {
+    fn ids_rise_above_those_of_a_clock_that_was_ahead() {
         let ahead = IdGenerator::new(255).next() + (86_400_000 << 20);
         let generator = IdGenerator::new(0).beyond(ahead);
         assert!(generator.next() > ahead && generator.next() > ahead);
     }
 
     #[test]
-    fn text_that_is_no_id_names_nothing() {
+    fn invalid_id_is_not_found() {
         for text in ["", "0", "-1", "+1", "abc", "99999999999999999999", "1 ", "１"] {
             assert!(ManagedObjectId::parse(text).is_err(), "{text}");
         }

@@ -101,6 +101,10 @@ pub fn check_name(name: &str) -> Result<()> {
     }
     match Pattern::parse(Endpoint::Realtime, &format!("/{name}/*")) {
         Some(Pattern::Module { .. }) => Ok(()),
-        _ => Err(Error::invalid_value("name", name, "no word that a channel of the platform begins with")),
+        _ => Err(Error::invalid_value(
+            "name",
+            name,
+            "a name other than the first segments of platform channels",
+        )),
     }
 }

@@ -136,7 +136,7 @@ impl RequestStatus {
         match self as u8 <= next as u8 {
             true => Ok(()),
             false => Err(Error::Invalid(format!(
-                "Invalid value of 'status': {}; a request that is {} stays so",
+                "Invalid value of 'status': {}; a request that is {} cannot go back",
                 next.as_str(),
                 self.as_str()
             ))),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn user_of_a_device_leads_back_to_it() {
+    fn name_of_a_device_user_contains_the_device_id() {
         let id = DeviceId::parse("a/device_b").expect("an id");
         assert_eq!(id.user_name(), "device_a/device_b");
         assert_eq!(DeviceId::of_user(&id.user_name()), Some(id));

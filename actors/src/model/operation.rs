@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn post_without_a_device_or_with_one_that_is_no_id_is_refused() {
+    fn post_without_a_device_or_with_an_invalid_one_is_rejected() {
         for (json, named) in
             [("{}", "deviceId"), (r#"{"deviceId":"x"}"#, "'x'"), (r#"{"deviceId":{}}"#, "{}")]
         {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_status_is_refused_by_name() {
+    fn unknown_status_is_named_in_the_error() {
         for word in ["SUCCESS", "pending", ""] {
             let error = OperationPatch::parse(body(&format!(r#"{{"status":"{word}"}}"#))).expect_err(word);
             assert!(error.to_string().contains("PENDING, EXECUTING, SUCCESSFUL, FAILED"), "{error}");

@@ -138,7 +138,7 @@ impl Cause {
     fn message(&self) -> String {
         match self {
             Self::NoAgent => {
-                "The device belongs to no agent any more, so nobody is told of its operations".into()
+                "The device belongs to no agent any more, so nobody is notified of its operations".into()
             }
             Self::AgentOffline(agent, Some(since)) => {
                 format!("Agent '{agent}' has held no real-time connection since {since}")
@@ -147,14 +147,14 @@ impl Cause {
                 format!("Agent '{agent}' has never held a real-time connection")
             }
             Self::NotSubscribed(agent) => {
-                format!("Nobody has subscribed to the channel '/{agent}' of the agent at this server")
+                format!("No client has subscribed to the channel '/{agent}' of the agent at this server")
             }
             Self::NotSupported(asked) => {
                 format!("The device does not list any of these as supported: {}", asked.join(", "))
             }
             Self::QueuedBehind(ahead) => {
                 let more = if ahead.count >= Ahead::MOST { " or more" } else { "" };
-                format!("{}{more} older operations of its agent are not done yet", ahead.count)
+                format!("{}{more} older operations of its agent are not finished yet", ahead.count)
             }
             Self::AwaitingAgent => "Its agent listens and has not set it to EXECUTING yet".into(),
         }

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn child_is_named_by_id_or_self() {
+    fn child_is_identified_by_id_or_self() {
         for json in [
             r#"{"managedObject":{"id":"7"}}"#,
             r#"{"managedObject":{"id":7}}"#,
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_references_are_refused_by_name() {
+    fn invalid_references_are_named_in_the_error() {
         for json in [
             r#"{"managedObject":7}"#,
             r#"{"managedObject":{}}"#,

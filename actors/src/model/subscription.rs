@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn application_is_named_by_id_or_self() {
+    fn application_is_identified_by_id_or_self() {
         for json in [
             r#"{"application":{"id":"7"}}"#,
             r#"{"application":{"id":7}}"#,
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_references_are_refused_by_name() {
+    fn invalid_references_are_named_in_the_error() {
         for json in [
             "{}",
             r#"{"application":null}"#,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_offer_what_they_own_and_the_market() {
+    fn parents_offer_their_own_applications_and_the_market() {
         let tenant = |id| TenantId::parse(id).expect("an id");
         let parent = Offer::OwnedByOrMarket(tenant("parent"));
         assert!(parent.includes(&tenant("parent"), Availability::Private));

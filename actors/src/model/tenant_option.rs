@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_members_are_listed_and_other_types_than_strings_refused() {
+    fn missing_members_are_listed_and_other_types_than_strings_rejected() {
         let error = new_option(r#"{"key":"k"}"#).expect_err("incomplete").to_string();
         assert_eq!(error, "Following mandatory fields should be included: category,value");
         assert!(new_option(r#"{"category":"c","key":"k","value":1}"#).is_err());

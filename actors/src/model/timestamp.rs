@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_forms_name_the_member_and_the_value() {
+    fn invalid_formats_are_rejected_with_the_member_and_the_value() {
         for given in [
             "",
             "2024-03-10",
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn zone_may_be_absent_only_where_that_is_said_and_means_utc() {
+    fn zone_is_optional_only_where_utc_is_the_default() {
         for (given, shown) in [
             ("2024-03-10T02:30:00", "2024-03-10T02:30:00.000Z"),
             ("2024-03-10T02:30:00.5", "2024-03-10T02:30:00.500Z"),
@@ -214,7 +214,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_parsed_or_refused_without_a_panic(text in ".{0,40}") {
+        fn any_text_is_parsed_or_rejected_without_a_panic(text in ".{0,40}") {
             let _ = Timestamp::parse("time", &text);
             let _ = Timestamp::parse_bound("time", &text);
             let _ = Timestamp::parse_or_utc("time", &text);

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_is_told_in_the_order_of_the_documents() {
+    fn scope_is_shown_in_the_order_of_the_documents() {
         for (text, told) in [
             ("READ", "READ"),
             ("WRITE", "WRITE"),

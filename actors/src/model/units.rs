@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_converts_as_the_table_says_and_back() {
+    fn every_pair_converts_by_the_table_and_back() {
         for (metric, value, imperial, shown) in [
             ("m", 0.3048, "ft", 1.0),
             ("km", 1.609344, "mi", 1.0),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_units_and_those_of_the_system_stay() {
+    fn unknown_units_and_those_of_the_system_stay_unchanged() {
         for (system, unit) in [
             (SystemOfUnits::Metric, "m"),
             (SystemOfUnits::Imperial, "ft"),

@@ -178,7 +178,7 @@ impl ApplicationPatch {
     pub fn apply(&self, application: &mut Application) -> Result<()> {
         let kind = application.kind;
         if let Some(other) = self.kind.filter(|other| *other != kind) {
-            let allowed = format!("{}, for it is fixed", kind.as_str());
+            let allowed = format!("{}, which cannot be changed", kind.as_str());
             return Err(Error::invalid_value("type", other.as_str(), &allowed));
         }
         for (name, value, needed_by) in [
@@ -187,7 +187,7 @@ impl ApplicationPatch {
             ("externalUrl", &self.external_url, ApplicationType::External),
         ] {
             if *value == Some(None) && kind == needed_by {
-                let allowed = format!("a string, for type {} needs it", kind.as_str());
+                let allowed = format!("a string, which type {} requires", kind.as_str());
                 return Err(Error::invalid_value(name, "null", &allowed));
             }
         }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_stand_neither_in_errors_nor_in_debug_output() {
+    fn secrets_are_neither_in_errors_nor_in_debug_output() {
         let secret = "hush-hush";
         for wrong in [
             r#"{"key":["hush-hush"]}"#,
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_must_have_is_not_removed() {
+    fn members_that_a_type_needs_cannot_be_removed() {
         let hosted = r#"{"name":"a b","key":"k","type":"HOSTED","contextPath":"a","resourcesUrl":"/"}"#;
         let mut hosted = new(hosted).expect("complete").application;
         for wrong in [

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn address_with_a_password_is_refused_without_repeating_it() {
+    fn address_with_a_password_is_rejected_without_repeating_it() {
         let error =
             address("externalUrl", &raw(r#""https://joe:hush-hush@example.com/""#)).expect_err("a password");
         assert!(!error.to_string().contains("hush"), "{error}");

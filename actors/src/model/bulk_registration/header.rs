@@ -163,7 +163,7 @@ fn check_properties(columns: &[Column]) -> Result<()> {
     paths.sort_unstable();
     match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
         None => Ok(()),
-        Some(pair) => Err(wrong(&pair[0].join("."), "a property that no other column makes an object of")),
+        Some(pair) => Err(wrong(&pair[0].join("."), "a property that is not an object in another column")),
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn separator_is_what_occurs_most_in_the_header_outside_quotes() {
+    fn separator_is_the_most_frequent_one_in_the_header_outside_quotes() {
         for (text, separator_of) in [
             ("ID;NAME;a,b\nx,y,z,u,v", b';'),
             ("ID,NAME\r\n;;;;;", b','),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_can_hold_no_row_are_refused_by_what_is_wrong() {
+    fn headers_without_valid_rows_are_rejected_with_the_reason() {
         let long = "x".repeat(1025);
         let (deep, wide) = (vec!["a"; 101].join("."), vec!["a"; 4097].join(";"));
         for (names, tenant, text) in [
@@ -276,7 +276,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_header_is_read_or_refused_without_a_panic(names in proptest::collection::vec(".{0,12}", 0..8)) {
+        fn any_header_is_parsed_or_rejected_without_a_panic(names in proptest::collection::vec(".{0,12}", 0..8)) {
             let _ = Header::parse(&names, &TenantId::parse("main").expect("an id"));
         }
 

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn custom_columns_go_before_what_the_server_sets() {
+    fn custom_columns_override_values_of_the_server() {
         let names = "ID;CREDENTIALS;TYPE;NAME;SHELL;plat_IsDevice;plat_SupportedOperations.x";
         let object = device(names, "a1;secret-1;pump;Pump 1;1;yes;y").object.expect("an object");
         assert_eq!(
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_fail_for_what_is_wrong_with_them() {
+    fn invalid_rows_fail_with_the_reason() {
         let (id, long) = ("x".repeat(1001), "x".repeat(1025));
         let path = vec!["a"; 33].join("/");
         for (names, values, text) in [
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn failure_tells_line_id_and_tenant_and_never_the_password() {
+    fn failure_contains_line_id_and_tenant_but_never_the_password() {
         let failed = row("TENANT;ID;CREDENTIALS", "No Tenant;a1;secret-1", "management");
         let reason = failed.asks.expect_err("no tenant").to_string();
 

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn regular_measurements_are_given_back_from_shape_and_numbers() {
+    fn regular_measurements_are_reproduced_from_shape_and_numbers() {
         let fragments = r#","a":{"x":{"value":23.5,"unit":"C"},"y":{"value":-4}},"b":{"z":{"value":1e-7}}"#;
         let new = parse(fragments).expect("is valid");
         assert!(new.verbatim.is_none());
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shape_and_numbers_cannot_give_back_is_kept_as_it_was_sent() {
+    fn measurements_that_shape_and_numbers_cannot_reproduce_are_kept_as_sent() {
         for fragments in [
             r#","a":{"x":{"value":1.50}}"#,
             r#","a":{"x":{"value":9007199254740993}}"#,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_series_are_refused_with_their_names() {
+    fn invalid_series_are_named_in_the_error() {
         for (fragments, named) in [
             (r#","a":{"x":{"value":"1"}}"#, "a.x.value"),
             (r#","a":{"x":{"value":null}}"#, "a.x.value"),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn same_kind_has_the_same_number_and_another_unit_another() {
+    fn same_shape_has_the_same_number_and_another_unit_another_one() {
         let number = |fragments: &str| parse(fragments).expect(fragments).shape.definition().0;
         let one = number(r#","a":{"x":{"value":1,"unit":"C"}}"#);
         assert_eq!(one, number(r#","a":{"x":{"unit":"C","value":2}}"#));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_element_of_a_collection_is_named_by_its_place() {
+    fn invalid_element_of_a_collection_is_named_by_its_index() {
         let raw = r#"[{"type":"t","time":"2024-01-01T00:00:00Z","source":{"id":"7"}},{"type":"t"}]"#;
         let raw: &RawValue = serde_json::from_str(raw).expect("is JSON");
         let error = NewMeasurement::parse_collection(raw).expect_err("lacks members").to_string();
@@ -240,14 +240,14 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_number_comes_back_as_it_was_sent(value in proptest::num::f64::NORMAL) {
+        fn any_number_is_returned_as_it_was_sent(value in proptest::num::f64::NORMAL) {
             let text = serde_json::to_string(&Number(value)).expect("is finite");
             let back: f64 = text.parse().expect("is a number");
             proptest::prop_assert_eq!(back.to_bits(), value.to_bits());
         }
 
         #[test]
-        fn any_fragments_are_read_or_refused_without_a_panic(text in r#"[\{\}\[\]",:valueunitabc0-9. -]{0,60}"#) {
+        fn any_fragments_are_parsed_or_rejected_without_a_panic(text in r#"[\{\}\[\]",:valueunitabc0-9. -]{0,60}"#) {
             let _ = parse(&format!(",\"a\":{text}"));
         }
     }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_that_a_double_cannot_give_back_are_kept() {
+    fn digits_that_a_double_cannot_reproduce_are_kept() {
         let fragments = r#""a":{"x":{"value":9007199254740993},"y":{"value":1.50}},"b":{"z":{"value":2}}"#;
         let shown = serde_json::to_string(&readings(fragments)).expect("JSON");
         assert_eq!(shown, "[9007199254740993,1.50,2]");

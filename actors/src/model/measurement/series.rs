@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn truncation_keeps_the_end_that_comes_first() {
+    fn truncation_keeps_the_first_values_in_the_order() {
         let pairs = [(1, 0, 1.0), (1, 1, 2.0), (2, 0, 3.0), (3, 0, 4.0)];
         let mut oldest = result(&pairs);
         oldest.truncate(3, TimeOrder::OldestFirst);

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_beside_value_and_unit_stays_byte_for_byte() {
+    fn members_besides_value_and_unit_stay_byte_for_byte() {
         assert_eq!(
             shown(
                 r#""a":{"x":{"note":"n\u00e9","value":1.00,"unit":"K"},"y":{"value":1.50},"z":[1.0]},"b":{ "c" : 1.0 }"#,

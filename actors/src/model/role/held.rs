@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_internal_and_malformed_roles_are_refused() {
+    fn unknown_internal_and_malformed_roles_are_rejected() {
         for json in [
             "{}",
             r#"{"role":null}"#,

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn microservices_define_roles_that_end_in_what_they_allow_and_none_of_the_platform() {
+    fn microservices_define_roles_with_known_endings_except_those_of_the_platform() {
         for name in ["ROLE_METER_READ", "ROLE_SMART_METER_ADMIN", "ROLE_X_CREATE", "ROLE_X_UPDATE"] {
             assert!(may_be_defined(name), "{name}");
         }

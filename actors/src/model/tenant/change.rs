@@ -95,7 +95,7 @@ impl TenantPatch {
     /// `null`.
     pub fn parse(id: &str, mut body: Body) -> Result<Self> {
         if let Some(other) = body.take_text("id", 64)?.filter(|other| other != id) {
-            return Err(Error::invalid_value("id", other, &format!("{id}, for it is fixed")));
+            return Err(Error::invalid_value("id", other, &format!("{id}, which cannot be changed")));
         }
         // The first user cannot change any more (Z-01).
         body.ignore(&["adminName", "sendPasswordResetEmail"]);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn put_tells_removal_from_absence_and_refuses_another_id() {
+    fn put_distinguishes_null_from_absent_and_rejects_another_id() {
         let parse = |json: &str| TenantPatch::parse("t7", Body::parse(json.as_bytes()).expect("an object"));
         let patch = parse(r#"{"id":"t7","contactName":null,"customProperties":null}"#).expect("valid");
         assert_eq!((patch.contact_name, patch.contact_phone), (Some(None), None));

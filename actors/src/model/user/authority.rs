@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sub_users_are_given_no_more_than_their_owner_has() {
+    fn sub_users_get_no_more_rights_than_their_owner_has() {
         let authority = UserAuthority::SubUsers {
             owner: "joe".into(),
             roles: [role::ALARM_READ].into_iter().collect(),

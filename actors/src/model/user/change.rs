@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_members_are_told_all_at_once() {
+    fn all_missing_members_are_listed_at_once() {
         let missing = |json| NewUser::parse(body(json)).expect_err(json).to_string();
         let said = "Following mandatory fields should be included: ";
         assert_eq!(missing("{}"), format!("{said}userName,password"));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_blanks_separators_and_full_width_characters_are_refused() {
+    fn names_with_blanks_separators_and_full_width_characters_are_rejected() {
         for name in
             ["", "a b", "a/b", "a+b", "a$b", "a:b", "a\\u00a0b", "\\uff21", "a\\u0009b", &"x".repeat(1001)]
         {

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn own_notification_is_ignored_once_its_change_was_carried_out() {
+    fn own_notification_is_ignored_once_its_change_was_applied() {
         let (bus, other) = (Bus::default(), Bus::default());
         let number = bus.begin();
         let payload = format!("{}:t1/joe", bus.mark(number));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn own_notification_of_an_abandoned_transaction_is_news() {
+    fn own_notification_of_an_abandoned_transaction_counts_as_foreign() {
         let bus = Bus::default();
         let (early, late) = (bus.begin(), bus.begin());
         let payload = |number| format!("{}:t1/joe", bus.mark(number));

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_do_not_fit_into_one_payload_are_sent_as_several() {
+    fn names_that_exceed_one_payload_are_split_over_several() {
         let many: Names = (0..3000).map(|n| format!("user {n}").into()).collect();
         let payloads = Change::Users(tenant(), many.clone()).payloads();
 
