@@ -12,7 +12,7 @@ pub enum SystemOfUnits {
 }
 
 /// Two units and the formulas to convert between them.
-struct Pair {
+struct UnitPair {
     metric: &'static [&'static str],
     imperial: &'static [&'static str],
     to_imperial: fn(f64) -> f64,
@@ -20,24 +20,34 @@ struct Pair {
 }
 
 /// The convertible units. The first spelling of each is the one in responses.
-const PAIRS: [Pair; 7] = [
-    Pair { metric: &["m"], imperial: &["ft"], to_imperial: |v| v / 0.3048, to_metric: |v| v * 0.3048 },
-    Pair { metric: &["km"], imperial: &["mi"], to_imperial: |v| v / 1.609344, to_metric: |v| v * 1.609344 },
-    Pair { metric: &["cm"], imperial: &["in"], to_imperial: |v| v / 2.54, to_metric: |v| v * 2.54 },
-    Pair {
+const PAIRS: [UnitPair; 7] = [
+    UnitPair { metric: &["m"], imperial: &["ft"], to_imperial: |v| v / 0.3048, to_metric: |v| v * 0.3048 },
+    UnitPair {
+        metric: &["km"],
+        imperial: &["mi"],
+        to_imperial: |v| v / 1.609344,
+        to_metric: |v| v * 1.609344,
+    },
+    UnitPair { metric: &["cm"], imperial: &["in"], to_imperial: |v| v / 2.54, to_metric: |v| v * 2.54 },
+    UnitPair {
         metric: &["°C", "ºC", "C"],
         imperial: &["°F", "ºF", "F"],
         to_imperial: |v| v * 1.8 + 32.0,
         to_metric: |v| (v - 32.0) / 1.8,
     },
-    Pair { metric: &["K"], imperial: &["°R", "ºR", "R"], to_imperial: |v| v * 1.8, to_metric: |v| v / 1.8 },
-    Pair {
+    UnitPair {
+        metric: &["K"],
+        imperial: &["°R", "ºR", "R"],
+        to_imperial: |v| v * 1.8,
+        to_metric: |v| v / 1.8,
+    },
+    UnitPair {
         metric: &["g"],
         imperial: &["oz"],
         to_imperial: |v| v / 28.349523125,
         to_metric: |v| v * 28.349523125,
     },
-    Pair {
+    UnitPair {
         metric: &["kg"],
         imperial: &["lb"],
         to_imperial: |v| v / 0.45359237,

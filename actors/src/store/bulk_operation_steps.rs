@@ -42,7 +42,7 @@ pub(crate) struct Held {
     pub(crate) tenant: TenantId,
     pub(crate) id: BulkOperationId,
     /// The request.
-    pub(crate) asked: Arc<Asked>,
+    pub(crate) asked: Arc<BulkOperationRequest>,
     /// The number of devices; `None` until they are chosen.
     pub(crate) total: Option<i64>,
     /// The number of devices that were processed.
@@ -54,7 +54,7 @@ pub(crate) struct Held {
 
 /// The request of a bulk operation. A change replaces it.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct BulkOperationRequest {
     pub(crate) targets: Targets,
     pub(crate) ramp: CreationRamp,
     pub(crate) prototype: Fragments,
@@ -237,7 +237,7 @@ pub(super) fn held(row: &Row) -> Result<Held> {
         Some(parent) => Targets::FailuresOf(BulkOperationId(parent)),
         None => Targets::Group(ManagedObjectId(row.get(2))),
     };
-    let asked = Asked {
+    let asked = BulkOperationRequest {
         targets,
         ramp: CreationRamp(row.get(4)),
         size: prototype.to_json().len(),

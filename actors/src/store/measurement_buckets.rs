@@ -19,14 +19,14 @@ use super::measurement_rollups;
 use crate::error::{Error, Result};
 use crate::limits::SERIES_CELLS;
 use crate::model::id::TenantId;
-use crate::model::measurement::{Aggregation, Pair, Place, SeriesFilter, SeriesValues, too_large};
+use crate::model::measurement::{Aggregation, MinMax, SeriesFilter, SeriesValues, SlotKey, too_large};
 use crate::model::timestamp::Timestamp;
 
 /// The number of columns that one statement aggregates.
 const COLUMNS_AT_ONCE: usize = 50;
 
 /// A series in one of its units, and where its numbers are stored.
-pub(super) struct Column {
+pub(super) struct SeriesColumn {
     /// The index of the series in the result.
     pub(super) series: usize,
     /// The unit of the numbers.
@@ -49,7 +49,7 @@ pub(super) async fn buckets(
     tenant: &TenantId,
     filter: &SeriesFilter,
     aggregation: Aggregation,
-    columns: &[Column],
+    columns: &[SeriesColumn],
     values: &mut SeriesValues,
 ) -> Result<()> {
     let most = SERIES_CELLS / columns.len().max(1);
@@ -83,21 +83,21 @@ pub(super) async fn buckets(
 }
 
 /// Returns the ranges of time that contain the measurements of mixed buckets.
-fn again(mixed: &[(PrimitiveDateTime, Range)]) -> Vec<Range> {
+fn again(mixed: &[(PrimitiveDateTime, TimeRange)]) -> Vec<TimeRange> {
     let ranges = mixed.iter().map(|(_, range)| *range);
     match mixed.len() > MIXED_ONE_BY_ONE {
-        true => ranges.reduce(|a, b| Range(a.0.min(b.0), a.1.max(b.1))).into_iter().collect(),
+        true => ranges.reduce(|a, b| TimeRange(a.0.min(b.0), a.1.max(b.1))).into_iter().collect(),
         false => ranges.collect(),
     }
 }
 
 /// The first and the last instant of a range.
 #[derive(Clone, Copy)]
-struct Range(OffsetDateTime, OffsetDateTime);
+struct TimeRange(OffsetDateTime, OffsetDateTime);
 
 /// How the offset of a bucket is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Offsets {
+enum OffsetSource {
     /// By its first and its last measurements, which is cheap: devices should use one offset.
     ///
     /// The first instant and the first local time differ by an offset, and so do the last ones. When both offsets are
@@ -132,20 +132,20 @@ struct BucketRead<'a> {
     tenant: &'a TenantId,
     filter: &'a SeriesFilter,
     aggregation: Aggregation,
-    columns: &'a [Column],
+    columns: &'a [SeriesColumn],
     most: usize,
 }
 
 impl BucketRead<'_> {
-    fn range(&self) -> Range {
-        Range(self.filter.date_from.instant(), self.filter.date_to.instant())
+    fn range(&self) -> TimeRange {
+        TimeRange(self.filter.date_from.instant(), self.filter.date_to.instant())
     }
 
     /// Adds the values of measurements and returns how many measurements were read.
     async fn read_measurements(&self, values: &mut SeriesValues) -> Result<i64> {
         let (mut mixed, mut met) = (Vec::new(), 0);
-        for row in &self.measured(MeasurementSubset::Whole, Offsets::Assumed, self.range()).await? {
-            let span = Range(row.try_get(2)?, row.try_get(3)?);
+        for row in &self.measured(MeasurementSubset::Whole, OffsetSource::Assumed, self.range()).await? {
+            let span = TimeRange(row.try_get(2)?, row.try_get(3)?);
             met += row.try_get::<_, i64>(4)?;
             match row.try_get(1)? {
                 Some(zone) => add(row, zone, self.columns, self.filter, values)?,
@@ -153,7 +153,7 @@ impl BucketRead<'_> {
             }
         }
         for range in again(&mixed) {
-            for row in &self.measured(MeasurementSubset::Whole, Offsets::Exact, range).await? {
+            for row in &self.measured(MeasurementSubset::Whole, OffsetSource::Exact, range).await? {
                 let bucket: PrimitiveDateTime = row.try_get(0)?;
                 if mixed.iter().any(|(mixed, _)| *mixed == bucket) {
                     add(row, row.try_get(1)?, self.columns, self.filter, values)?;
@@ -167,7 +167,7 @@ impl BucketRead<'_> {
     /// those beyond the mark. Returns how many of the latter there are. The parts may overlap, because the minimum of
     /// minima is the overall minimum.
     async fn read_rollups(&self, rolled: i64, values: &mut SeriesValues) -> Result<i64> {
-        let Range(from, to) = self.range();
+        let TimeRange(from, to) = self.range();
         let hour = time::Duration::HOUR;
         let mut met = 0;
         let since = match measurement_rollups::are_few_since(self.moment, self.tenant, rolled).await? {
@@ -178,11 +178,11 @@ impl BucketRead<'_> {
             add(row, row.try_get(1)?, self.columns, self.filter, values)?;
         }
         for (part, range) in [
-            (since, Range(from, to)),
-            (MeasurementSubset::CutAtFrom(rolled), Range(from, to.min(from.saturating_add(hour)))),
-            (MeasurementSubset::CutAtTo(rolled), Range(from.max(to.saturating_sub(hour)), to)),
+            (since, TimeRange(from, to)),
+            (MeasurementSubset::CutAtFrom(rolled), TimeRange(from, to.min(from.saturating_add(hour)))),
+            (MeasurementSubset::CutAtTo(rolled), TimeRange(from.max(to.saturating_sub(hour)), to)),
         ] {
-            for row in &self.measured(part, Offsets::Exact, range).await? {
+            for row in &self.measured(part, OffsetSource::Exact, range).await? {
                 if part == since {
                     met += row.try_get::<_, i64>(4)?;
                 }
@@ -192,7 +192,12 @@ impl BucketRead<'_> {
         Ok(met)
     }
 
-    async fn measured(&self, part: MeasurementSubset, offsets: Offsets, range: Range) -> Result<Vec<Row>> {
+    async fn measured(
+        &self,
+        part: MeasurementSubset,
+        offsets: OffsetSource,
+        range: TimeRange,
+    ) -> Result<Vec<Row>> {
         let mut filtered = Filtered::new("", "m.tenant", self.tenant.as_str());
         let statement = self.statement(part, offsets, range, &mut filtered);
         self.rows(&statement, &filtered).await
@@ -241,8 +246,8 @@ impl BucketRead<'_> {
     fn statement(
         &self,
         part: MeasurementSubset,
-        offsets: Offsets,
-        range: Range,
+        offsets: OffsetSource,
+        range: TimeRange,
         filtered: &mut Filtered,
     ) -> String {
         let stride = self.stride();
@@ -270,8 +275,10 @@ impl BucketRead<'_> {
             let _ = write!(pairs, ", min(n{at}), max(n{at})");
         }
         let (below, zone, by) = match offsets {
-            Offsets::Assumed => ("m.local_time", ASSUMED, "bucket"),
-            Offsets::Exact => ("m.local_time - (m.time AT TIME ZONE 'UTC') AS zone", "zone", "bucket, zone"),
+            OffsetSource::Assumed => ("m.local_time", ASSUMED, "bucket"),
+            OffsetSource::Exact => {
+                ("m.local_time - (m.time AT TIME ZONE 'UTC') AS zone", "zone", "bucket, zone")
+            }
         };
         let limit = filtered.parameter(self.most as i64 + 1);
         // No measurement is older than 1970, so every bucket begins at or after the origin.
@@ -289,7 +296,7 @@ impl BucketRead<'_> {
     /// Returns the same columns from the rollups of the hours that lie completely in the range.
     fn statement_of_rollups(&self, filtered: &mut Filtered) -> String {
         let stride = self.stride();
-        let Range(from, to) = self.range();
+        let TimeRange(from, to) = self.range();
         // A bound has the offset of the request.
         let utc = |instant: OffsetDateTime| {
             let instant = instant.to_offset(UtcOffset::UTC);
@@ -323,7 +330,7 @@ const ASSUMED: &str = "CASE WHEN max(local_time) - min(local_time) = max(time) -
     THEN min(local_time) - (min(time) AT TIME ZONE 'UTC') END";
 
 /// Returns the number of a column from an array of a row, or null.
-fn number(column: &Column, shapes: usize, of: &str, filtered: &mut Filtered) -> String {
+fn number(column: &SeriesColumn, shapes: usize, of: &str, filtered: &mut Filtered) -> String {
     let mut by_place: BTreeMap<(usize, bool), Vec<i64>> = BTreeMap::new();
     for (shape, at, is_wide) in &column.places {
         by_place.entry((*at, *is_wide)).or_default().push(*shape);
@@ -347,13 +354,13 @@ fn number(column: &Column, shapes: usize, of: &str, filtered: &mut Filtered) -> 
 fn add(
     row: &Row,
     zone: i16,
-    columns: &[Column],
+    columns: &[SeriesColumn],
     filter: &SeriesFilter,
     values: &mut SeriesValues,
 ) -> Result<()> {
     let (bucket, first): (PrimitiveDateTime, OffsetDateTime) = (row.try_get(0)?, row.try_get(2)?);
     let start = bucket.assume_utc();
-    let place = Place {
+    let place = SlotKey {
         slot: start.unix_timestamp(),
         // When two offsets share an instant, one of them must be first.
         first: (first.unix_timestamp_nanos(), zone.into()),
@@ -365,7 +372,7 @@ fn add(
         if let (Some(min), Some(max)) = (min, max) {
             let conversion = filter.units.zip(column.unit.as_deref());
             let conversion = conversion.and_then(|(system, unit)| system.conversion(unit));
-            let pair = Pair { min: min.into(), max: max.into() };
+            let pair = MinMax { min: min.into(), max: max.into() };
             values.add(place, column.series, pair.converted(conversion));
         }
     }

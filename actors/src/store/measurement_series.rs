@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::Database;
 use super::access::{Source, find_source};
 use super::filter::Filtered;
-use super::measurement_buckets::{Column, buckets};
+use super::measurement_buckets::{SeriesColumn, buckets};
 use super::measurement_collection::MEASUREMENTS;
 use super::measurement_rows::{completed, indexed};
 use super::measurements::INDEXED_READINGS;
@@ -17,7 +17,7 @@ use crate::limits::{SERIES_CELLS, SERIES_VALUES};
 use crate::model::access::{Authority, Ownership};
 use crate::model::id::TenantId;
 use crate::model::measurement::{
-    Measurement, Pair, Place, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape,
+    Measurement, MinMax, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape, SlotKey,
 };
 use crate::model::page::{PageRequest, TotalPages};
 
@@ -38,7 +38,7 @@ pub async fn get_series(
     if matches!(authority, Authority::Limited(_)) {
         shapes = permitted(database, tenant, filter, (authority, user), shapes).await?;
     }
-    let selection = Selection::of(filter, shapes);
+    let selection = SeriesSelection::of(filter, shapes);
     let mut values = SeriesValues::of(selection.heads(filter));
     match filter.aggregation {
         Some(aggregation) => {
@@ -54,14 +54,14 @@ pub async fn get_series(
 }
 
 /// A shape with its number.
-pub(super) type Kind = (i64, Arc<Shape>);
+pub(super) type NumberedShape = (i64, Arc<Shape>);
 
 /// Returns the shapes that a source has sent, in the order of their first use.
 async fn shapes_of_source(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
-) -> Result<Vec<Kind>> {
+) -> Result<Vec<NumberedShape>> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(LIST_SOURCE_SHAPES).await?;
     let rows = client.query(&statement, &[&tenant.as_str(), &filter.source.0]).await?;
@@ -76,8 +76,8 @@ async fn permitted(
     tenant: &TenantId,
     filter: &SeriesFilter,
     (authority, user): (&Authority, &str),
-    mut shapes: Vec<Kind>,
-) -> Result<Vec<Kind>> {
+    mut shapes: Vec<NumberedShape>,
+) -> Result<Vec<NumberedShape>> {
     let client = database.reader().await?;
     let Some(source) = find_source(&client, tenant, filter.source).await? else {
         // An object that does not exist has sent nothing.
@@ -94,7 +94,7 @@ async fn permitted(
 }
 
 /// The requested series, and where each shape has them.
-struct Selection {
+struct SeriesSelection {
     series: Vec<SeriesName>,
     shapes: Vec<SelectedShape>,
     /// Whether some shapes have none of these series.
@@ -108,8 +108,8 @@ struct SelectedShape {
     positions: Vec<(usize, usize)>,
 }
 
-impl Selection {
-    fn of(filter: &SeriesFilter, shapes: Vec<Kind>) -> Self {
+impl SeriesSelection {
+    fn of(filter: &SeriesFilter, shapes: Vec<NumberedShape>) -> Self {
         let mut series = Vec::new();
         let mut places: HashMap<SeriesName, usize> = HashMap::new();
         let mut enter = |name: SeriesName| {
@@ -132,7 +132,7 @@ impl Selection {
             }
         }
         let count = shapes.len();
-        let selected = |(id, shape): Kind| {
+        let selected = |(id, shape): NumberedShape| {
             let place = |(at, (of, series)): (usize, (&str, &crate::model::measurement::Series))| {
                 Some((at, *places.get(&name(of, &series.name))?))
             };
@@ -164,15 +164,15 @@ impl Selection {
     }
 
     /// Returns the columns of a statement: one for each series in each of its units.
-    fn columns(&self) -> Vec<Column> {
-        let mut columns: Vec<Column> = Vec::new();
+    fn columns(&self) -> Vec<SeriesColumn> {
+        let mut columns: Vec<SeriesColumn> = Vec::new();
         let mut places: HashMap<(usize, Option<Box<str>>), usize> = HashMap::new();
         for SelectedShape { id, shape, positions } in &self.shapes {
             let units: Vec<Option<Box<str>>> = shape.series().map(|(_, s)| s.unit.clone()).collect();
             for (at, series) in positions {
                 let unit = units[*at].clone();
                 let place = *places.entry((*series, unit.clone())).or_insert_with(|| {
-                    columns.push(Column { series: *series, unit, places: Vec::new() });
+                    columns.push(SeriesColumn { series: *series, unit, places: Vec::new() });
                     columns.len() - 1
                 });
                 columns[place].places.push((*id, *at, shape.is_wide(INDEXED_READINGS as usize)));
@@ -187,7 +187,7 @@ async fn measured(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
-    selection: &Selection,
+    selection: &SeriesSelection,
     values: &mut SeriesValues,
 ) -> Result<()> {
     let Some(widest) = selection.shapes.iter().map(|shape| shape.positions.len()).max() else {
@@ -238,7 +238,7 @@ fn add(
     values: &mut SeriesValues,
 ) {
     let nanos = measurement.time.instant().unix_timestamp_nanos();
-    let place = Place {
+    let place = SlotKey {
         // Times are shown in milliseconds, so equal milliseconds are the same time.
         slot: nanos.div_euclid(1_000_000) as i64,
         first: (nanos, measurement.id.map_or(0, |id| id.0)),
@@ -251,7 +251,7 @@ fn add(
     };
     for (at, series) in positions {
         if let (Some(reading), Some(conversion)) = (readings.get(*at), conversions.get(*at)) {
-            let pair = Pair { min: reading.clone(), max: reading.clone() };
+            let pair = MinMax { min: reading.clone(), max: reading.clone() };
             values.add(place, *series, pair.converted(*conversion));
         }
     }

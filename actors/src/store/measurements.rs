@@ -77,7 +77,7 @@ impl Statements {
     }
 }
 
-type Rows<'a> = [(&'a TenantId, &'a SentMeasurements)];
+type SentRows<'a> = [(&'a TenantId, &'a SentMeasurements)];
 
 /// Stores measurements with their new shapes and returns the ids of the stored measurements. A measurement is left out
 /// when its source, or that of another measurement of the same request, does not exist or does not belong to the
@@ -85,7 +85,7 @@ type Rows<'a> = [(&'a TenantId, &'a SentMeasurements)];
 pub(crate) async fn insert_measurements(
     client: &tokio_postgres::Client,
     statements: &Statements,
-    rows: &mut Rows<'_>,
+    rows: &mut SentRows<'_>,
 ) -> Result<HashSet<i64>> {
     if rows.is_empty() {
         return Ok(HashSet::new());
@@ -112,7 +112,7 @@ pub(crate) async fn insert_measurements(
 async fn insert_shapes(
     client: &tokio_postgres::Client,
     statement: &Statement,
-    rows: &Rows<'_>,
+    rows: &SentRows<'_>,
 ) -> Result<()> {
     // In one order, so that two batches with the same new shapes cannot deadlock.
     let mut unseen = BTreeMap::new();
@@ -133,7 +133,7 @@ async fn insert_shapes(
 async fn insert_source_shapes(
     client: &tokio_postgres::Client,
     statement: &Statement,
-    rows: &Rows<'_>,
+    rows: &SentRows<'_>,
 ) -> Result<()> {
     let mut unseen = BTreeMap::new();
     for (tenant, sent) in rows {
@@ -168,7 +168,7 @@ async fn insert_rows(
     if rows.is_empty() {
         return Ok(HashSet::new());
     }
-    let columns = Columns::of(rows);
+    let columns = RowArrays::of(rows);
     let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![
         &columns.tenants,
         &columns.ids,
@@ -192,7 +192,7 @@ async fn insert_rows(
 
 /// The rows as one array per column, in the form that `unnest` takes.
 #[derive(Default)]
-struct Columns<'a> {
+struct RowArrays<'a> {
     tenants: Vec<&'a str>,
     ids: Vec<i64>,
     sources: Vec<i64>,
@@ -209,7 +209,7 @@ struct Columns<'a> {
     sizes: Vec<i64>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> RowArrays<'a> {
     fn of(rows: &[&'a (&TenantId, &SentMeasurements)]) -> Self {
         let mut columns = Self::default();
         for (collection, (tenant, sent)) in rows.iter().enumerate() {

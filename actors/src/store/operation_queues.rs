@@ -44,7 +44,7 @@ pub async fn is_for(
 }
 
 /// The range of positions of the merged queues to read.
-struct Places {
+struct PositionRange {
     after: Option<Position>,
     skipped: i64,
     limit: i64,
@@ -53,7 +53,7 @@ struct Places {
 impl Queues<'_> {
     /// Returns how many positions of each queue are read for a page.
     pub(super) fn places(page: &PageRequest) -> i64 {
-        let places = Places::of(page);
+        let places = PositionRange::of(page);
         places.skipped.saturating_add(places.limit)
     }
 
@@ -62,7 +62,7 @@ impl Queues<'_> {
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
     pub(super) async fn rows(&self, client: &Client, columns: &str, page: &PageRequest) -> Result<Vec<Row>> {
-        self.read(client, columns, Places::of(page)).await
+        self.read(client, columns, PositionRange::of(page)).await
     }
 
     /// Returns ids after a position, and the position to continue from, which is `None` at the end.
@@ -75,18 +75,18 @@ impl Queues<'_> {
         after: Option<Position>,
         limit: i64,
     ) -> Result<(Vec<i64>, Option<Position>)> {
-        let rows = self.read(client, "o.id", Places { after, skipped: 0, limit }).await?;
+        let rows = self.read(client, "o.id", PositionRange { after, skipped: 0, limit }).await?;
         let next = rows.last().filter(|_| rows.len() as i64 >= limit).map(position);
         Ok((rows.iter().map(|row| row.get(0)).collect(), next))
     }
 
-    async fn read(&self, client: &Client, columns: &str, places: Places) -> Result<Vec<Row>> {
+    async fn read(&self, client: &Client, columns: &str, places: PositionRange) -> Result<Vec<Row>> {
         let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
         let statement = self.statement(columns, places, &mut filtered);
         Ok(client.query(&statement, &filtered.parameters()).await?)
     }
 
-    fn statement(&self, columns: &str, places: Places, filtered: &mut Filtered) -> String {
+    fn statement(&self, columns: &str, places: PositionRange, filtered: &mut Filtered) -> String {
         let (key, queues) = self.queues(filtered);
         let (than, direction) = match self.filter.order {
             TimeOrder::NewestFirst => ('<', " DESC"),
@@ -144,7 +144,7 @@ impl Queues<'_> {
     }
 }
 
-impl Places {
+impl PositionRange {
     fn of(page: &PageRequest) -> Self {
         let skipped = match page.position() {
             Some(_) => 0,

@@ -9,13 +9,13 @@ use crate::model::application::parse_roles;
 use crate::model::body::{Body, text};
 
 /// The remaining members of an object in a manifest.
-pub(super) struct Members {
+pub(super) struct ManifestMembers {
     /// The prefix of member names in errors: the file and the enclosing objects.
     place: String,
     body: Body,
 }
 
-impl Members {
+impl ManifestMembers {
     /// Parses a file that is one JSON object.
     ///
     /// # Errors

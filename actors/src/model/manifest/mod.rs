@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::model::application::{Application, ApplicationType, is_segment};
-use members::Members;
+use members::ManifestMembers;
 
 /// The name of the manifest in an archive.
 pub const FILE: &str = "platform.json";
@@ -132,7 +132,7 @@ impl Manifest {
             ));
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let mut members = Members::parse(FILE, bytes)?;
+        let mut members = ManifestMembers::parse(FILE, bytes)?;
         let text = String::from_utf8_lossy(bytes).trim().to_owned();
         let text = RawValue::from_string(text).map_err(|e| Error::Invalid(format!("Invalid {FILE}: {e}")))?;
         Ok(Self {
@@ -171,7 +171,7 @@ impl Manifest {
     }
 }
 
-fn context_path(members: &mut Members) -> Result<Option<String>> {
+fn context_path(members: &mut ManifestMembers) -> Result<Option<String>> {
     let Some(given) = members.short("contextPath", MAX_CONTEXT_PATH + 1)? else { return Ok(None) };
     let path = given.strip_prefix('/').unwrap_or(&given);
     match path.len() <= MAX_CONTEXT_PATH && is_segment(path) {
@@ -183,7 +183,7 @@ fn context_path(members: &mut Members) -> Result<Option<String>> {
     }
 }
 
-fn isolation(members: &mut Members) -> Result<Isolation> {
+fn isolation(members: &mut ManifestMembers) -> Result<Isolation> {
     let Some(word) = members.short("isolation", MAX_NAME)? else { return Ok(Isolation::default()) };
     match &*word {
         "MULTI_TENANT" => Ok(Isolation::MultiTenant),
@@ -192,7 +192,7 @@ fn isolation(members: &mut Members) -> Result<Isolation> {
     }
 }
 
-fn settings(members: &mut Members) -> Result<Vec<Setting>> {
+fn settings(members: &mut ManifestMembers) -> Result<Vec<Setting>> {
     let mut settings: Vec<Setting> = Vec::new();
     for mut one in members.objects("settings", MAX_SETTINGS)? {
         let Some(key) = one.short("key", MAX_NAME)? else {
@@ -208,7 +208,7 @@ fn settings(members: &mut Members) -> Result<Vec<Setting>> {
 }
 
 /// Parses a probe. A probe that does not use HTTP is ignored.
-fn probe(members: &mut Members, name: &str) -> Result<Option<Probe>> {
+fn probe(members: &mut ManifestMembers, name: &str) -> Result<Option<Probe>> {
     let Some(mut probe) = members.object(name)? else { return Ok(None) };
     let Some(mut get) = probe.object("httpGet")? else { return Ok(None) };
     let path = get.text("path", MAX_PATH)?.unwrap_or_else(|| "/".into());
@@ -219,7 +219,7 @@ fn probe(members: &mut Members, name: &str) -> Result<Option<Probe>> {
     }
     // The port is validated to report mistakes, but not used: the operator sets where a service runs.
     get.number("port", 1..=65_535)?;
-    let seconds = |probe: &mut Members, name: &str, allowed, otherwise| {
+    let seconds = |probe: &mut ManifestMembers, name: &str, allowed, otherwise| {
         Ok::<_, Error>(Duration::from_secs(probe.number(name, allowed)?.unwrap_or(otherwise).into()))
     };
     Ok(Some(Probe {

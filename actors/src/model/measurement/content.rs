@@ -22,7 +22,7 @@ const FEW: usize = 16;
 
 /// The parsed fragments of a measurement.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct ParsedFragments {
     pub(super) fragments: Vec<ValueFragment>,
     pub(super) others: Vec<Box<str>>,
     pub(super) readings: Vec<f64>,
@@ -30,7 +30,7 @@ pub(super) struct Content {
     pub(super) regular: bool,
 }
 
-impl Content {
+impl ParsedFragments {
     /// Parses fragments.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Content {
         let mut content = Self { regular: true, ..Self::default() };
         for (name, raw) in fragments.iter() {
             let mut series = Vec::new();
-            if let Some(members) = Members::of(raw) {
+            if let Some(members) = JsonMembers::of(raw) {
                 content.read_fragment(name, &members, &mut series)?;
             }
             if series.is_empty() {
@@ -53,9 +53,9 @@ impl Content {
         Ok(content)
     }
 
-    fn read_fragment(&mut self, of: &str, members: &Members<'_>, into: &mut Vec<Series>) -> Result<()> {
+    fn read_fragment(&mut self, of: &str, members: &JsonMembers<'_>, into: &mut Vec<Series>) -> Result<()> {
         for (name, raw) in members.iter() {
-            let reading = Members::of(raw);
+            let reading = JsonMembers::of(raw);
             let Some((reading, value)) = reading.as_ref().and_then(|r| Some((r, r.get("value")?))) else {
                 self.regular = false;
                 continue;
@@ -100,9 +100,9 @@ fn check_name(name: &str, path: &str) -> Result<()> {
 }
 
 /// The members of a JSON object, borrowed from its text. Of members with the same name, the last one counts.
-pub(super) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+pub(super) struct JsonMembers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'a> Members<'a> {
+impl<'a> JsonMembers<'a> {
     /// Parses an object; returns `None` for other values.
     pub(super) fn of(raw: &'a RawValue) -> Option<Self> {
         match raw.get().starts_with('{') {
@@ -128,22 +128,22 @@ impl<'a> Members<'a> {
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
+            type Value = JsonMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Members<'de>, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<JsonMembers<'de>, M::Error> {
                 let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
                 while let Some((Name(name), raw)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
                     members.push((name, raw));
                 }
-                Ok(Members(last_of_doubled(members)))
+                Ok(JsonMembers(last_of_each_name(members)))
             }
         }
         deserializer.deserialize_map(Object)
@@ -151,7 +151,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 /// Keeps the last of several members with one name, at the position of the first.
-fn last_of_doubled<'a>(members: Vec<(Cow<'a, str>, &'a RawValue)>) -> Vec<(Cow<'a, str>, &'a RawValue)> {
+fn last_of_each_name<'a>(members: Vec<(Cow<'a, str>, &'a RawValue)>) -> Vec<(Cow<'a, str>, &'a RawValue)> {
     let is_new = |at: usize| members[..at].iter().all(|(earlier, _)| *earlier != members[at].0);
     if members.len() <= FEW && (1..members.len()).all(is_new) {
         return members;

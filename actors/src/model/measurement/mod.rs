@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 pub use filter::MeasurementFilter;
 pub use reading::Reading;
 pub use series::{Aggregation, SeriesFilter, SeriesHead, SeriesName, SeriesValues};
-pub(crate) use series::{Pair, Place, too_large};
+pub(crate) use series::{MinMax, SlotKey, too_large};
 pub use shape::{Number, Series, Shape, ValueFragment};
 
 use crate::error::{Error, Result};
@@ -110,7 +110,7 @@ impl NewMeasurement {
                 body.ignore(&SERVER_MEMBERS);
                 let mut fragments = body.into_fragments()?;
                 fragments.drop_nulls();
-                let content = content::Content::of(&fragments)?;
+                let content = content::ParsedFragments::of(&fragments)?;
                 Ok(Self {
                     source,
                     time,

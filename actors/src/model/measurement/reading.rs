@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::content::Members;
+use super::content::JsonMembers;
 use super::{Measurement, Number, Series, Shape, ValueFragment};
 
 /// One number of a series: a double, and the original digits if a double cannot reproduce them.
@@ -60,10 +60,10 @@ impl Measurement {
         let digits = self.verbatim.as_ref().map(|sent| {
             let fragments: HashMap<&str, &RawValue> = sent.iter().collect();
             let of_fragment = |fragment: &ValueFragment| {
-                let members = fragments.get(&*fragment.name).and_then(|raw| Members::of(raw));
-                let members: HashMap<&str, &RawValue> = members.iter().flat_map(Members::iter).collect();
+                let members = fragments.get(&*fragment.name).and_then(|raw| JsonMembers::of(raw));
+                let members: HashMap<&str, &RawValue> = members.iter().flat_map(JsonMembers::iter).collect();
                 let digits = |series: &Series| {
-                    Members::of(members.get(&*series.name)?)?.get("value").map(ToOwned::to_owned)
+                    JsonMembers::of(members.get(&*series.name)?)?.get("value").map(ToOwned::to_owned)
                 };
                 fragment.series.iter().map(digits).collect::<Vec<_>>()
             };

@@ -98,12 +98,12 @@ pub struct SeriesHead {
 
 /// The minimum and the maximum of a series at one time.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Pair {
+pub(crate) struct MinMax {
     pub(crate) min: Reading,
     pub(crate) max: Reading,
 }
 
-impl Pair {
+impl MinMax {
     /// Returns the pair in another unit.
     pub(crate) fn converted(self, by: Option<Conversion>) -> Self {
         match by {
@@ -127,7 +127,7 @@ impl Pair {
 
 /// The time of a pair in the result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct SlotKey {
     /// The slot of the time, which rises with time; pairs of one slot are shown together.
     pub(crate) slot: i64,
     /// The instant and the id of the first measurement, whose time and offset become the key of the slot.
@@ -141,7 +141,7 @@ pub(crate) struct Place {
 struct Slot {
     first: (i128, i64),
     key: Timestamp,
-    pairs: Vec<(usize, Pair)>,
+    pairs: Vec<(usize, MinMax)>,
 }
 
 /// The result: for each time, one optional pair per series.
@@ -165,8 +165,8 @@ impl SeriesValues {
     }
 
     /// Adds a pair of a series; two pairs of the same time are merged (G-06).
-    pub(crate) fn add(&mut self, place: Place, series: usize, pair: Pair) {
-        let Place { slot, first, key } = place;
+    pub(crate) fn add(&mut self, place: SlotKey, series: usize, pair: MinMax) {
+        let SlotKey { slot, first, key } = place;
         let slot =
             self.slots.entry(slot).or_insert_with(|| Slot { first, key, pairs: Vec::with_capacity(1) });
         if first < slot.first {
@@ -267,8 +267,8 @@ mod tests {
         for (second, series, number) in pairs {
             let key = format!("2024-01-01T00:00:{second:02}Z");
             let key = Timestamp::parse("time", &key).expect("a time");
-            let pair = Pair { min: (*number).into(), max: (*number).into() };
-            values.add(Place { slot: *second, first: ((*second).into(), 0), key }, *series, pair);
+            let pair = MinMax { min: (*number).into(), max: (*number).into() };
+            values.add(SlotKey { slot: *second, first: ((*second).into(), 0), key }, *series, pair);
         }
         values
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::content::Members;
+use super::content::JsonMembers;
 use super::{Measurement, Number, Shape};
 use crate::model::units::{Conversion, SystemOfUnits};
 
@@ -60,7 +60,7 @@ fn rewrite(raw: &RawValue, conversions: &HashMap<&str, Conversion>) -> Option<Bo
     if conversions.is_empty() {
         return None;
     }
-    let members = Members::of(raw)?;
+    let members = JsonMembers::of(raw)?;
     object(members.iter().map(|(name, raw)| {
         let converted = conversions.get(name).and_then(|conversion| rewrite_series(raw, *conversion));
         (name, converted.unwrap_or_else(|| raw.to_owned()))
@@ -68,7 +68,7 @@ fn rewrite(raw: &RawValue, conversions: &HashMap<&str, Conversion>) -> Option<Bo
 }
 
 fn rewrite_series(raw: &RawValue, conversion: Conversion) -> Option<Box<RawValue>> {
-    let members = Members::of(raw)?;
+    let members = JsonMembers::of(raw)?;
     let number: f64 = members.get("value")?.get().parse().ok()?;
     let value = to_raw_value(&Number(conversion.apply(number))).ok()?;
     let unit = to_raw_value(conversion.unit).ok()?;
