@@ -1,4 +1,5 @@
-//! What is wrong, by kind. Never a status code: `platform`'s `http/error.rs` alone turns kinds into answers.
+//! The errors of this crate, by kind and without status codes: only `http/error.rs` of `platform` turns kinds into
+//! responses.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,10 +7,10 @@ use std::sync::Arc;
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::SqlState;
 
-/// Shorthand for this crate's results.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kinds of things the platform stores; used to name what is missing or doubled.
+/// The kinds of objects that the platform stores, used to name a missing or duplicate one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Noun {
     /// A tenant.
@@ -46,13 +47,13 @@ pub enum Noun {
     BulkOperation,
     /// A registration request of a device.
     NewDeviceRequest,
-    /// What a device that was let in comes in with.
+    /// The credentials of an accepted device.
     DeviceCredentials,
     /// An application.
     Application,
-    /// That a tenant may use an application.
+    /// The subscription of a tenant to an application.
     Subscription,
-    /// Who may ask for access tokens.
+    /// A client that may request access tokens.
     TokenClient,
     /// An event-processing module.
     Module,
@@ -87,57 +88,57 @@ impl fmt::Display for Noun {
     }
 }
 
-/// Why a request of the edge, or a message, was not carried out.
+/// The reason why a request or a message failed.
 ///
-/// Cloneable, because one failed group commit answers many senders.
+/// It can be cloned, because a failed group commit is the error of many senders.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The named thing does not exist in this tenant.
+    /// The object does not exist in this tenant.
     #[error("no {noun} with id '{id}'")]
     NotFound {
-        /// What was looked for.
+        /// The kind of the missing object.
         noun: Noun,
-        /// The id as it was given.
+        /// The id in the request.
         id: String,
     },
-    /// A thing with this key exists already.
+    /// An object with this key exists already.
     #[error("a {noun} with key '{key}' exists already")]
     Duplicate {
-        /// What would be doubled.
+        /// The kind of the object.
         noun: Noun,
-        /// The key that is taken.
+        /// The key that is in use.
         key: String,
     },
-    /// Somebody else changed the thing, or its state forbids the change.
+    /// The object was changed concurrently, or its state does not allow the change.
     #[error("{message}")]
     Conflict {
-        /// What could not be changed.
+        /// The kind of the object.
         noun: Noun,
-        /// What is wrong and where.
+        /// A description of the conflict.
         message: String,
     },
-    /// The text of a body is not what its format demands.
+    /// The text of a body violates its format.
     #[error("{0}")]
     Malformed(String),
-    /// A value is missing or not allowed; the text names the member, the value and what is allowed.
+    /// A value is missing or invalid; the text names the member, the value and what is allowed.
     #[error("{0}")]
     Invalid(String),
-    /// The caller is known but may not do this.
+    /// The caller is authenticated but lacks the right.
     #[error("Access is denied")]
     Forbidden,
-    /// The caller may not do this, for a reason worth telling.
+    /// The caller lacks the right for a specific reason.
     #[error("Access is denied: {0}")]
     Refused(&'static str),
-    /// A query ran into its time limit.
+    /// A query exceeded the statement timeout.
     #[error(
         "the query was stopped by its time limit; narrow it by source, type or time range, and reach a distant page by \
              following the links 'next' instead of 'currentPage' alone"
     )]
     Timeout,
-    /// A change lost against others that were made at the same time; worth trying again.
+    /// A change conflicted with concurrent ones and can be retried.
     #[error("changed by somebody else at the same moment, try again")]
     Contended,
-    /// PostgreSQL or an actor is away or overloaded; worth trying again.
+    /// PostgreSQL or an actor is unavailable or overloaded; the request can be retried.
     #[error("temporarily unavailable: {0}")]
     Unavailable(Arc<str>),
     /// There is no room on the disk of the database to store anything.
@@ -152,43 +153,43 @@ pub enum Error {
 }
 
 impl Error {
-    /// The named thing does not exist in this tenant.
+    /// Returns the error for an object that does not exist in this tenant.
     pub fn not_found(noun: Noun, id: impl fmt::Display) -> Self {
         Self::NotFound { noun, id: id.to_string() }
     }
 
-    /// A value that is not allowed: names member, value and what is allowed.
+    /// Returns the error for an invalid value, which names the member, the value and what is allowed.
     pub fn invalid_value(member: &str, given: impl fmt::Display, allowed: &str) -> Self {
         let given: String = given.to_string().chars().take(100).collect();
         Self::Invalid(format!("Invalid value of '{member}': {given}; allowed: {allowed}"))
     }
 
-    /// A source that does not exist (E-01: 422, names the id).
+    /// Returns the error for a source that does not exist (E-01: 422, names the id).
     pub fn unknown_source(id: impl fmt::Display) -> Self {
         Self::Invalid(format!("Invalid value of 'source': no managed object with id '{id}'"))
     }
 
-    /// Temporarily away, with the reason for the log.
+    /// Returns the error for temporary unavailability, with the reason for the log.
     pub fn unavailable(reason: impl fmt::Display) -> Self {
         Self::Unavailable(reason.to_string().into())
     }
 
-    /// Whether only this row is to blame, so that its neighbours in a group commit may go on.
+    /// Returns whether only this row caused the error, so that its neighbours in a group commit can be stored.
     pub(crate) fn blames_row(&self) -> bool {
         !matches!(self, Self::Unavailable(_) | Self::DiskFull)
     }
 
-    /// Whether a unique or exclusion constraint refused the row.
+    /// Returns whether a unique or exclusion constraint rejected the row.
     pub(crate) fn is_unique_violation(&self) -> bool {
         self.sql_state() == Some(&SqlState::UNIQUE_VIOLATION)
     }
 
-    /// Whether a foreign key refused the row: what it refers to is gone.
+    /// Returns whether a foreign key rejected the row because the referenced row does not exist.
     pub(crate) fn is_foreign_key_violation(&self) -> bool {
         self.sql_state() == Some(&SqlState::FOREIGN_KEY_VIOLATION)
     }
 
-    /// The constraint that refused the row, by its name.
+    /// Returns the name of the constraint that rejected the row.
     pub(crate) fn constraint(&self) -> Option<&str> {
         match self {
             Self::Database(error) => error.as_db_error()?.constraint(),
@@ -204,8 +205,8 @@ impl Error {
     }
 }
 
-/// What happened to a statement or a connection, for operators: the driver's own words leave out what PostgreSQL or the system
-/// said.
+/// Returns a description of the error for operators. The driver's own text omits the message of PostgreSQL or the
+/// operating system.
 fn with_cause(error: &tokio_postgres::Error) -> String {
     if let Some(refusal) = error.as_db_error() {
         return format!("{} (SQLSTATE {})", refusal.message(), refusal.code().code());
@@ -219,7 +220,7 @@ fn with_cause(error: &tokio_postgres::Error) -> String {
 impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(state) = error.code() else {
-            // Without a code the server did not speak: the connection is gone.
+            // An error without a code does not come from the server: the connection is lost.
             return match error.is_closed()
                 || std::error::Error::source(&error).is_some_and(|e| e.is::<std::io::Error>())
             {
@@ -229,7 +230,7 @@ impl From<tokio_postgres::Error> for Error {
         };
         match state.code() {
             "57014" => Self::Timeout,
-            // The victim of a deadlock, or of serialisation; or who would not wait for a lock.
+            // A deadlock, a serialization failure, or a lock that was not available.
             code if code.starts_with("40") || code == "55P03" => Self::Contended,
             // The one that the operator chose; of its own the server refuses writes before.
             "53100" => {
@@ -244,7 +245,7 @@ impl From<tokio_postgres::Error> for Error {
             {
                 Self::unavailable(with_cause(&error))
             }
-            // Data exceptions: a value PostgreSQL cannot hold, whatever the edge thought of it.
+            // Data exceptions: PostgreSQL cannot store the value, although it passed the validation.
             code if code.starts_with("22") || code == "54000" => Self::Invalid(
                 error.as_db_error().map_or_else(|| error.to_string(), |e| e.message().to_owned()),
             ),

@@ -3,33 +3,33 @@
 //! # The tree
 //!
 //! ```text
-//! Platform                     found by the edge; not an actor
-//! └── TenantActor              which children live
-//!     ├── NotificationHub      who listens to what
-//!     ├── DeviceActor          order of a device's writes
-//!     ├── BulkAlarmUpdate      alarms that are changed together, step by step
+//! Platform                     entry point of the HTTP crate; not an actor
+//! └── TenantActor              the registry of a tenant's actors
+//!     ├── NotificationHub      the subscriptions of all sessions by channel
+//!     ├── DeviceActor          the order of a device's writes
+//!     ├── BulkAlarmUpdate      a bulk update of alarms, step by step
 //!     ├── BulkOperationActor   operations that are created one after the other
 //!     └── SessionActor         subscriptions, queue, parked connect
-//! Courier                      one per thread with sessions: brings them what they are told, wakes them
+//! Courier                      one per thread with sessions: dispatches notifications to them and wakes them
 //! TenantRunner                 one per tenant whose event-processing modules this process runs
 //! └── ModuleActor              statements over the tenant's live stream
 //! Writer                       one per actor thread: group commit
-//! Heartbeats                   one per actor thread: when devices were heard
-//! Presence                     which device users are connected
+//! Heartbeats                   one per actor thread: when devices were last heard
+//! Presence                     the device users that are connected
 //! ```
 //!
 //! # Reading order
 //!
-//! [`model`] (what there is), [`device`] (what is written), [`hub`] and [`session`] (what is told), `heartbeats`, `silence` and
-//! `presence` (whether devices are there), then the parts they stand on: `writer`, [`store`], [`bayeux`].
+//! [`model`] (the data), [`device`] (writes), [`hub`] and [`session`] (notifications), `heartbeats`, `silence` and
+//! `presence` (the availability of devices), and then the foundations: `writer`, [`store`], [`bayeux`].
 //!
 //! # Message rules
 //!
-//! - Look-up is a table read ([`registry`]), birth is a message to the tenant.
-//! - Handlers that write return `AtomicResponse`: one message of a device is handled after the other.
-//! - `send` towards actors that write; `do_send` only towards actors that never await (hub, courier, session, heartbeats, presence).
-//! - A crash means forget and reload: memory is a cache, PostgreSQL is the truth.
-//! - Every write carries its premise in SQL. When it no longer holds, the actor reloads and decides once more.
+//! - Looking up an actor is a table read ([`registry`]); starting one is a message to the tenant.
+//! - Handlers that write return `AtomicResponse`, so the messages of a device are handled one after the other.
+//! - `send` is for actors that write; `do_send` is only for actors that never await (hub, courier, session, heartbeats, presence).
+//! - A crash means to drop the state and reload it: memory is a cache, PostgreSQL is the truth.
+//! - Every write carries its conditions in SQL. When they no longer hold, the actor reloads and decides again.
 
 pub mod abandoned_uploads;
 pub mod bayeux;

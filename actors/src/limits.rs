@@ -1,71 +1,73 @@
-//! Every number of the rules (docs/rules.md), with the rule it comes from.
+//! The limits of the rules (docs/rules.md), each with its rule.
 //!
-//! What an operator may tune, or a test must shorten, is a field of [`Limits`]; what is part of the protocol is
-//! a constant.
+//! A limit that operators may set, or that tests must shorten, is a field of [`Limits`]; a limit of the protocol is a
+//! constant.
 
 use std::time::Duration;
 
 use crate::event_processing::runtime::{Budget, Retained};
 
-/// Default page size (P-04).
+/// The default page size (P-04).
 pub const DEFAULT_PAGE_SIZE: u32 = 5;
-/// Maximum page size; larger requests are reduced to it (P-04).
+/// The maximum page size; larger requests are reduced to it (P-04).
 pub const MAX_PAGE_SIZE: u32 = 2000;
-/// `totalPages` is exact up to this many matching records, beyond it says "at least" (P-03).
+/// The number of matching records up to which `totalPages` is exact; beyond it is a lower bound (P-03).
 pub const EXACT_COUNT: i64 = 1_000_000;
-/// Values of a series result without aggregation (G-08).
+/// The maximum number of values in a series result without aggregation (G-08).
 pub const SERIES_VALUES: usize = 5000;
-/// Places for values in a series result, of each series at each time. No rule names a limit; an answer of more would
-/// not fit a client's memory either.
+/// The maximum number of cells in a series result, one per series and time. No rule names a limit, but a larger
+/// response would not fit into a client's memory either.
 pub const SERIES_CELLS: usize = 5_000_000;
-/// Nesting depth of a request body (I-16).
+/// The maximum nesting depth of a request body (I-16).
 pub const MAX_JSON_DEPTH: usize = 100;
-/// Characters of one number in a request body; longer ones are refused, no client means them.
+/// The maximum number of characters of a number in a request body; longer ones are rejected, because no client intends
+/// them.
 pub const MAX_NUMBER_LENGTH: usize = 400;
-/// Longest `advice.timeout` and `advice.interval` a client may ask for (B-10).
+/// The longest `advice.timeout` and `advice.interval` of a client (B-10).
 pub const MAX_ADVICE: Duration = Duration::from_millis(7_200_000);
-/// A WebSocket that brought neither a handshake nor a live clientId is closed after this time (B-19).
+/// How long a WebSocket may stay open without a handshake or a valid clientId (B-19).
 pub const SOCKET_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Modules that one tenant may have; Q-16 asks for bounds and names no number for this.
+/// The maximum number of modules of a tenant. Q-16 requires limits and names no number for this one.
 pub const MODULES_PER_TENANT: usize = 100;
 
-/// Deletions that one request tells of (B-06).
+/// The maximum number of deletions for which one request sends notifications (B-06).
 pub(crate) const NOTIFIED_DELETIONS: usize = 1000;
 
-/// The limits in force in one server.
+/// The limits of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// A connect is held this long when the client asks for nothing else: 90 minutes (B-10).
+    /// How long a connect is held without advice of the client: 90 minutes (B-10).
     pub connect_timeout: Duration,
-    /// A session without a held connect ends after this time: 10 seconds, and a small grace, since some clients retry
-    /// after exactly 10 (B-10).
+    /// How long a session lives without a held connect: 10 seconds and a short grace period, because some clients retry
+    /// after exactly 10 seconds (B-10).
     pub session_interval: Duration,
-    /// A held poll is sent a space this often: every 10 minutes (B-21).
+    /// The time between two spaces that are sent to a held poll: 10 minutes (B-21).
     pub keep_alive: Duration,
-    /// Notifications one session may have waiting (B-12).
+    /// The maximum number of notifications in the queue of a session (B-12).
     pub queued_notifications: usize,
-    /// Bytes of notifications one session may have waiting (B-12).
+    /// The maximum number of bytes of notifications in the queue of a session (B-12).
     pub queued_bytes: usize,
-    /// Channels one session may subscribe to (B-23).
+    /// The maximum number of channels to which a session subscribes (B-23).
     pub subscriptions_per_session: usize,
-    /// Sessions one user may have; `None` is unlimited, for fleets may share a user (B-23).
+    /// The maximum number of sessions of a user; `None` means no limit, because a fleet may share a user (B-23).
     pub sessions_per_user: Option<usize>,
-    /// Bytes of one REST request body: 16 MB (I-16).
+    /// The maximum number of bytes of a REST request body: 16 MB (I-16).
     pub body_bytes: usize,
-    /// Bytes of one file: 50 MB (I-12, V-07).
+    /// The maximum number of bytes of a file: 50 MB (I-12, V-07).
     pub binary_bytes: usize,
-    /// Bytes of one chunk of a file that comes in chunks: 5 MB (V-07).
+    /// The maximum number of bytes of a chunk of a file: 5 MB (V-07).
     pub binary_chunk_bytes: usize,
-    /// Bytes of a file of devices to register (N-10); no rule names a limit, a temporary directory has one.
+    /// The maximum number of bytes of a file for bulk registration (N-10). No rule names a limit, but temporary
+    /// directories have one.
     pub bulk_registration_bytes: usize,
-    /// Bytes of one archive of an application (W-02).
+    /// The maximum number of bytes of an application archive (W-02).
     pub application_bytes: usize,
-    /// Bytes that may come out of one archive of an application (W-02).
+    /// The maximum number of unpacked bytes of an application archive (W-02).
     pub application_unpacked_bytes: usize,
-    /// A file of which no further chunk came for this long is given up, so that a device may go on after days offline.
+    /// How long an incomplete file is kept after its last chunk, so that a device can continue after days offline.
     pub incomplete_upload: Duration,
-    /// Bytes of one Bayeux request body or WebSocket message.
+    /// The maximum number of bytes of a Bayeux request body or a WebSocket message.
     pub bayeux_bytes: usize,
     /// A connection whose client takes nothing of its answer for this long is ended, by whatever transport.
     pub unread_answer: Duration,
@@ -79,85 +81,92 @@ pub struct Limits {
     pub held_bytes_per_tenant: usize,
     /// A ping goes out on a WebSocket this often (B-21); one silent for two and a half of these is closed.
     pub socket_ping: Duration,
-    /// A query is stopped after this time and answered 413 (E-01).
+    /// The timeout of a query, after which the response is 413 (E-01).
     pub statement_timeout: Duration,
-    /// A write that PostgreSQL has not answered within this time is answered 503.
+    /// The timeout of a write in PostgreSQL, after which the response is 503.
     pub write_timeout: Duration,
-    /// Writes that may wait for one group commit; what comes beyond is answered 503 at once.
+    /// The maximum number of writes that wait for a group commit; further ones get 503 at once.
     pub queued_writes: usize,
-    /// Rows one group commit holds at most.
+    /// The maximum number of rows of a group commit.
     pub batch_rows: usize,
-    /// A bulk PUT of alarms is answered within half a second and goes on in the background.
+    /// How long the response to a bulk PUT of alarms waits for it to finish: half a second. Then it continues in the
+    /// background.
     pub bulk_alarm_reply: Duration,
-    /// A process that holds an unfinished bulk update of alarms or bulk operation is believed to be gone after this time
-    /// without a sign of life; then another goes on with it.
+    /// The lease of a process on an unfinished bulk update of alarms or bulk operation. When it expires, another
+    /// process takes over.
     pub bulk_lease: Duration,
-    /// A device actor that was idle this long stops; the next message starts it again.
+    /// How long a device actor may be idle before it stops; the next message starts it again.
     pub device_idle: Duration,
-    /// How often silent devices are looked for; at least every 60 seconds.
+    /// The time between two searches for silent devices, at most 60 seconds.
     pub silence_sweep: Duration,
-    /// After all servers were away a silent device gets this long beyond its interval, until it counts as silent.
+    /// The grace period beyond its interval that a device has after all servers were down, before it counts as silent
+    ///
     pub silence_grace: Duration,
-    /// A device's last message is written down once in an eighth of its interval, and at least this often when it is heard
-    ///
+    /// The longest time between two writes of the last message of a device that is heard; the other bound is an eighth
+    /// of its interval.
     pub heartbeat_pause: Duration,
-    /// So long a server process that died is believed to hold the connections it held; renewed three times as often.
+    /// The lease of a server process on the connections it holds; it is renewed three times per lease.
     pub presence_lease: Duration,
-    /// Measurements that are not rolled up, of which one series by hours or days must have met so many that its source is.
+    /// The number of measurements without rollups that a request for hourly or daily series must meet before their
+    /// source is rolled up.
     pub rollup_rows: i64,
-    /// Only what is this old is rolled up: an id is given before its row is committed, by the clock of one of several
-    /// servers. Must be well above `write_timeout`.
+    /// The age of measurements that are rolled up. An id is assigned before its row is committed, by the clock of one
+    /// of several servers, so this must be well above `write_timeout`.
     pub rollup_lag: Duration,
-    /// A device that has not logged in yet is answered the same credentials again for this long, so that a lost answer does
-    /// not strand it: one hour (N-08).
+    /// How long a device that has not logged in yet gets the same credentials again, so that a lost response does not
+    /// lock it out: one hour (N-08).
     pub device_credentials: Duration,
-    /// Times a minute that one source may ask for credentials of devices; many share one, and poll every few seconds.
+    /// The number of polls for device credentials per minute from one source; many devices share one and poll every few
+    /// seconds.
     pub credential_polls: u32,
-    /// An access token is good for this long: 3600 seconds (T-01).
+    /// The lifetime of an access token: 3600 seconds (T-01).
     pub access_token: Duration,
-    /// Times a minute that one source may ask for an access token (T-07).
+    /// The number of requests for access tokens per minute from one source (T-07).
     pub token_requests: u32,
-    /// Wrong passwords of one account that cost no delay: people mistype.
+    /// The number of wrong passwords of an account without a delay, because people mistype.
     pub free_guesses_per_account: u32,
-    /// Wrong passwords from one source (an address, of IPv6 a network of 64 bits) that cost no delay: many share one.
+    /// The number of wrong passwords from a source (an IPv4 address or a 64-bit IPv6 network) without a delay, because
+    /// many users share one.
     pub free_guesses_per_source: u32,
-    /// The first verification that is delayed waits this long, each further one twice as long as the one before.
+    /// The delay of the first delayed verification; each further delay is twice as long.
     pub guess_delay: Duration,
-    /// No verification is delayed longer, so that no account is ever locked.
+    /// The longest delay of a verification, so that no account is ever locked.
     pub longest_guess_delay: Duration,
-    /// One wrong password is forgiven each time this long passes without another.
+    /// The time after which one wrong password is forgiven, if no other follows.
     pub guess_forgiven: Duration,
-    /// Verifications of one account that may wait for each other; what comes beyond is answered 429.
+    /// The maximum number of waiting verifications of an account; further ones get 429.
     pub waiting_per_account: usize,
-    /// Verifications of one source that run at once; after too many wrong passwords as many delays.
+    /// The maximum number of concurrent verifications from a source and, after too many wrong passwords, of concurrent
+    /// delays.
     pub verifications_per_source: usize,
-    /// Verifications of one source that may wait for their turn; what comes beyond is answered 429.
+    /// The maximum number of waiting verifications from a source; further ones get 429.
     pub waiting_per_source: usize,
-    /// A call to a microservice that stands still this long is given up: before its answer begins, and between parts of it.
-    /// Two minutes, so that long polls of microservices, a minute mostly, are held through (W-14).
+    /// The idle timeout of a call to a microservice, before its response begins and between parts of it. It is two
+    /// minutes, so that long polls of microservices, which mostly last a minute, are held (W-14).
     pub service_timeout: Duration,
-    /// Calls and sockets of one microservice at once, so that one that hangs takes nobody else's connections (W-14).
+    /// The maximum number of concurrent calls and sockets of a microservice, so that one that hangs does not use up
+    /// the connections of others (W-14).
     pub service_calls: usize,
-    /// Threads that event-processing modules run on; none of them is a device's.
+    /// The number of threads for event-processing modules, which are separate from those of devices.
     pub module_threads: usize,
-    /// A process that runs the modules of a tenant is believed to be gone after this time without a sign of life, or when its connection
-    /// to the database has ended; then another runs them.
+    /// The lease of a process on the modules of a tenant. When it expires, another process runs them.
     pub module_lease: Duration,
-    /// So long nothing must have come to the process that runs the modules of a tenant until another one, to which something comes,
-    /// runs them instead: modules run where the tenant's events are.
+    /// How long the process that runs the modules of a tenant must have received no events before another process,
+    /// which receives events, takes over: modules run where the tenant's events arrive.
     pub module_idle: Duration,
-    /// Events that may wait for one module; with more it is switched off.
+    /// The maximum number of events that wait for a module; with more, it is switched off.
     pub module_queue: usize,
-    /// Events that one module may retain; with more the statement that retains most is switched off.
+    /// The maximum number of events that a module retains; with more, it is switched off.
     pub module_events: usize,
-    /// Bytes that one module may retain; with more the statement that retains most is switched off.
+    /// The maximum number of bytes that a module retains; with more, it is switched off.
     pub module_bytes: usize,
-    /// Bytes that all modules of a tenant may retain together; in the one that exceeds it the statement that retains most is switched off
-    ///
+    /// The maximum number of bytes that all modules of a tenant retain together; the module that exceeds it is
+    /// switched off.
     pub tenant_module_bytes: usize,
-    /// Writes a second that all modules of a tenant may ask for together, in the long run; the one that exceeds it is switched off.
+    /// The average number of writes per second of all modules of a tenant together; the module that exceeds it is
+    /// switched off.
     pub module_writes_per_second: u32,
-    /// Writes that all modules of a tenant may ask for at once.
+    /// The maximum burst of writes of all modules of a tenant together.
     pub module_writes_at_once: u32,
 }
 
@@ -226,7 +235,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What one module may use up.
+    /// Returns the resources that a module may use.
     pub(crate) fn module_budget(&self) -> Budget {
         let retained = Retained { events: self.module_events, bytes: self.module_bytes };
         Budget { retained, evaluations: 1_000_000, chain: 64, timers: 1000 }

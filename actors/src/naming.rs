@@ -1,22 +1,22 @@
-//! The vendor words, in one place.
+//! The vendor names of a deployment.
 //!
-//! The rules of the API write `platform` and `plat_` where a vendor's name would stand. A fleet that speaks another
-//! vendor's words is served unchanged by setting them at start (`PLATFORM_NAMING_…`, C-20).
+//! The rules of the API contain `platform` and `plat_` in place of a vendor's name. A fleet that uses another vendor's
+//! names works unchanged if they are configured at the start (`PLATFORM_NAMING_…`, C-20).
 
 use std::sync::OnceLock;
 
-/// The words a deployment uses in media types, headers, fragments and extensions.
+/// The vendor names in media types, headers, fragments and extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Naming {
-    /// Prefix of server-known fragments, `plat_`.
+    /// The prefix of fragments that the server knows, `plat_`.
     pub fragment_prefix: String,
-    /// Prefix of model markers, `com_platform_`.
+    /// The prefix of model markers, `com_platform_`.
     pub model_prefix: String,
-    /// Prefix of every media type, `application/vnd.example.platform.`.
+    /// The prefix of every media type, `application/vnd.example.platform.`.
     pub media_type_prefix: String,
-    /// Prefix of the platform's own request headers, `X-Platform-`.
+    /// The prefix of the platform's own request headers, `X-Platform-`.
     pub header_prefix: String,
-    /// Member of the Bayeux handshake's `ext` that carries credentials, `com.platform.authn`.
+    /// The member of the Bayeux handshake's `ext` with the credentials, `com.platform.authn`.
     pub authentication_extension: String,
 }
 
@@ -34,15 +34,15 @@ impl Default for Naming {
 
 static NAMING: OnceLock<Naming> = OnceLock::new();
 
-/// The words in force: the installed ones, else those of the rules.
+/// Returns the installed names, or else those of the rules.
 pub fn naming() -> &'static Naming {
     NAMING.get_or_init(Naming::default)
 }
 
-/// Installs the configured words. Called once by `main`, before the first use.
+/// Installs the configured names. `main` calls it once, before their first use.
 ///
 /// # Errors
-/// Gives the words back when others are already in force: they are read once per process.
+/// Returns the names when other ones are in use already: they are set once per process.
 pub fn install(naming: Naming) -> Result<(), Naming> {
     match NAMING.set(naming) {
         Err(refused) if NAMING.get() != Some(&refused) => Err(refused),
@@ -51,22 +51,22 @@ pub fn install(naming: Naming) -> Result<(), Naming> {
 }
 
 impl Naming {
-    /// A media type such as `application/vnd.example.platform.alarm+json`.
+    /// Returns a media type such as `application/vnd.example.platform.alarm+json`.
     pub fn media_type(&self, name: &str) -> String {
         format!("{}{name}+json", self.media_type_prefix)
     }
 
-    /// A header name such as `X-Platform-Processing-Mode`.
+    /// Returns a header name such as `X-Platform-Processing-Mode`.
     pub fn header(&self, name: &str) -> String {
         format!("{}{name}", self.header_prefix)
     }
 
-    /// A marker of the model such as `com_platform_model_Agent`.
+    /// Returns a model marker such as `com_platform_model_Agent`.
     pub fn model(&self, name: &str) -> String {
         format!("{}model_{name}", self.model_prefix)
     }
 
-    /// A fragment name such as `plat_IsDevice`.
+    /// Returns a fragment name such as `plat_IsDevice`.
     pub fn fragment(&self, name: &str) -> String {
         format!("{}{name}", self.fragment_prefix)
     }

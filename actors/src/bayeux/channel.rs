@@ -6,7 +6,7 @@ use crate::model::access::Api;
 use crate::model::id::ManagedObjectId;
 use crate::model::role;
 
-/// What a resource channel carries.
+/// The kind of data on a resource channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// Changes of managed objects.
@@ -17,12 +17,12 @@ pub enum Resource {
     Events,
     /// Alarms.
     Alarms,
-    /// Operations of a device.
+    /// The operations of a device.
     Operations,
 }
 
 impl Resource {
-    /// How many there are.
+    /// The number of resources.
     pub(crate) const COUNT: usize = Self::WORDS.len();
     const WORDS: [(&'static str, Self); 5] = [
         ("managedobjects", Self::ManagedObjects),
@@ -32,12 +32,13 @@ impl Resource {
         ("operations", Self::Operations),
     ];
 
-    /// What a channel of an object and its descendants carries.
+    /// Returns the resource of a channel of an object and its descendants.
     fn of_family(word: &str) -> Option<Self> {
         [Self::Alarms, Self::Events].into_iter().find(|resource| resource.family_word() == word)
     }
 
-    /// The first segment of a channel of an object and its descendants; the channel of the object itself where there is none.
+    /// Returns the first segment of a channel of an object and its descendants, or that of the object's own channel if
+    /// there is no such channel.
     fn family_word(self) -> &'static str {
         match self {
             Self::Alarms => "alarmsWithChildren",
@@ -56,7 +57,7 @@ impl Resource {
         }
     }
 
-    /// What device permissions must name (U-12).
+    /// Returns the interface that device permissions must name (U-12).
     fn api(self) -> Api {
         match self {
             Self::ManagedObjects => Api::ManagedObject,
@@ -67,7 +68,7 @@ impl Resource {
         }
     }
 
-    /// The role that may subscribe (B-01).
+    /// Returns the role that may subscribe (B-01).
     pub fn role(self) -> &'static str {
         match self {
             Self::ManagedObjects => role::INVENTORY_READ,
@@ -82,9 +83,9 @@ impl Resource {
 /// The channel of one managed object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// The kind of object.
+    /// The resource of the channel.
     pub resource: Resource,
-    /// The managed object it concerns.
+    /// The managed object of the channel.
     pub id: ManagedObjectId,
 }
 
@@ -94,7 +95,7 @@ impl fmt::Display for Channel {
     }
 }
 
-/// The channel of a managed object and of everything below it (B-19b).
+/// The channel of a managed object and all of its descendants (B-19b).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FamilyChannel(pub Channel);
 
@@ -104,7 +105,7 @@ impl fmt::Display for FamilyChannel {
     }
 }
 
-/// The two endpoints; each serves channels of its own (B-01).
+/// The two endpoints, each with its own channels (B-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endpoint {
     /// `/notification/realtime`: resource and module channels.
@@ -113,33 +114,34 @@ pub enum Endpoint {
     Operations,
 }
 
-/// What a session subscribes to.
+/// A channel or a set of channels to which a session subscribes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Pattern {
     /// `/alarms/208`.
     Exact(Channel),
     /// `/alarms/*`.
     All(Resource),
-    /// `/alarmsWithChildren/208`: also those of all descendants (B-19b).
+    /// `/alarmsWithChildren/208`: the alarms of the object and of all descendants (B-19b).
     WithChildren(Channel),
     /// `/208` on the operations endpoint: new operations for an agent.
     Agent(ManagedObjectId),
-    /// `/module/statement` or `/module/*`: output of an event-processing module.
+    /// `/module/statement` or `/module/*`: the output of an event-processing module.
     Module {
-        /// Name of the module.
+        /// The name of the module.
         module: Box<str>,
-        /// Name of the statement; `None` for all.
+        /// The name of the statement; `None` for all statements.
         statement: Option<Box<str>>,
     },
 }
 
-/// Bytes of a channel name: as long as the names of a module and of a statement may be.
+/// The maximum number of bytes of a channel name: enough for the names of a module and a statement.
 const MAX_CHANNEL: usize = 2048;
 
 impl Pattern {
-    /// Reads a `subscription`; `None` when it names no channel of this endpoint.
+    /// Parses a `subscription`. Returns `None` when it names no channel of this endpoint.
     ///
-    /// A resource word wins over a module of the same name (B-01); wildcards stand alone behind it (B-17).
+    /// The word of a resource takes precedence over a module of the same name (B-01). A wildcard must be the whole last
+    /// segment (B-17).
     pub fn parse(endpoint: Endpoint, text: &str) -> Option<Self> {
         let rest = text.strip_prefix('/').filter(|rest| rest.len() <= MAX_CHANNEL)?;
         match (endpoint, rest.split_once('/')) {
@@ -168,7 +170,7 @@ impl Pattern {
         }
     }
 
-    /// The role that may subscribe (B-01).
+    /// Returns the role that may subscribe (B-01).
     pub fn role(&self) -> &'static str {
         match self {
             Self::Exact(channel) | Self::WithChildren(channel) => channel.resource.role(),
@@ -178,7 +180,7 @@ impl Pattern {
         }
     }
 
-    /// What its channels carry; `None` where no resource is behind it.
+    /// Returns the resource of its channels; `None` for channels without one.
     pub(crate) fn resource(&self) -> Option<Resource> {
         match self {
             Self::Exact(channel) | Self::WithChildren(channel) => Some(channel.resource),
@@ -187,8 +189,8 @@ impl Pattern {
         }
     }
 
-    /// The object whose owner may subscribe without the role (B-01), and the interface its permissions must name; `None`
-    /// where only the role counts.
+    /// Returns the object whose owner may subscribe without the role (B-01), and the interface that device permissions
+    /// must name; `None` if only the role grants access.
     pub fn object(&self) -> Option<(ManagedObjectId, Api)> {
         match self {
             Self::Exact(channel) | Self::WithChildren(channel) => Some((channel.id, channel.resource.api())),
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn channels_of_each_endpoint_are_told_apart() {
+    fn each_endpoint_has_its_own_channels() {
         use Endpoint::{Operations, Realtime};
         let id = ManagedObjectId(208);
         for (endpoint, text, pattern) in [
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn channel_is_shown_as_it_is_subscribed() {
+    fn channel_is_displayed_as_in_a_subscription() {
         let channel = Channel { resource: Resource::ManagedObjects, id: ManagedObjectId(7) };
         assert_eq!(Pattern::parse(Endpoint::Realtime, &channel.to_string()), Some(Pattern::Exact(channel)));
         let channel = Channel { resource: Resource::Events, id: ManagedObjectId(7) };

@@ -1,6 +1,6 @@
 //! The Bayeux protocol as text: messages, replies, advice, error strings (docs/rules.md#real-time-notifications; B-01 to B-24).
 //!
-//! Pure: nothing here knows a session, an actor or a socket.
+//! This module is pure: it knows no session, actor or socket.
 
 pub mod channel;
 pub mod reply;
@@ -12,11 +12,11 @@ pub use request::{Batch, RequestMessage};
 
 /// Error strings (B-14).
 pub mod error {
-    /// The clientId is unknown, expired or somebody else's.
+    /// The clientId is unknown, has expired or belongs to somebody else.
     pub const UNKNOWN_CLIENT: &str = "402::Unknown client";
-    /// No credentials, bad credentials, too many sessions, or an unknown system of units.
+    /// The credentials are missing or wrong, the user has too many sessions, or the system of units is unknown.
     pub const HANDSHAKE_DENIED: &str = "403::Handshake denied";
-    /// The caller may not receive this channel, or has too many.
+    /// The caller may not subscribe to this channel, or has too many subscriptions.
     pub const SUBSCRIBE_DENIED: &str = "403::subscribe_denied";
     /// The member `subscription` is absent.
     pub const SUBSCRIPTION_MISSING: &str = "403::subscription_missing";
@@ -24,11 +24,11 @@ pub mod error {
     pub const SUBSCRIPTION_INVALID: &str = "403::subscription_invalid";
     /// The member `channel` is absent.
     pub const CHANNEL_MISSING: &str = "400::channel missing";
-    /// Clients do not publish.
+    /// Clients must not publish.
     pub const PUBLISH_DENIED: &str = "403::publish denied";
-    /// No connection type in common (B-08).
+    /// Client and server have no connection type in common (B-08).
     pub const NO_CONNECTION_TYPE: &str = "403::no supported connection type";
 }
 
-/// The connection types this server speaks, in the order they are offered.
+/// The connection types that this server supports, in the order in which they are offered.
 pub const CONNECTION_TYPES: [&str; 2] = ["websocket", "long-polling"];

@@ -1,4 +1,4 @@
-//! What the server answers: replies to meta messages, with advice (B-07, B-08, B-14, B-22).
+//! Replies to meta messages, with advice (B-07, B-08, B-14, B-22).
 
 use std::fmt::Display;
 use std::io::Write;
@@ -8,14 +8,14 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// Advice to a client: what to do next. Durations are milliseconds on the wire.
+/// Advice to a client on its next message. Durations are serialized in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advice {
-    /// How long to wait before the next connect.
+    /// How long the client should wait before the next connect.
     pub interval: Option<Duration>,
-    /// How long a connect is held.
+    /// How long the server holds a connect.
     pub timeout: Option<Duration>,
-    /// Whether to connect again, to handshake first, or to go away.
+    /// Whether the client should connect again, handshake first, or stop.
     pub reconnect: Reconnect,
 }
 
@@ -25,20 +25,20 @@ pub struct Advice {
 pub enum Reconnect {
     /// Connect again.
     Retry,
-    /// Handshake, then subscribe again.
+    /// Handshake, and then subscribe again.
     Handshake,
-    /// Do not come back.
+    /// Do not reconnect.
     None,
 }
 
 impl Advice {
-    /// For a client whose session is gone (B-14).
+    /// The advice for a client whose session has ended (B-14).
     pub const HANDSHAKE: Self =
         Self { interval: Some(Duration::ZERO), timeout: None, reconnect: Reconnect::Handshake };
-    /// For a client that is not wanted (B-14).
+    /// The advice for a client that is rejected (B-14).
     pub const NONE: Self = Self { interval: None, timeout: None, reconnect: Reconnect::None };
 
-    /// For a client that is welcome to connect.
+    /// Returns the advice for a client that may connect again.
     pub fn retry(interval: Duration, timeout: Duration) -> Self {
         Self { interval: Some(interval), timeout: Some(timeout), reconnect: Reconnect::Retry }
     }
@@ -57,40 +57,40 @@ impl Serialize for Advice {
     }
 }
 
-/// One reply. Absent members are left out.
+/// A reply. Absent members are not serialized.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Reply<'a> {
-    /// Echo of the request's id.
+    /// The id of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<&'a RawValue>,
-    /// Echo of the channel.
+    /// The channel of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<&'a str>,
-    /// Protocol version, in handshake replies.
+    /// The protocol version, in handshake replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<&'static str>,
-    /// Oldest protocol version, in handshake replies.
+    /// The oldest supported protocol version, in handshake replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_version: Option<&'static str>,
-    /// Connection types in common, in handshake replies.
+    /// The common connection types, in handshake replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supported_connection_types: Option<&'a [&'static str]>,
-    /// The session.
+    /// The id of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_id: Option<&'a str>,
-    /// Echo of the subscription in the form it came (B-16).
+    /// The subscription in the form of the request (B-16).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscription: Option<&'a RawValue>,
     /// Whether the message was accepted.
     pub successful: bool,
-    /// Error string (B-14).
+    /// The error string (B-14).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'static str>,
-    /// What to do next.
+    /// The advice on the next message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,
-    /// Acknowledgement extension (B-22).
+    /// The acknowledgement extension (B-22).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ext: Option<Acknowledgement>,
 }
@@ -98,9 +98,9 @@ pub struct Reply<'a> {
 /// The member `ext` of a reply under the acknowledgement extension (B-22).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledgement {
-    /// Handshake reply: batches will be numbered.
+    /// In a handshake reply: batches will be numbered.
     Enabled,
-    /// Connect reply: the number of this batch.
+    /// In a connect reply: the number of this batch.
     Batch(i64),
 }
 
@@ -116,12 +116,12 @@ impl Serialize for Acknowledgement {
 }
 
 impl Reply<'_> {
-    /// Appends the reply to an answer.
+    /// Appends the reply to a response.
     pub fn write(&self, out: &mut Vec<u8>) {
         serde_json::to_writer(out, self).expect("writing to memory does not fail and all keys are strings");
     }
 
-    /// Appends the reply to a connect that has nothing more to say, which ends most polls.
+    /// Appends the reply to a connect without further members, the most frequent one.
     pub fn write_connected(id: Option<&RawValue>, client: impl Display, out: &mut Vec<u8>) {
         out.push(b'{');
         if let Some(id) = id {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_reply_to_a_connect_is_what_any_reply_is() {
+    fn short_reply_to_a_connect_equals_the_general_one() {
         let id = RawValue::from_string(r#""a 7""#.into()).expect("JSON");
         for id in [None, Some(&*id)] {
             let (mut plain, mut any) = (Vec::new(), Vec::new());
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn reply_holds_only_what_was_set() {
+    fn reply_contains_only_members_that_are_set() {
         let mut out = Vec::new();
         let reply = Reply {
             channel: Some("/meta/connect"),

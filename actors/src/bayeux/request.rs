@@ -1,4 +1,4 @@
-//! What clients send: an array of messages, or one (B-15). Members of a wrong type count as absent.
+//! Requests of clients: an array of messages, or one message (B-15). Members of a wrong type count as absent.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::model::units::SystemOfUnits;
 pub struct Batch<'a>(pub Vec<RequestMessage<'a>>);
 
 impl<'a> Batch<'a> {
-    /// Reads a request body or a WebSocket text.
+    /// Parses a request body or a WebSocket text message.
     ///
     /// # Errors
     /// `Malformed` when it is neither an array of objects nor an object.
@@ -28,7 +28,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// One message. Members are kept as text: which of them count depends on the channel.
+/// A message. Members are kept as text, because the channel determines which ones matter.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestMessage<'a> {
@@ -42,37 +42,37 @@ pub struct RequestMessage<'a> {
     ext: Option<&'a RawValue>,
 }
 
-/// Advice of a client, in its own words (B-10).
+/// The advice of a client (B-10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClientAdvice {
-    /// How long this connect may be held; zero answers at once.
+    /// How long this connect may be held; with zero, the response is sent at once.
     pub timeout: Option<Duration>,
-    /// How long the session outlives a connect; absent, zero and negative mean the server's own.
+    /// How long the session outlives a connect; if absent, zero or negative, the server's default.
     pub interval: Option<Duration>,
 }
 
 impl<'a> RequestMessage<'a> {
-    /// The id to echo: a number or a string, in the JSON type it came in (X-16, B-09).
+    /// Returns the id for the reply: a number or a string, in its original JSON type (X-16, B-09).
     pub fn id(&self) -> Option<&'a RawValue> {
         self.id.filter(|raw| matches!(raw.get().as_bytes()[0], b'"' | b'-' | b'0'..=b'9'))
     }
 
-    /// The channel.
+    /// Returns the channel.
     pub fn channel(&self) -> Option<Cow<'a, str>> {
         text(self.channel?)
     }
 
-    /// The client id as text.
+    /// Returns the client id as text.
     pub fn client_id(&self) -> Option<Cow<'a, str>> {
         text(self.client_id?)
     }
 
-    /// The member `subscription` as it came, for the echo.
+    /// Returns the member `subscription` in its original form, for the reply.
     pub fn subscription(&self) -> Option<&'a RawValue> {
         self.subscription.filter(|raw| raw.get() != "null")
     }
 
-    /// The channels of `subscription`: one name or an array of names (B-16); `None` when it is neither.
+    /// Returns the channels of `subscription`: one name or an array of names (B-16); `None` for other values.
     pub fn subscriptions(&self) -> Option<Vec<Cow<'a, str>>> {
         let raw = self.subscription?;
         match raw.get().starts_with('[') {
@@ -81,14 +81,14 @@ impl<'a> RequestMessage<'a> {
         }
     }
 
-    /// The connection types a client offers; empty when it says none.
+    /// Returns the connection types that the client offers; empty if it names none.
     pub fn connection_types(&self) -> Vec<String> {
         self.supported_connection_types
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
             .unwrap_or_default()
     }
 
-    /// The advice a client sends; `None` when it sent none.
+    /// Returns the client's advice; `None` if it sent none.
     pub fn advice(&self) -> Option<ClientAdvice> {
         #[derive(Deserialize)]
         struct Wire {
@@ -104,17 +104,18 @@ impl<'a> RequestMessage<'a> {
         })
     }
 
-    /// `ext.ack` of a handshake: whether the client acknowledges batches (B-22).
+    /// Returns `ext.ack` of a handshake: whether the client acknowledges batches (B-22).
     pub fn acknowledges(&self) -> bool {
         self.ext_member("ack").is_some_and(|raw| raw.get() == "true")
     }
 
-    /// `ext.ack` of a connect: the last batch the client has (B-22).
+    /// Returns `ext.ack` of a connect: the last batch that the client received (B-22).
     pub fn acknowledged_batch(&self) -> Option<i64> {
         self.ext_member("ack").and_then(|raw| raw.get().parse().ok())
     }
 
-    /// `ext.systemOfUnits` of a handshake: in which units measurements are told (B-20); `null` counts as absent.
+    /// Returns `ext.systemOfUnits` of a handshake: the units of measurements in notifications (B-20); `null` counts as
+    /// absent.
     ///
     /// # Errors
     /// `Invalid` when it is neither `metric` nor `imperial`.
@@ -125,8 +126,8 @@ impl<'a> RequestMessage<'a> {
         SystemOfUnits::parse(&text(raw).unwrap_or(Cow::Borrowed(raw.get()))).map(Some)
     }
 
-    /// `token` of the authentication extension: base64 of `[tenant/]user:password` (B-19). An extension that holds no
-    /// token is empty credentials, not none: it is refused.
+    /// Returns `token` of the authentication extension: base64 of `[tenant/]user:password` (B-19). An extension without
+    /// a token counts as empty credentials, which are rejected, and not as absent credentials.
     pub fn authentication_token(&self, extension: &str) -> Option<String> {
         #[derive(Deserialize)]
         struct Authentication {
@@ -144,7 +145,7 @@ impl<'a> RequestMessage<'a> {
     }
 }
 
-/// A JSON string, borrowed where it holds no escapes.
+/// Returns a JSON string, borrowed if it contains no escape sequences.
 fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     match raw.get().strip_prefix('"')?.strip_suffix('"') {
         Some(plain) if !plain.contains('\\') => Some(Cow::Borrowed(plain)),
@@ -194,7 +195,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_read_or_refused_without_a_panic(text in r#"[\{\}\[\]",:a-zA-Z\\/0-9]{0,80}"#) {
+        fn any_text_is_parsed_or_rejected_without_a_panic(text in r#"[\{\}\[\]",:a-zA-Z\\/0-9]{0,80}"#) {
             if let Ok(batch) = Batch::parse(text.as_bytes()) {
                 for message in &batch.0 {
                     let _ = (message.id(), message.channel(), message.subscriptions(), message.advice());

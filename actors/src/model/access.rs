@@ -1,9 +1,10 @@
-//! Who may read and write what: the one rule (I-05, I-06, U-12).
+//! The access rule: who may read and write what (I-05, I-06, U-12).
 //!
-//! A role grants an interface on every object of the tenant. Without it a caller reaches what is their own, and what
-//! device permissions name. Both look at the object's *lineage*: the object and everything above it. Ownership comes
-//! down childDevices links (the owner of a gateway owns what hangs on it), permissions come down childAssets and childDevices
-//! links (a permission on a group is one on everything in it).
+//! A role grants an interface on every object of the tenant. A caller without it has access to its own objects and to
+//! those that its device permissions name. Both are decided by the *lineage* of an object: the object and all of its
+//! ancestors. Ownership is inherited along childDevices links (the owner of a gateway owns the devices behind it).
+//! Permissions are inherited along childAssets and childDevices links (a permission on a group applies to everything in
+//! it).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
 
-/// The interface a device permission is about (U-12).
+/// The interface to which a device permission applies (U-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
     /// Operations.
@@ -34,12 +35,12 @@ pub enum Api {
     Measurement,
 }
 
-/// What a device permission allows.
+/// The access that a device permission grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// GET, and subscribing.
+    /// GET requests and subscriptions.
     Read,
-    /// POST, PUT and DELETE.
+    /// POST, PUT and DELETE requests.
     Admin,
 }
 
@@ -53,14 +54,14 @@ const APIS: [(&str, Api); 6] = [
 ];
 const PERMISSIONS: [(&str, Permission); 2] = [("READ", Permission::Read), ("ADMIN", Permission::Admin)];
 const ANY: &str = "*";
-/// Entries one user or group may hold.
+/// The maximum number of entries of one user or group.
 const MAX_ENTRIES: usize = 10_000;
 
 /// Device permissions of a user or a group: `{"<device id>": ["<API>:<fragment>:<permission>"]}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DevicePermissions(Arc<[Entry]>);
 
-/// `None` stands for `*`.
+/// One permission; `None` stands for `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     device: ManagedObjectId,
@@ -73,7 +74,7 @@ impl DevicePermissions {
     /// Reads the member `devicePermissions`.
     ///
     /// # Errors
-    /// `Invalid` for a malformed entry (U-12) names it and what is allowed.
+    /// `Invalid` names a malformed entry (U-12) and what is allowed.
     pub fn parse(raw: &RawValue) -> Result<Self> {
         let allowed = "an object of device ids, each with a list of '<API>:<fragment>:<permission>'";
         let wrong = |given: &str| Error::invalid_value("devicePermissions", given, allowed);
@@ -92,13 +93,13 @@ impl DevicePermissions {
         Ok(Self(entries.into()))
     }
 
-    /// The permissions of several holders, added up (U-12).
+    /// Merges the permissions of several holders (U-12).
     pub fn sum(parts: impl IntoIterator<Item = Self>) -> Self {
         Self(parts.into_iter().flat_map(|part| part.0.to_vec()).collect())
     }
 
-    /// Whether somebody who holds `held`, and the roles that `has_role` tells of, may give all of these to another:
-    /// nobody gives more than they have (U-04).
+    /// Returns whether a caller with the permissions `held`, and with the roles for which `has_role` is true, may grant
+    /// all of these to another user: nobody grants more than they have (U-04).
     pub fn are_within(&self, held: &Self, has_role: impl Fn(Api, Permission) -> bool) -> bool {
         let mut of_device: HashMap<ManagedObjectId, Vec<&Entry>> = HashMap::new();
         held.0.iter().for_each(|entry| of_device.entry(entry.device).or_default().push(entry));
@@ -118,7 +119,7 @@ impl DevicePermissions {
         })
     }
 
-    /// What they allow on one interface.
+    /// Returns what they grant on one interface.
     pub fn grants(&self, api: Api, permission: Permission) -> Grants {
         let concerns = |entry: &&Entry| {
             entry.api.is_none_or(|of| of == api) && entry.permission.is_none_or(|of| of == permission)
@@ -129,7 +130,7 @@ impl DevicePermissions {
 }
 
 impl Entry {
-    /// Whether it allows everything that another allows.
+    /// Returns whether the entry grants everything that another entry grants.
     fn covers(&self, other: &Self) -> bool {
         self.device == other.device
             && (self.api.is_none() || self.api == other.api)
@@ -183,65 +184,65 @@ impl Serialize for DevicePermissions {
     }
 }
 
-/// By what right a caller reads or writes.
+/// The authority with which a caller reads or writes.
 #[derive(Debug, Clone)]
 pub enum Authority {
-    /// A role grants it on every object of the tenant; or everything that was asked for is the caller's own.
+    /// A role grants access to every object of the tenant, or every requested object belongs to the caller.
     Role,
-    /// Only on what is the caller's own, and on what device permissions name.
+    /// Access only to the caller's own objects and to those that device permissions name.
     Limited(Grants),
 }
 
-/// What device permissions allow on one interface, for reading or for writing.
+/// The device permissions for one interface, for reading or for writing.
 #[derive(Debug, Clone, Default)]
 pub struct Grants(Arc<[Grant]>);
 
 #[derive(Debug, Clone)]
 struct Grant {
     device: ManagedObjectId,
-    /// The object must hold this fragment; `None` is any.
+    /// The fragment that the object must hold; `None` means any.
     fragment: Option<Box<str>>,
 }
 
-/// Whether ownership opens the door too, or permissions alone do.
+/// Whether ownership grants access, in addition to permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// The owner may.
+    /// The owner has access.
     Counts,
-    /// No rule names an owner for this request: a role, or a permission.
+    /// The owner has no access by ownership; a role or a permission is needed.
     Ignored,
 }
 
-/// One object of a lineage, the object itself included.
+/// One object of a lineage, which includes the object itself.
 #[derive(Debug, Clone)]
 pub struct Ancestor {
-    /// Its id.
+    /// The id of the object.
     pub id: ManagedObjectId,
-    /// Whose it is.
+    /// The owner of the object.
     pub owner: String,
-    /// Whether the way up to it goes by childDevices links alone.
+    /// Whether the path up to it consists of childDevices links only.
     pub by_devices: bool,
 }
 
 impl Grants {
-    /// Whether there are none: then a collection without the role is refused, not filtered.
+    /// Returns whether there are no permissions. A request for a collection is rejected then, instead of filtered.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The devices and groups named, aligned with [`Grants::fragments`].
+    /// Returns the devices and groups of the permissions, in the order of [`Grants::fragments`].
     pub fn devices(&self) -> Vec<i64> {
         self.0.iter().map(|grant| grant.device.0).collect()
     }
 
-    /// The fragments named; `None` is any.
+    /// Returns the fragments of the permissions; `None` means any.
     pub fn fragments(&self) -> Vec<Option<String>> {
         self.0.iter().map(|grant| grant.fragment.as_deref().map(ToOwned::to_owned)).collect()
     }
 }
 
 impl Authority {
-    /// Whether a user may, given the lineage of the source and the fragments of what is read or written.
+    /// Returns whether a user has access, given the lineage of the source and the fragments of the data.
     pub fn permits(
         &self,
         user: &str,
@@ -274,14 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn permissions_come_back_as_they_were_given() {
+    fn permissions_are_serialized_as_they_were_given() {
         let json = r#"{"10":["ALARM:*:READ","*:plat_Relay:*"],"7":["MANAGED_OBJECT:a:b:ADMIN"]}"#;
         let read = permissions(json).expect("well formed");
         assert_eq!(serde_json::to_string(&read).expect("JSON"), json);
     }
 
     #[test]
-    fn malformed_entries_are_refused_by_name() {
+    fn malformed_entries_are_named_in_the_error() {
         for json in [
             "[]",
             r#"{"x":[]}"#,
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_more_permissions_than_they_hold() {
+    fn nobody_grants_more_permissions_than_they_have() {
         let held = permissions(r#"{"5":["ALARM:*:*","EVENT:a:READ"]}"#).expect("well formed");
         let reads_measurements = |api, permission| (api, permission) == (Api::Measurement, Permission::Read);
         for (given, may) in [
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn ownership_comes_down_device_links_only() {
+    fn ownership_is_inherited_along_child_devices_links_only() {
         let nothing = Authority::Limited(Grants::default());
         let may = |line: &[Ancestor], ownership| nothing.permits("joe", ownership, line, |_| false);
         assert!(may(&[above(9, "joe", true)], Ownership::Counts));

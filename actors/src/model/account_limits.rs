@@ -1,4 +1,5 @@
-//! The limits of an account of a compute service (docs/rules.md#limits-query; L-01 to L-05). Its accounts are no tenants.
+//! The limits of an account of a compute service (docs/rules.md#limits-query; L-01 to L-05). These accounts are not
+//! tenants.
 
 use std::fmt;
 
@@ -8,11 +9,11 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::error::{Error, Result};
 use crate::model::timestamp::Timestamp;
 
-/// The id of an account: a UUID, as its 32 hexadecimal digits in lower case.
+/// The id of an account: a UUID as 32 hexadecimal digits in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountId(String);
 
-/// Where the hyphens of a UUID are.
+/// The positions of the hyphens in a UUID.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
 impl AccountId {
@@ -34,7 +35,7 @@ impl AccountId {
         }
     }
 
-    /// As it is stored.
+    /// Returns the id in its stored form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -46,32 +47,32 @@ impl fmt::Display for AccountId {
     }
 }
 
-/// What an operator set for an account instead of the defaults. Absent ones do not differ.
+/// Limits that an operator set for an account. An absent limit has its default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AbsoluteLimits {
-    /// Files that may be put into a new server.
+    /// The number of files that may be injected into a new server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_personality: Option<i64>,
-    /// Bytes of each of them.
+    /// The bytes of each of these files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_personality_size: Option<i64>,
-    /// Pairs of metadata of a server.
+    /// The number of metadata pairs of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_server_meta: Option<i64>,
-    /// Servers.
+    /// The maximum number of servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_total_instances: Option<i64>,
-    /// Key pairs.
+    /// The maximum number of key pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_total_keypairs: Option<i64>,
-    /// Servers there are.
+    /// The number of existing servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_instance_used: Option<i64>,
 }
 
 impl AbsoluteLimits {
-    /// What an account has for which nothing was set.
+    /// The default limits.
     pub const DEFAULTS: Self = Self {
         max_personality: Some(10),
         max_personality_size: Some(10_240),
@@ -81,7 +82,7 @@ impl AbsoluteLimits {
         total_instance_used: Some(0),
     };
 
-    /// What holds: these, and `others` where these say nothing.
+    /// Returns these limits, with absent ones taken from `others`.
     pub fn or(&self, others: &Self) -> Self {
         Self {
             max_personality: self.max_personality.or(others.max_personality),
@@ -94,7 +95,7 @@ impl AbsoluteLimits {
     }
 }
 
-/// How often an address may be called (L-01).
+/// The rate limits of an address (L-01).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimits {
@@ -103,7 +104,7 @@ pub struct RateLimits {
     limit: Vec<RateLimit>,
 }
 
-/// One of its limits.
+/// One rate limit of an address.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct RateLimit {
@@ -116,17 +117,18 @@ struct RateLimit {
     next_available: Option<String>,
 }
 
-/// Elements of `rate`, and limits of one element.
+/// The maximum number of elements of `rate`, and of limits in one element.
 const MAX_RATES: usize = 1000;
 const VERBS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const UNITS: [&str; 4] = ["SECOND", "MINUTE", "HOUR", "DAY"];
 
 impl RateLimits {
-    /// Reads what an operator wrote: an array of `{uri, regex, limit: [{value, verb, remaining, unit, next-available}]}`, of
-    /// which `remaining` and `next-available` may be absent.
+    /// Parses the rates of an operator: an array of `{uri, regex, limit: [{value, verb, remaining, unit,
+    /// next-available}]}`, where `remaining` and `next-available` are optional.
     ///
     /// # Errors
-    /// `Malformed` says where the text is of another shape, `Invalid` names member, value and what is allowed.
+    /// `Malformed` gives the position where the text has another form; `Invalid` names the member, the value and what
+    /// is allowed.
     pub fn parse_all(text: &str) -> Result<Vec<Self>> {
         let rates: Vec<Self> =
             serde_json::from_str(text).map_err(|e| Error::Malformed(format!("Malformed rates: {e}")))?;
@@ -159,17 +161,17 @@ impl RateLimit {
     }
 }
 
-/// What is configured for an account.
+/// The configured limits of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountLimits {
-    /// What differs from the defaults.
+    /// The absolute limits that differ from the defaults.
     pub absolute: AbsoluteLimits,
-    /// None unless the operator configured some (L-01).
+    /// The rate limits, empty unless the operator configured some (L-01).
     pub rate: Vec<RateLimits>,
 }
 
-/// The answer of the limits query: `{limits: {absolute, rate}}`. Of a rate that was configured without them, all remains
-/// and the next call is possible now.
+/// The response of the limits query: `{limits: {absolute, rate}}`. For a rate without `remaining` and `next-available`,
+/// the full value remains and the next call is possible now.
 impl Serialize for AccountLimits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -195,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_notations_of_a_uuid_in_any_case_are_one_account() {
+    fn all_notations_of_a_uuid_are_one_account() {
         let id = |text: &str| AccountId::parse(text).expect(text);
         let plain = id("0123456789abcdef0123456789abcdef");
 

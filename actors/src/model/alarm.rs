@@ -13,26 +13,26 @@ use crate::model::page::TimeOrder;
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 
-/// Bytes of an alarm's text.
+/// The maximum number of bytes of an alarm's text.
 const MAX_TEXT: usize = 64 << 10;
-/// Members the server alone sets; ignored in bodies.
+/// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 7] =
     ["id", "self", "creationTime", "lastUpdated", "count", "firstOccurrenceTime", "history"];
 
-/// Where an alarm stands. It is *open* while ACTIVE or ACKNOWLEDGED.
+/// The status of an alarm. An alarm is *open* while it is ACTIVE or ACKNOWLEDGED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AlarmStatus {
-    /// Raised, nobody looks after it yet.
+    /// The alarm was raised, and nobody handles it yet.
     Active,
-    /// Somebody looks after it.
+    /// Somebody handles the alarm.
     Acknowledged,
-    /// Over.
+    /// The alarm is over.
     Cleared,
 }
 
 impl AlarmStatus {
-    /// Reads the upper-case word (A-04).
+    /// Parses the upper-case word (A-04).
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -45,7 +45,7 @@ impl AlarmStatus {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -54,13 +54,13 @@ impl AlarmStatus {
         }
     }
 
-    /// Whether sending the alarm again counts instead of raising a new one.
+    /// Returns whether another alarm of the type increments the count instead of raising a new alarm.
     pub fn is_open(self) -> bool {
         self != Self::Cleared
     }
 }
 
-/// How bad an alarm is.
+/// The severity of an alarm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
@@ -70,12 +70,12 @@ pub enum Severity {
     Major,
     /// The device has problems that may be fixed.
     Minor,
-    /// Something looks odd.
+    /// The device shows something unusual.
     Warning,
 }
 
 impl Severity {
-    /// Reads the upper-case word (A-04).
+    /// Parses the upper-case word (A-04).
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -89,7 +89,7 @@ impl Severity {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "CRITICAL",
@@ -103,31 +103,31 @@ impl Severity {
 /// An alarm as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct Alarm {
-    /// `None` for one that was not stored (TRANSIENT, M-02).
+    /// The id; `None` for an alarm that was not stored (TRANSIENT, M-02).
     pub id: Option<AlarmId>,
-    /// The device it comes from.
+    /// The device that sent the alarm.
     pub source: ManagedObjectId,
     /// The device's name, shown in `source` (A-13).
     pub source_name: Option<String>,
-    /// What happened; with the source it decides de-duplication.
+    /// The type, which together with the source identifies duplicates.
     pub type_: String,
-    /// When it last happened, by the device's clock.
+    /// When the alarm last occurred, by the device's clock.
     pub time: Timestamp,
-    /// What happened, in words.
+    /// A description of what happened.
     pub text: String,
-    /// Where it stands.
+    /// The status of the alarm.
     pub status: AlarmStatus,
-    /// How bad it is.
+    /// The severity of the alarm.
     pub severity: Severity,
-    /// How often it was sent.
+    /// How often the alarm was sent.
     pub count: i64,
-    /// `time` of the first POST (A-06).
+    /// The `time` of the first POST (A-06).
     pub first_occurrence_time: Timestamp,
-    /// When the server stored it.
+    /// When the server stored the alarm.
     pub creation_time: Timestamp,
-    /// How often a PUT changed it; the premise of the next change. Not shown.
+    /// How often a PUT changed the alarm. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
-    /// Everything else.
+    /// All other members.
     pub fragments: Fragments,
 }
 
@@ -173,7 +173,7 @@ impl Serialize for Linked<'_, Alarm> {
     }
 }
 
-/// Body of `POST /alarm/alarms`.
+/// The body of `POST /alarm/alarms`.
 #[derive(Debug, Clone)]
 pub struct NewAlarm {
     /// See [`Alarm::source`].
@@ -184,19 +184,19 @@ pub struct NewAlarm {
     pub time: Timestamp,
     /// See [`Alarm::text`].
     pub text: String,
-    /// ACTIVE unless the body says otherwise.
+    /// The status, ACTIVE unless the body has another one.
     pub status: AlarmStatus,
     /// See [`Alarm::severity`].
     pub severity: Severity,
-    /// Everything else.
+    /// All other members.
     pub fragments: Fragments,
 }
 
 impl NewAlarm {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    /// `Invalid` lists all missing members (E-05) or names the invalid one.
     pub fn parse(mut body: Body) -> Result<Self> {
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
         let time = body.take_timestamp("time")?;
@@ -222,13 +222,13 @@ impl NewAlarm {
         }
     }
 
-    /// The answer to a POST that raises nothing, because its source is under maintenance (A-09) or its type is mapped to
-    /// NONE (A-10): what was posted, without an id, so that its link ends in `/null`.
+    /// Returns the response to a POST that raises no alarm, because the source is in maintenance (A-09) or the type is
+    /// mapped to NONE (A-10). It shows the body without an id, so its link ends in `/null`.
     pub fn suppressed(&self, source_name: Option<&str>) -> Alarm {
         self.raised(None, source_name)
     }
 
-    /// The alarm this body makes when none of its type is open.
+    /// Returns the alarm to create when no alarm of this type is open.
     pub fn raised(&self, id: Option<AlarmId>, source_name: Option<&str>) -> Alarm {
         Alarm {
             id,
@@ -248,7 +248,7 @@ impl NewAlarm {
     }
 }
 
-/// Body of `PUT /alarm/alarms/<id>`: only text, status, severity and fragments change, the rest is ignored.
+/// The body of `PUT /alarm/alarms/<id>`: it changes text, status, severity and fragments; other members are ignored.
 #[derive(Debug, Clone)]
 pub struct AlarmPatch {
     /// The new text.
@@ -257,15 +257,15 @@ pub struct AlarmPatch {
     pub status: Option<AlarmStatus>,
     /// The new severity.
     pub severity: Option<Severity>,
-    /// Fragments to replace, or to remove by `null`.
+    /// Fragments to replace, or to remove if they are `null`.
     pub fragments: Fragments,
 }
 
 impl AlarmPatch {
-    /// Reads the body of a PUT.
+    /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let text = body.take_text("text", MAX_TEXT)?;
         let status = body.take_text("status", 64)?.map(|word| AlarmStatus::parse(&word)).transpose()?;
@@ -275,7 +275,7 @@ impl AlarmPatch {
         Ok(Self { text, status, severity, fragments: body.into_fragments()? })
     }
 
-    /// Applies the patch and tells what really changed; nothing when the PUT says what is so already.
+    /// Applies the patch and returns the attributes that changed. A PUT of the stored values changes nothing.
     pub fn apply(&self, alarm: &mut Alarm) -> Vec<AttributeChange> {
         let mut changes = Vec::new();
         if let Some(text) = self.text.as_ref().filter(|text| **text != alarm.text) {
@@ -295,10 +295,10 @@ impl AlarmPatch {
     }
 }
 
-/// Reads the body of a bulk PUT: a status and nothing else (A-02).
+/// Parses the body of a bulk PUT: a status and nothing else (A-02).
 ///
 /// # Errors
-/// `Invalid` when it is missing or wrong, or when something else is there.
+/// `Invalid` when the status is missing or invalid, or when there is another member.
 pub fn bulk_status(mut body: Body) -> Result<AlarmStatus> {
     let status = body.take_text("status", 64)?.map(|word| AlarmStatus::parse(&word)).transpose()?;
     if let Some((name, _)) = body.into_members().iter().next() {
@@ -307,24 +307,25 @@ pub fn bulk_status(mut body: Body) -> Result<AlarmStatus> {
     status.ok_or_else(|| missing(&[("status", true)]))
 }
 
-/// Query parameters of the alarm collection (A-01). Empty lists do not filter.
+/// The query parameters of the alarm collection (A-01). Empty lists do not filter.
 #[derive(Debug, Clone, Default)]
 pub struct AlarmFilter {
-    /// Any of these statuses; `resolved` is translated into them.
+    /// Alarms with any of these statuses; `resolved` is translated into them.
     pub statuses: Vec<AlarmStatus>,
-    /// Any of these severities.
+    /// Alarms with any of these severities.
     pub severities: Vec<Severity>,
-    /// Any of these types.
+    /// Alarms of any of these types.
     pub types: Vec<String>,
     /// Alarms of this device.
     pub source: Option<ManagedObjectId>,
-    /// And of everything below it by links of these kinds (A-01: `withSourceAssets`, `withSourceDevices`).
+    /// Alarms of the descendants of the device by links of these kinds, too (A-01: `withSourceAssets`,
+    /// `withSourceDevices`).
     pub with_descendants: Vec<LinkKind>,
-    /// `time` at or after.
+    /// `time` at or after this.
     pub date_from: Option<Timestamp>,
-    /// `time` before or at.
+    /// `time` at or before this.
     pub date_to: Option<Timestamp>,
-    /// Newest first unless reverted.
+    /// The order, newest first unless reverted.
     pub order: TimeOrder,
 }
 
@@ -356,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn lower_case_enums_and_wrong_types_are_refused_by_name() {
+    fn lower_case_enums_and_wrong_types_are_named_in_the_error() {
         for (from, to, named) in [
             ("MAJOR", "major", "'severity'"),
             (r#""text":"x""#, r#""text":5"#, "'text'"),

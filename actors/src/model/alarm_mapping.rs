@@ -1,4 +1,4 @@
-//! What a tenant turns alarms into as they are raised: another severity, another text, or nothing (A-10).
+//! Alarm mappings: a tenant replaces severity or text of new alarms, or suppresses them (A-10).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,25 +11,25 @@ const NONE: &str = "NONE";
 const ALLOWED: &str = "<SEVERITY>|<text>, where SEVERITY is CRITICAL, MAJOR, MINOR, WARNING, NONE or left out, and so may be \
     the text";
 
-/// What alarms of one type are turned into.
+/// The mapping of one alarm type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AlarmMapping {
-    /// They are raised with these in place of their own.
+    /// Alarms are raised with these values instead of their own.
     Changed {
-        /// `None` leaves the alarm's own.
+        /// The new severity; `None` keeps the alarm's own.
         severity: Option<Severity>,
-        /// `None` leaves the alarm's own.
+        /// The new text; `None` keeps the alarm's own.
         text: Option<String>,
     },
-    /// They are not raised.
+    /// Alarms are not raised.
     Suppressed,
 }
 
 impl AlarmMapping {
-    /// Reads the value of an option; a severity may stand alone, without the bar.
+    /// Parses the value of an option. A severity may stand alone, without the bar.
     ///
     /// # Errors
-    /// `Invalid` names the type, the value and the form.
+    /// `Invalid` names the type, the value and the format.
     pub fn parse(type_: &str, value: &str) -> Result<Self> {
         let (severity, text) = value.split_once('|').unwrap_or((value, ""));
         let severity = match severity.trim() {
@@ -46,9 +46,9 @@ impl AlarmMapping {
 pub struct AlarmMappings(HashMap<String, AlarmMapping>);
 
 impl AlarmMappings {
-    /// The alarm as it shall be raised; `None` when it shall not be.
+    /// Returns the alarm to raise, or `None` when it is suppressed.
     pub fn apply(&self, new: Arc<NewAlarm>) -> Option<Arc<NewAlarm>> {
-        // Most tenants map nothing: then not even a hash is taken.
+        // Most tenants have no mappings, so this avoids to compute a hash.
         let mapping = if self.0.is_empty() { None } else { self.0.get(&new.type_) };
         match mapping {
             None => Some(new),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn other_severities_are_refused_with_type_and_value() {
+    fn unknown_severities_are_rejected_with_type_and_value() {
         for value in ["major|x", "none|x", "Too hot", "FATAL|x"] {
             let error = AlarmMapping::parse("hot", value).expect_err(value).to_string();
             assert!(error.contains("'hot'") && error.contains(value), "{error}");

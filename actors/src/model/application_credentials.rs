@@ -1,4 +1,4 @@
-//! What a microservice logs in with: as its bootstrap user, or as a service user of one subscriber (W-10, W-11).
+//! The credentials of a microservice: those of its bootstrap user or of a service user of one subscriber (W-10, W-11).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -7,14 +7,14 @@ use crate::model::application::Secret;
 use crate::model::id::TenantId;
 use crate::model::links::Linked;
 
-/// A user of a microservice with its password, for the microservice and its owner alone.
+/// A user of a microservice with its password, shown only to the microservice and its owner.
 #[derive(Debug, Clone)]
 pub struct ApplicationCredentials {
-    /// Whose user it is.
+    /// The tenant of the user.
     pub tenant: TenantId,
-    /// Its name there.
+    /// The name of the user.
     pub name: String,
-    /// Its password.
+    /// The password of the user.
     pub password: Secret,
 }
 

@@ -1,4 +1,5 @@
-//! Settings of a microservice: what its owner and its subscribers tuned, as tenant options of its category (W-12, Z-05).
+//! Settings of a microservice, which its owner and its subscribers store as tenant options of its category (W-12,
+//! Z-05).
 
 use std::collections::BTreeMap;
 
@@ -7,22 +8,22 @@ use crate::model::application::Application;
 use crate::model::manifest::{Manifest, Setting};
 use crate::model::tenant_option::SECRET_KEYS;
 
-/// What a microservice says can be tuned, and where that is kept.
+/// The settings that a microservice declares, and the category that stores them.
 #[derive(Debug, Clone)]
 pub struct SettingsPlan {
-    /// The category of tenant options: that of the manifest, else the context path, else the name.
+    /// The category of tenant options: from the manifest, else the context path, else the name.
     pub category: String,
     settings: Vec<Setting>,
 }
 
-/// Options of one tenant in the category: keys, and values that are no secrets any more.
+/// The options of one tenant in the category, with secrets decrypted.
 pub type Options = Vec<(String, String)>;
 
 impl SettingsPlan {
-    /// That of an application.
+    /// Returns the settings plan of an application.
     ///
     /// # Errors
-    /// `Invalid` for a manifest that cannot be read any more.
+    /// `Invalid` for a stored manifest that can no longer be parsed.
     pub fn of(application: &Application) -> Result<Self> {
         let manifest = Manifest::of(application)?;
         let (category, settings) =
@@ -31,20 +32,20 @@ impl SettingsPlan {
         Ok(Self { category: category.unwrap_or_else(|| place.clone()), settings })
     }
 
-    /// Whether subscribers need to know what the owner tuned.
+    /// Returns whether a subscriber's settings depend on values of the owner.
     pub fn asks_owner(&self) -> bool {
         self.settings.iter().any(|setting| !setting.editable)
     }
 
-    /// The settings as the owner has them: what it set, else what the manifest says.
+    /// Returns the settings of the owner: its own values, else the defaults of the manifest.
     pub fn of_owner(&self, owned: Options) -> BTreeMap<String, String> {
         let mut settings: BTreeMap<String, String> = self.settings.iter().filter_map(default).collect();
         settings.extend(shown(owned));
         settings
     }
 
-    /// The settings as a subscriber has them: what it set, else what the manifest says. What is not editable is as the owner
-    /// has it, whatever the subscriber wrote, and by whichever of its two names.
+    /// Returns the settings of a subscriber: its own values, else the defaults of the manifest. A setting that is not
+    /// editable has the owner's value, whatever the subscriber wrote under either of its two names.
     pub fn of_subscriber(&self, own: Options, owned: Options) -> BTreeMap<String, String> {
         let mut of_owner = self.of_owner(owned);
         let mut settings = self.of_owner(own);
@@ -63,14 +64,14 @@ fn default(setting: &Setting) -> Option<(String, String)> {
     Some((shown_key(&setting.key).to_owned(), setting.default_value.clone()?))
 }
 
-/// Options as settings: a secret is called as if it were none, and counts more than a plain option of that name.
+/// Converts options to settings. A secret gets the name of the plain option and takes precedence over it.
 fn shown(options: Options) -> impl Iterator<Item = (String, String)> {
     let (secret, plain): (Options, Options) =
         options.into_iter().partition(|(key, _)| key.starts_with(SECRET_KEYS));
     plain.into_iter().chain(secret).map(|(key, value)| (shown_key(&key).to_owned(), value))
 }
 
-/// A key without the mark of secrets.
+/// Returns a key without the prefix of secrets.
 fn shown_key(key: &str) -> &str {
     key.strip_prefix(SECRET_KEYS).unwrap_or(key)
 }
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tenant_set_replaces_the_default_and_stands_beside_it() {
+    fn stored_settings_override_defaults_and_add_to_them() {
         let plan = plan(&[("limit", Some("5"), true), ("unit", Some("C"), true), ("bare", None, true)]);
         let settings =
             plan.of_subscriber(options(&[("limit", "7"), ("more", "x")]), options(&[("unit", "F")]));
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_editable_is_as_the_owner_has_it_by_whichever_name() {
+    fn settings_that_are_not_editable_have_the_owners_value_under_both_names() {
         let plan = plan(&[("url", Some("a"), false), ("key", Some("b"), false), ("bare", None, false)]);
         let own = options(&[("url", "x"), ("credentials.key", "x"), ("bare", "x")]);
         assert_eq!(plan.of_subscriber(own.clone(), options(&[])), map(&[("url", "a"), ("key", "b")]));
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_lose_their_mark_and_count_more_than_plain_options() {
+    fn secrets_lose_their_prefix_and_override_plain_options() {
         let plan = plan(&[("credentials.pin", Some("0"), true)]);
         assert_eq!(plan.of_owner(options(&[])), map(&[("pin", "0")]));
         let owned = options(&[("credentials.pin", "s"), ("pin", "p")]);

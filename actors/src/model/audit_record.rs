@@ -15,15 +15,16 @@ use crate::model::links::Linked;
 use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 
-/// Bytes of a record's text.
+/// The maximum number of bytes of a record's text.
 const MAX_TEXT: usize = 64 << 10;
-/// Bytes of a user name (U-08).
+/// The maximum number of bytes of a user name (U-08).
 const MAX_USER: usize = 2000;
 const SEVERITIES: [&str; 5] = ["critical", "major", "minor", "warning", "information"];
-/// Members the server alone sets; ignored in bodies.
+/// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "creationTime", "changes"];
 
-/// Types of records whose source is no managed object, with the path of what it is; `{tenant}` stands for the tenant.
+/// The types of records whose source is not a managed object, each with the path of its collection; `{tenant}` stands
+/// for the tenant.
 const OTHER_SOURCES: [(&str, &str); 9] = [
     ("Alarm", "/alarm/alarms"),
     ("BulkOperation", "/devicecontrol/bulkoperations"),
@@ -39,40 +40,40 @@ const OTHER_SOURCES: [(&str, &str); 9] = [
 /// An audit record as it is stored and returned. It never changes (Y-02).
 #[derive(Debug, Clone)]
 pub struct AuditRecord {
-    /// Whose record it is; links of users and groups name it.
+    /// The tenant of the record, which links of users and groups contain.
     pub tenant: TenantId,
-    /// `None` for one that was not stored (TRANSIENT, M-02).
+    /// The id; `None` for a record that was not stored (TRANSIENT, M-02).
     pub id: Option<AuditRecordId>,
-    /// When the server stored it.
+    /// When the server stored the record.
     pub creation_time: Timestamp,
-    /// What kind of thing was changed.
+    /// The kind of object that was changed.
     pub type_: String,
-    /// When it was changed.
+    /// When the object was changed.
     pub time: Timestamp,
-    /// In words.
+    /// A description of the change.
     pub text: String,
-    /// Id of the thing that was changed; not checked for existence (Y-01).
+    /// The id of the changed object; its existence is not checked (Y-01).
     pub source: String,
-    /// Who changed it.
+    /// The user who made the change.
     pub user: String,
-    /// By which application.
+    /// The application that made the change.
     pub application: Option<String>,
-    /// What was done.
+    /// The name of the activity.
     pub activity: String,
-    /// Lower-case severity.
+    /// The severity in lower case.
     pub severity: String,
-    /// What changed: a list of [`AttributeChange`]. Only the server knows it.
+    /// The changes: a list of [`AttributeChange`]. Only the server sets it.
     pub changes: Box<RawValue>,
-    /// Everything else.
+    /// All other members.
     pub fragments: Fragments,
 }
 
 impl AuditRecord {
-    /// Reads the body of a POST; the record is not stored yet. User and application are the request's unless the body says
-    /// otherwise (Y-03).
+    /// Parses the body of a POST, without storing the record. The default user and application are those of the request
+    /// (Y-03).
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    /// `Invalid` lists all missing members (E-05) or names the invalid one.
     pub fn parse(mut body: Body, tenant: &TenantId, (caller, by): (&str, Option<&str>)) -> Result<Self> {
         let activity = body.take_text("activity", MAX_SHORT_TEXT)?;
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
@@ -116,7 +117,7 @@ impl AuditRecord {
         }
     }
 
-    /// The managed object the record is about; `None` when its type says that it is about something else.
+    /// Returns the managed object that the record describes, or `None` when its type refers to another kind of object.
     pub fn object(&self) -> Option<ManagedObjectId> {
         match Self::other_types().any(|known| known == self.type_) {
             true => None,
@@ -124,7 +125,7 @@ impl AuditRecord {
         }
     }
 
-    /// Types of records that are about no managed object.
+    /// Returns the types of records that do not describe a managed object.
     pub fn other_types() -> impl Iterator<Item = &'static str> {
         OTHER_SOURCES.iter().map(|(type_, _)| *type_)
     }
@@ -165,35 +166,35 @@ impl Serialize for Linked<'_, AuditRecord> {
     }
 }
 
-/// Query parameters of the collection, for reading and deleting (Y-04). Absent ones do not filter.
+/// The query parameters of the collection, for reading and deleting (Y-04). Absent parameters do not filter.
 #[derive(Debug, Clone)]
 pub struct AuditRecordFilter {
-    /// Exact type.
+    /// The exact type.
     pub type_: Option<String>,
-    /// None of these types: for callers who may delete what is about a managed object only.
+    /// Types to leave out, for callers who may only delete records about managed objects.
     pub except_types: Option<Vec<String>>,
-    /// Exact user name.
+    /// The exact user name.
     pub user: Option<String>,
-    /// Exact name of an application.
+    /// The exact name of an application.
     pub application: Option<String>,
-    /// Exact id of what was changed.
+    /// The exact id of the changed object.
     pub source: Option<String>,
-    /// From this instant on.
+    /// Records at or after this instant.
     pub date_from: Option<Timestamp>,
-    /// Up to this instant.
+    /// Records at or before this instant.
     pub date_to: Option<Timestamp>,
-    /// Oldest first unless reverted.
+    /// The order, oldest first unless reverted.
     pub order: TimeOrder,
 }
 
 impl AuditRecordFilter {
-    /// Whether the records are listed by their time.
+    /// Returns whether the records are sorted by their time.
     pub fn is_by_time(&self) -> bool {
         self.date_from.is_some() || self.date_to.is_some()
     }
 }
 
-/// Reads `source`: an object with an `id` that is a string or a whole number (C-13).
+/// Parses `source`: an object with an `id` that is a string or an integer (C-13).
 fn source_id(raw: &RawValue) -> Result<String> {
     #[derive(serde::Deserialize)]
     struct Source<'a> {
@@ -210,7 +211,7 @@ fn source_id(raw: &RawValue) -> Result<String> {
     if id.is_empty() { Err(wrong()) } else { Ok(id) }
 }
 
-/// Reads a severity of whatever case; it is kept in lower case (Y-01, C-18).
+/// Parses a severity in upper or lower case; it is stored in lower case (Y-01, C-18).
 fn severity(word: &str) -> Result<String> {
     let lower = word.to_ascii_lowercase();
     match SEVERITIES.contains(&&*lower) {
@@ -223,31 +224,31 @@ fn no_changes() -> Box<RawValue> {
     RawValue::from_string("[]".into()).expect("an empty list is valid JSON")
 }
 
-/// A record the server writes by itself, in the transaction of the change it tells of.
+/// A record that the server writes itself, in the transaction of the change it describes.
 #[derive(Debug, Clone)]
 pub struct NewAuditRecord {
     /// `Alarm`, `Operation`, `User`, …
     pub type_: &'static str,
     /// `Alarm updated`, …
     pub activity: &'static str,
-    /// When.
+    /// When the change happened.
     pub time: Timestamp,
-    /// In words.
+    /// A description of the change.
     pub text: String,
-    /// Id of the thing that was changed.
+    /// The id of the changed object.
     pub source: String,
-    /// Who asked for it.
+    /// The user who requested the change.
     pub user: String,
-    /// By which application (C-05).
+    /// The application that requested the change (C-05).
     pub application: Option<Arc<str>>,
-    /// Lower-case severity.
+    /// The severity in lower case.
     pub severity: String,
-    /// What changed.
+    /// The changed attributes.
     pub changes: Vec<AttributeChange>,
 }
 
 impl NewAuditRecord {
-    /// The record to store.
+    /// Returns the record to store.
     pub(crate) fn recorded(&self, tenant: &TenantId, id: AuditRecordId) -> AuditRecord {
         AuditRecord {
             tenant: tenant.clone(),
@@ -267,7 +268,7 @@ impl NewAuditRecord {
     }
 }
 
-/// The word for a change, by whether there was a value before and is one after it.
+/// Returns the word for a change, given whether there was a value before and is one after it.
 fn change_type(before: bool, after: bool) -> &'static str {
     match (before, after) {
         (false, _) => "ADDED",
@@ -276,7 +277,7 @@ fn change_type(before: bool, after: bool) -> &'static str {
     }
 }
 
-/// One attribute of a change.
+/// The change of one attribute.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttributeChange {
@@ -289,7 +290,7 @@ pub struct AttributeChange {
 }
 
 impl AttributeChange {
-    /// A text attribute took another value.
+    /// Describes a text attribute that got another value.
     pub fn replaced(attribute: &str, previous: &str, new: &str) -> Self {
         Self {
             attribute: attribute.into(),
@@ -300,7 +301,7 @@ impl AttributeChange {
         }
     }
 
-    /// A text attribute was added, replaced or removed.
+    /// Describes a text attribute that was added, replaced or removed.
     pub fn text(attribute: &str, previous: Option<String>, new: Option<String>) -> Self {
         let change_type = change_type(previous.is_some(), new.is_some());
         let value = |text: Option<String>| text.map_or(Value::Null, Value::String);
@@ -313,7 +314,7 @@ impl AttributeChange {
         }
     }
 
-    /// An attribute that is a list or an object took another value.
+    /// Describes an attribute with a list or an object that got another value.
     pub fn replaced_value(attribute: &str, previous: Value, new: Value) -> Self {
         let type_ = if new.is_array() { "Array" } else { "Object" };
         Self {
@@ -325,7 +326,7 @@ impl AttributeChange {
         }
     }
 
-    /// A fragment was added, replaced or removed.
+    /// Describes a fragment that was added, replaced or removed.
     pub fn fragment(change: FragmentChange) -> Self {
         let change_type = change_type(change.previous.is_some(), change.new.is_some());
         let value = |raw: Option<Box<RawValue>>| {

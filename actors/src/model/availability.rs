@@ -1,8 +1,8 @@
-//! What the server itself tells of managed objects: their open alarms (A-12), and of those that ask for it whether they
-//! are heard (R-01 to R-06).
+//! Fragments that the server computes for managed objects: their open alarms (A-12) and, for watched objects, their
+//! availability (R-01 to R-06).
 //!
-//! None of it is stored with the object. It is put together when an object is read, so it cannot be out of step with the
-//! alarms and messages it is made of.
+//! They are not stored with the object but computed when it is read, so they always match the alarms and messages of
+//! the object.
 
 use std::time::Duration;
 
@@ -20,41 +20,42 @@ pub const ACTIVE_ALARMS_STATUS: &str = "ActiveAlarmsStatus";
 pub const AVAILABILITY: &str = "Availability";
 /// `plat_Connection`
 pub const CONNECTION: &str = "Connection";
-/// Fragments that the server writes, without their prefix; dropped from bodies (R-01, A-12).
+/// The fragments that the server writes, without their prefix; they are removed from bodies (R-01, A-12).
 pub const SERVER_FRAGMENTS: [&str; 3] = [ACTIVE_ALARMS_STATUS, AVAILABILITY, CONNECTION];
-/// The fragment an object asks to be watched by, without its prefix.
+/// The fragment that makes an object watched, without its prefix.
 const REQUIRED_AVAILABILITY: &str = "RequiredAvailability";
-/// Its member: minutes.
+/// The member of that fragment with the interval in minutes.
 const RESPONSE_INTERVAL: &str = "responseInterval";
 
-/// How often a device must be heard, in minutes; zero and less means maintenance (R-02).
+/// The interval in minutes within which a device must be heard; zero or less means maintenance (R-02).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseInterval(pub(crate) i16);
 
 impl ResponseInterval {
-    /// Whether the device is being worked on.
+    /// Returns whether the device is in maintenance.
     pub fn is_maintenance(self) -> bool {
         self.0 <= 0
     }
 
-    /// How long a device may be silent; nothing in maintenance.
+    /// Returns how long a device may be silent; zero in maintenance.
     pub fn duration(self) -> Duration {
         Duration::from_secs(60 * u64::from(self.0.max(0).unsigned_abs()))
     }
 
-    /// What an object asks for; `None` when it does not, or by something that is no number: then it is not watched. Parts of
-    /// a minute count as a whole one, and what is beyond 16 bits as their end (R-01).
+    /// Returns the interval that an object requires. Returns `None` when it requires none or the value is not a number;
+    /// the object is not watched then. Fractions of a minute are rounded up, and values are clamped to 16 bits (R-01).
     pub fn required_by(fragments: &Fragments) -> Option<Self> {
         Self::read(fragments.get(&naming().fragment(REQUIRED_AVAILABILITY))?).map(|(interval, _)| interval)
     }
 
-    /// What a PUT makes of it: nothing when it does not speak of it, `Some(None)` when the object is watched no more.
+    /// Returns the interval after a PUT: `None` when the PUT does not contain the fragment, `Some(None)` when it ends
+    /// the watch.
     pub fn changed_by(patch: &Fragments) -> Option<Option<Self>> {
         let raw = patch.get(&naming().fragment(REQUIRED_AVAILABILITY))?;
         Some(Self::read(raw).map(|(interval, _)| interval))
     }
 
-    /// The interval in a fragment, and whether the number was within bounds.
+    /// Parses the interval in a fragment and returns whether the number was within bounds.
     fn read(raw: &RawValue) -> Option<(Self, bool)> {
         #[derive(serde::Deserialize)]
         struct Required<'a> {
@@ -63,7 +64,7 @@ impl ResponseInterval {
         }
         let required: Required<'_> = serde_json::from_str(raw.get()).ok()?;
         let number = required.response_interval?.get();
-        // A JSON number and nothing else: `parse` would take "inf" too, which is none.
+        // Only a JSON number is valid; `parse` would also accept "inf".
         if !number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
             return None;
         }
@@ -74,7 +75,7 @@ impl ResponseInterval {
     }
 }
 
-/// Makes a number of minutes beyond 16 bits their end, in what will be stored and shown (R-01).
+/// Clamps a number of minutes to 16 bits in the fragments that will be stored and shown (R-01).
 pub(crate) fn clamp_response_interval(fragments: &mut Fragments) {
     let name = naming().fragment(REQUIRED_AVAILABILITY);
     let clamped = fragments.get(&name).and_then(|raw| {
@@ -88,41 +89,41 @@ pub(crate) fn clamp_response_interval(fragments: &mut Fragments) {
     }
 }
 
-/// Names of the fragments that the server writes, as they are called here.
+/// Returns the names of the fragments that the server writes, with the configured prefix.
 pub fn server_fragments() -> [String; 3] {
     SERVER_FRAGMENTS.map(|name| naming().fragment(name))
 }
 
-/// Open alarms of an object by severity: ACTIVE and ACKNOWLEDGED ones (A-12).
+/// The numbers of open alarms of an object by severity; open means ACTIVE or ACKNOWLEDGED (A-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct OpenAlarms {
-    /// CRITICAL ones.
+    /// The number of CRITICAL alarms.
     pub critical: i64,
-    /// MAJOR ones.
+    /// The number of MAJOR alarms.
     pub major: i64,
-    /// MINOR ones.
+    /// The number of MINOR alarms.
     pub minor: i64,
-    /// WARNING ones.
+    /// The number of WARNING alarms.
     pub warning: i64,
 }
 
-/// How a watched device is heard.
+/// The availability of a watched device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Availability {
-    /// How often it must be heard.
+    /// The interval within which it must be heard.
     pub interval: ResponseInterval,
-    /// When it was heard last, as far as it is written down; before its first message, when it began to be watched.
+    /// When it was last heard, as far as this is stored; before its first message, when its watch began.
     pub last_message: Timestamp,
     /// Whether that is longer ago than the interval.
     pub overdue: bool,
-    /// Whether an ACTIVE alarm of it is CRITICAL.
+    /// Whether it has an ACTIVE alarm of severity CRITICAL.
     pub critical: bool,
-    /// Whether its user holds a real-time connection.
+    /// Whether its user has a real-time connection.
     pub connected: bool,
 }
 
 impl Availability {
-    /// `plat_Availability.status` (R-02, R-04, R-05).
+    /// Returns `plat_Availability.status` (R-02, R-04, R-05).
     pub fn status(&self) -> &'static str {
         match self {
             _ if self.interval.is_maintenance() => "MAINTENANCE",
@@ -131,8 +132,8 @@ impl Availability {
         }
     }
 
-    /// `plat_Connection.status`; `None` for a device without a connection that has not been silent for its interval: then
-    /// the fragment is absent (R-06).
+    /// Returns `plat_Connection.status`. Returns `None` for a device without a connection whose interval has not
+    /// passed; the fragment is absent then (R-06).
     pub fn connection(&self) -> Option<&'static str> {
         match self {
             _ if self.interval.is_maintenance() => Some("MAINTENANCE"),
@@ -143,17 +144,17 @@ impl Availability {
     }
 }
 
-/// What the server tells of one object beside what is stored.
+/// The fragments that the server adds to one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerFragments {
-    /// Shown on devices, and on whatever has an open alarm.
+    /// The open alarms, shown on devices and on every object with an open alarm.
     pub open_alarms: Option<OpenAlarms>,
-    /// Shown on objects that must be heard.
+    /// The availability, shown on watched objects.
     pub availability: Option<Availability>,
 }
 
 impl ServerFragments {
-    /// Those of an object that is created this moment: without alarms, just heard.
+    /// Returns the fragments of an object that is just created: without alarms, just heard.
     pub fn of_new(fragments: &Fragments, now: Timestamp) -> Self {
         let heard = |interval| Availability {
             interval,
@@ -168,7 +169,7 @@ impl ServerFragments {
         }
     }
 
-    /// Writes the fragments as entries of an object that is being serialised.
+    /// Writes the fragments as entries of an object that is being serialized.
     pub(crate) fn serialize_entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -192,7 +193,7 @@ impl ServerFragments {
     }
 }
 
-/// Whether an object with these fragments is a device.
+/// Returns whether an object with these fragments is a device.
 pub fn is_device(fragments: &Fragments) -> bool {
     fragments.get(&naming().fragment("IsDevice")).is_some()
 }
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_beyond_16_bits_are_changed_in_what_is_shown() {
+    fn only_numbers_beyond_16_bits_are_shown_clamped() {
         for (required, stored) in [
             (r#"{"responseInterval":40000,"x":1.10}"#, r#"{"responseInterval":32767,"x":1.10}"#),
             (r#"{"responseInterval":-1e9}"#, r#"{"responseInterval":-32768}"#),

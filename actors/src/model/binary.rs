@@ -1,4 +1,4 @@
-//! Binaries: the files behind managed objects (I-12, V-04, V-05).
+//! Binaries: the files of managed objects (I-12, V-04, V-05).
 
 use std::fmt::Write;
 
@@ -10,31 +10,31 @@ use crate::model::id::BinaryId;
 use crate::model::managed_object::{ManagedObjectPatch, NewManagedObject};
 use crate::naming::naming;
 
-/// What a file is when nobody says (V-04).
+/// The content type of a file whose sender does not name one (V-04).
 pub const DEFAULT_CONTENT_TYPE: &str = "application/octet-stream";
-/// Characters of a file name that are kept.
+/// The maximum number of characters of a file name; the rest is cut off.
 const MAX_NAME: usize = 255;
-/// Bytes of a content type.
+/// The maximum number of bytes of a content type.
 const MAX_CONTENT_TYPE: usize = 255;
-/// What RFC 5987 encodes in an extended parameter.
+/// The characters that RFC 5987 encodes in an extended parameter.
 const EXTENDED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A stored file, without its bytes.
 #[derive(Debug, Clone)]
 pub struct Binary {
-    /// Names this very content: a replacement has another one, so that no reader gets parts of both.
+    /// The id of this content. A replacement has another id, so no reader gets parts of both.
     pub id: BinaryId,
-    /// File name.
+    /// The file name.
     pub name: String,
-    /// Media type.
+    /// The media type.
     pub content_type: String,
-    /// Bytes.
+    /// The length in bytes.
     pub length: i64,
 }
 
 impl Binary {
-    /// The value of the header `Content-Disposition`: the name in ASCII for old clients and, where that lost
-    /// something, in full (RFC 6266, RFC 5987; V-05).
+    /// Returns the value of the header `Content-Disposition`: the name in ASCII for old clients and, if that is
+    /// incomplete, also the full name (RFC 6266, RFC 5987; V-05).
     pub fn disposition(&self) -> String {
         let plain = |c: char| if c.is_ascii_graphic() && !"\"\\%".contains(c) || c == ' ' { c } else { '_' };
         let ascii: String = self.name.chars().map(plain).collect();
@@ -46,8 +46,8 @@ impl Binary {
     }
 }
 
-/// The file name in what a client calls its file: without directories and control characters, not too long. `None` when
-/// nothing is left.
+/// Returns the file name in a client's text, without directories and control characters, cut to the maximum length.
+/// Returns `None` when nothing is left.
 pub fn file_name(given: &str) -> Option<String> {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let name: String = last.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
@@ -55,7 +55,7 @@ pub fn file_name(given: &str) -> Option<String> {
     (!name.is_empty() && name != "." && name != "..").then(|| name.to_owned())
 }
 
-/// The media type a client gives its file; the default for what could not stand in a header.
+/// Returns the media type that a client gives its file, or the default for a text that is not valid in a header.
 pub fn content_type(given: Option<&str>) -> String {
     let stands = |text: &&str| {
         text.len() <= MAX_CONTENT_TYPE
@@ -65,7 +65,7 @@ pub fn content_type(given: Option<&str>) -> String {
     given.map(str::trim).filter(stands).unwrap_or(DEFAULT_CONTENT_TYPE).to_owned()
 }
 
-/// Adds to the body of a new object what tells that it has content (I-12).
+/// Adds the members that describe a binary to the body of a new object (I-12).
 ///
 /// # Errors
 /// None: the members are valid JSON.
@@ -76,7 +76,7 @@ pub fn describe(object: &mut NewManagedObject, binary: &Binary) -> Result<()> {
     Ok(())
 }
 
-/// The change of an object whose content is replaced (I-12).
+/// Returns the change of an object whose binary is replaced (I-12).
 ///
 /// # Errors
 /// None: the members are valid JSON.
@@ -92,7 +92,7 @@ fn fragments(binary: &Binary) -> Body {
     Body::parse(json.to_string().as_bytes()).expect("an object of three members is a body")
 }
 
-/// Reads the part `filesize`: how long the file will be.
+/// Parses the part `filesize`: the length of the file.
 ///
 /// # Errors
 /// `Invalid` names the value and what is allowed.
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_and_control_characters_do_not_stay_in_file_names() {
+    fn directories_and_control_characters_are_removed_from_file_names() {
         for (given, name) in [
             ("log.txt", Some("log.txt")),
             ("C:\\Users\\joe\\log.txt", Some("log.txt")),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn disposition_holds_nothing_that_ends_its_quotes() {
+    fn disposition_contains_nothing_that_ends_its_quotes() {
         assert_eq!(disposition("log 1.txt"), "attachment; filename=\"log 1.txt\"");
         assert_eq!(
             disposition("a\"b\\c;é%.txt"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn content_type_that_could_not_stand_in_a_header_is_the_default() {
+    fn content_type_that_is_invalid_in_a_header_is_replaced_by_the_default() {
         assert_eq!(content_type(Some(" text/plain; charset=utf-8 ")), "text/plain; charset=utf-8");
         for given in [None, Some(""), Some("text"), Some("a/b\r\nc"), Some("ä/b")] {
             assert_eq!(content_type(given), DEFAULT_CONTENT_TYPE);

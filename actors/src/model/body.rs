@@ -1,7 +1,8 @@
-//! Request bodies, hostile or broken until parsed.
+//! Request bodies. They are untrusted until they are parsed.
 //!
-//! A body is read once: its text is checked for what no later step could hold (depth, NUL, numbers out of range),
-//! then its top-level members are taken apart. Fixed members are taken by name, what remains are fragments.
+//! A body is read once. Its text is checked for content that no later step can store (depth, NUL, numbers out of
+//! range), and then split into its top-level members. Fixed members are taken by name, and the remaining ones are
+//! fragments.
 
 use serde_json::value::RawValue;
 
@@ -11,26 +12,27 @@ use crate::model::fragments::Fragments;
 use crate::model::id::ManagedObjectId;
 use crate::model::timestamp::Timestamp;
 
-/// Bytes of UTF-8 a short text such as a type, a name or a fragment name may have; index entries must fit a page.
+/// The maximum number of bytes of a short text such as a type, a name or a fragment name; index entries must fit into
+/// a page.
 pub const MAX_SHORT_TEXT: usize = 1024;
-/// Decimal exponents of a 64-bit float reach from -324 to 308.
+/// The decimal exponents of a 64-bit float range from -324 to 308.
 const MAX_EXPONENT: i32 = 324;
 
-/// Top-level members of one body; more is no device's doing.
+/// The maximum number of top-level members of a body; no device sends more.
 const MAX_MEMBERS: usize = 4096;
 
-/// The members of a JSON object that came from outside.
+/// The members of a JSON object from a request.
 #[derive(Debug, Clone)]
 pub struct Body {
     members: Fragments,
 }
 
 impl Body {
-    /// Reads a request body that must be one JSON object.
+    /// Parses a request body that must be one JSON object.
     ///
     /// # Errors
-    /// `Malformed` says where the text is no JSON object; `Invalid` names depth, NUL or a number out of range;
-    /// an empty body is `Invalid` (E-01: Representation must not be null).
+    /// `Malformed` gives the position where the text is not a JSON object; `Invalid` names depth, NUL or a number out
+    /// of range; an empty body is `Invalid` (E-01: Representation must not be null).
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Error::Invalid("Representation must not be null".into()));
@@ -47,27 +49,28 @@ impl Body {
         }
     }
 
-    /// Reads a member of a body that must be an object itself. Its text was checked with the body.
+    /// Parses a member that must be an object itself. Its text was checked with the body.
     ///
     /// # Errors
-    /// `Invalid` names the member when it is no object.
+    /// `Invalid` names the member when it is not an object.
     pub fn of_member(name: &str, raw: &RawValue) -> Result<Self> {
         let members = serde_json::from_str(raw.get())
             .map_err(|_| Error::invalid_value(name, raw.get(), "an object"))?;
         Ok(Self { members })
     }
 
-    /// Takes a member out; `null` counts as absent, as it does on POST (C-10).
+    /// Takes a member from the body; `null` counts as absent, as in a POST (C-10).
     pub fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
         self.members.remove(name).filter(|raw| raw.get() != "null")
     }
 
-    /// Takes a member out, telling an explicit `null` (it removes on PUT, C-10) from absence.
+    /// Takes a member from the body and distinguishes an explicit `null`, which removes in a PUT (C-10), from an absent
+    /// member.
     pub fn take_nullable(&mut self, name: &str) -> Option<Option<Box<RawValue>>> {
         self.members.remove(name).map(|raw| (raw.get() != "null").then_some(raw))
     }
 
-    /// Takes a text member out.
+    /// Takes a text member from the body.
     ///
     /// # Errors
     /// `Invalid` when it is not a string or longer than `max` bytes.
@@ -75,30 +78,31 @@ impl Body {
         self.take(name).map(|raw| text(name, &raw, max)).transpose()
     }
 
-    /// Takes a timestamp member out.
+    /// Takes a timestamp member from the body.
     ///
     /// # Errors
-    /// `Invalid` when it is not a string of the timestamp form.
+    /// `Invalid` when it is not a string in the format of timestamps.
     pub fn take_timestamp(&mut self, name: &str) -> Result<Option<Timestamp>> {
         self.take_text(name, 64)?.map(|text| Timestamp::parse(name, &text)).transpose()
     }
 
-    /// Drops members that the server alone sets (`id`, `self`, …): clients may send back what they read.
+    /// Removes members that only the server sets (`id`, `self`, …), because clients may send back what they read.
     pub fn ignore(&mut self, names: &[&str]) {
         for name in names {
             self.members.remove(name);
         }
     }
 
-    /// What remains, whatever its names: where the members are no fragments but, say, options.
+    /// Returns the remaining members without checking their names, for members that are not fragments but, for example,
+    /// options.
     pub fn into_members(self) -> Fragments {
         self.members
     }
 
-    /// What remains are fragments.
+    /// Returns the remaining members as fragments.
     ///
     /// # Errors
-    /// `Invalid` for names that start with `$` or hold a `.` (I-13), or are longer than 1024 bytes.
+    /// `Invalid` for names that start with `$`, contain a `.` (I-13) or are longer than 1024 bytes.
     pub fn into_fragments(self) -> Result<Fragments> {
         for name in self.members.names() {
             if name.is_empty() || name.starts_with('$') || name.contains('.') || name.len() > MAX_SHORT_TEXT {
@@ -110,7 +114,7 @@ impl Body {
     }
 }
 
-/// Reads a JSON string of at most `max` bytes.
+/// Parses a JSON string of at most `max` bytes.
 ///
 /// # Errors
 /// `Invalid` names the member, the value and what is allowed.
@@ -123,13 +127,13 @@ pub fn text(name: &str, raw: &RawValue, max: usize) -> Result<String> {
     }
 }
 
-/// Says which mandatory members are absent (E-01, E-05).
+/// Returns the error that lists the absent mandatory members (E-01, E-05).
 pub fn missing(members: &[(&str, bool)]) -> Error {
     let names: Vec<&str> = members.iter().filter(|(_, missing)| *missing).map(|(name, _)| *name).collect();
     Error::Invalid(format!("Following mandatory fields should be included: {}", names.join(",")))
 }
 
-/// Reads an id that is a string or a number (C-13).
+/// Parses an id that is a string or a number (C-13).
 ///
 /// # Errors
 /// `Invalid` for a string that is too long for an id.
@@ -140,7 +144,7 @@ pub(crate) fn id_text(name: &str, raw: &RawValue) -> Result<String> {
     }
 }
 
-/// Reads `source`: an object with an `id` that is a string or a number (C-13).
+/// Parses `source`: an object with an `id` that is a string or a number (C-13).
 pub(crate) fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
     #[derive(serde::Deserialize)]
     struct Source<'a> {
@@ -153,8 +157,8 @@ pub(crate) fn source_id(raw: &RawValue) -> Result<ManagedObjectId> {
     ManagedObjectId::parse(&id).map_err(|_| Error::unknown_source(id))
 }
 
-/// Refuses what neither PostgreSQL nor a later reader could hold: nesting beyond 100, NUL, half surrogates, and
-/// numbers no double can hold. Everything else that is wrong is found by the parser.
+/// Rejects what neither PostgreSQL nor a later reader can store: nesting beyond 100, NUL, unpaired surrogates, and
+/// numbers beyond a double. The parser finds all other errors.
 fn scan(text: &str) -> Result<()> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
@@ -184,7 +188,7 @@ fn scan(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Walks over a string literal and gives the position behind its closing quote.
+/// Skips a string literal and returns the position after its closing quote.
 fn scan_string(bytes: &[u8], mut at: usize) -> Result<usize> {
     while let Some(&byte) = bytes.get(at) {
         match byte {
@@ -225,7 +229,7 @@ fn scan_number(number: &str) -> Result<()> {
     if number.len() < 300 && !number.contains(['e', 'E']) {
         return Ok(());
     }
-    // An exponent far below zero is refused too, even of a zero: `jsonb` would write its thousands of digits out.
+    // An exponent far below zero is rejected too, even with a mantissa of zero: `jsonb` would write all its digits.
     let exponent = number.split_once(['e', 'E']).map_or(Ok(0), |(_, exponent)| exponent.parse::<i32>());
     let fits = number.len() <= MAX_NUMBER_LENGTH
         && exponent.is_ok_and(|exponent| exponent.abs() <= MAX_EXPONENT)
@@ -243,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_not_be_stored_is_refused_with_its_reason() {
+    fn content_that_cannot_be_stored_is_rejected_with_its_reason() {
         let deep = format!("{{\"a\":{}1{}}}", "[".repeat(100), "]".repeat(100));
         for (body, reason) in [
             (&b""[..], "must not be null"),
@@ -270,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn last_of_doubled_members_wins() {
+    fn last_of_several_members_with_one_name_wins() {
         let mut body = Body::parse(br#"{"type":"a","type":"b"}"#).expect("an object");
         assert_eq!(body.take_text("type", 10).expect("a string").as_deref(), Some("b"));
     }
 
     #[test]
-    fn fragment_names_with_dollar_or_dot_are_refused() {
+    fn fragment_names_with_dollar_or_dot_are_rejected() {
         for body in [r#"{"$a":1}"#, r#"{"a.b":1}"#, r#"{"":1}"#] {
             assert!(Body::parse(body.as_bytes()).expect("an object").into_fragments().is_err(), "{body}");
         }
@@ -284,12 +288,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_parsed_or_refused_without_a_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        fn any_bytes_are_parsed_or_rejected_without_a_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
             let _ = Body::parse(&bytes);
         }
 
         #[test]
-        fn any_jsonish_text_is_parsed_or_refused_without_a_panic(text in r#"[\{\}\[\]",:\\u0-9dDeE+. -]{0,60}"#) {
+        fn any_jsonish_text_is_parsed_or_rejected_without_a_panic(text in r#"[\{\}\[\]",:\\u0-9dDeE+. -]{0,60}"#) {
             let _ = Body::parse(text.as_bytes());
         }
     }

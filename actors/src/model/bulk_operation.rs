@@ -1,4 +1,5 @@
-//! Bulk operations: one operation for each device of a group, one after the other (docs/rules.md#bulk-operations; K-01 to K-11).
+//! Bulk operations: one operation for each device of a group, one after the other (docs/rules.md#bulk-operations; K-01
+//! to K-11).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -12,23 +13,23 @@ use crate::model::links::Linked;
 use crate::model::operation;
 use crate::model::timestamp::Timestamp;
 
-/// Seconds of the longest ramp, some thirty years: what lies further ahead no clock holds.
+/// The seconds of the longest ramp, about thirty years; later times are beyond the range of timestamps.
 const LONGEST_RAMP: f64 = 1e9;
 
-/// Where a bulk operation stands (K-06).
+/// The status of a bulk operation (K-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum BulkOperationStatus {
-    /// It waits for its start, or creates operations.
+    /// It waits for its start or creates operations.
     Active,
     /// All operations are created.
     Completed,
-    /// It creates none any more; what it created stays (K-07).
+    /// It creates no more operations; those it created stay (K-07).
     Deleted,
 }
 
 impl BulkOperationStatus {
-    /// Reads the word that clients write.
+    /// Parses the word that clients write.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -41,7 +42,7 @@ impl BulkOperationStatus {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -51,19 +52,19 @@ impl BulkOperationStatus {
     }
 }
 
-/// Time from one operation to the next, in seconds (K-01).
+/// The time between two operations in seconds (K-01).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CreationRamp(pub(crate) f64);
 
 impl CreationRamp {
-    /// The seconds: finite, not negative.
+    /// Returns the seconds, which are finite and not negative.
     pub fn seconds(self) -> f64 {
         self.0
     }
 
     fn parse(raw: &RawValue) -> Result<Self> {
         let seconds = raw.get().parse().ok().filter(|seconds| (0.0..=LONGEST_RAMP).contains(seconds));
-        // A minus zero is shown as zero.
+        // A negative zero is shown as zero.
         seconds.map(|seconds: f64| Self(seconds.abs())).ok_or_else(|| {
             Error::invalid_value("creationRamp", raw.get(), "a number of seconds from 0 to 1000000000")
         })
@@ -79,39 +80,39 @@ impl Serialize for CreationRamp {
     }
 }
 
-/// How many operations stand where (K-05).
+/// The numbers of operations by status (K-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Progress {
-    /// Created and not received.
+    /// Operations that were created and not received.
     pub pending: i64,
-    /// Failed, and devices that were gone before their turn.
+    /// Operations that failed, and devices that were deleted before their turn.
     pub failed: i64,
-    /// Worked on.
+    /// Operations that a device executes.
     pub executing: i64,
-    /// Done.
+    /// Operations that were executed successfully.
     pub successful: i64,
-    /// Devices it is for.
+    /// The number of devices.
     pub all: i64,
 }
 
 /// A bulk operation as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct BulkOperation {
-    /// `None` for one that was not stored (TRANSIENT, M-02).
+    /// The id; `None` for a bulk operation that was not stored (TRANSIENT, M-02).
     pub id: Option<BulkOperationId>,
-    /// The group; that of its parent where it repeats failures (K-04).
+    /// The group, or the group of the parent when it repeats failures (K-04).
     pub group: ManagedObjectId,
-    /// The bulk operation whose failures it repeats.
+    /// The bulk operation whose failed operations it repeats.
     pub failed_parent: Option<BulkOperationId>,
     /// When the first operation is created.
     pub start_date: Timestamp,
-    /// How long after it the second.
+    /// The time between two operations.
     pub ramp: CreationRamp,
-    /// What each device is told.
+    /// The fragments of each operation.
     pub prototype: Fragments,
-    /// Where it stands.
+    /// The status of the bulk operation.
     pub status: BulkOperationStatus,
-    /// Where its operations stand.
+    /// The progress of its operations.
     pub progress: Progress,
 }
 
@@ -136,21 +137,21 @@ impl Serialize for Linked<'_, BulkOperation> {
     }
 }
 
-/// What a bulk operation is for.
+/// The devices of a bulk operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
     /// The devices of a group (K-03).
     Group(ManagedObjectId),
-    /// The devices whose operation of an earlier one FAILED (K-04).
+    /// The devices whose operation of an earlier bulk operation FAILED (K-04).
     FailuresOf(BulkOperationId),
 }
 
-/// Body of `POST /devicecontrol/bulkoperations`.
+/// The body of `POST /devicecontrol/bulkoperations`.
 #[derive(Debug, Clone)]
 pub struct NewBulkOperation {
-    /// Which devices.
+    /// The devices.
     pub targets: Targets,
-    /// See [`BulkOperation::start_date`]; past is at once (K-02).
+    /// See [`BulkOperation::start_date`]; a time in the past means at once (K-02).
     pub start_date: Timestamp,
     /// See [`BulkOperation::ramp`].
     pub ramp: CreationRamp,
@@ -159,10 +160,11 @@ pub struct NewBulkOperation {
 }
 
 impl NewBulkOperation {
-    /// Reads the body of a POST. What the server sets is ignored, and so is what it does not know.
+    /// Parses the body of a POST. Members that the server sets and unknown members are ignored.
     ///
     /// # Errors
-    /// `Invalid` lists all that is missing, names what is wrong, and refuses both a group and a parent (K-03).
+    /// `Invalid` lists all missing members, names the invalid one, and rejects a body with both a group and a parent
+    /// (K-03).
     pub fn parse(mut body: Body) -> Result<Self> {
         let [start_date, ramp, prototype] =
             ["startDate", "creationRamp", "operationPrototype"].map(|name| body.take(name));
@@ -194,7 +196,8 @@ impl NewBulkOperation {
     }
 }
 
-/// Body of `PUT /devicecontrol/bulkoperations/<id>`: what is absent stays, for whom it is cannot be changed (K-08).
+/// The body of `PUT /devicecontrol/bulkoperations/<id>`: absent members stay unchanged, and the devices cannot be
+/// changed (K-08).
 #[derive(Debug, Clone)]
 pub struct BulkOperationPatch {
     /// The new start.
@@ -206,10 +209,10 @@ pub struct BulkOperationPatch {
 }
 
 impl BulkOperationPatch {
-    /// Reads the body of a PUT.
+    /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         Ok(Self {
             start_date: body.take("startDate").map(|raw| start_date(&raw)).transpose()?,
@@ -218,7 +221,7 @@ impl BulkOperationPatch {
         })
     }
 
-    /// Puts the new settings in place of the old ones.
+    /// Replaces the old settings with the new ones.
     pub fn apply(&self, bulk: &mut BulkOperation) {
         bulk.start_date = self.start_date.unwrap_or(bulk.start_date);
         bulk.ramp = self.ramp.unwrap_or(bulk.ramp);
@@ -228,7 +231,7 @@ impl BulkOperationPatch {
     }
 }
 
-/// Whether the list shows deleted ones, too (K-07).
+/// Whether the list includes deleted bulk operations (K-07).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeletedOnes {
     /// `withDeleted=true`
@@ -239,7 +242,7 @@ pub enum DeletedOnes {
 
 fn start_date(raw: &RawValue) -> Result<Timestamp> {
     let given = Timestamp::parse_or_utc("startDate", &text("startDate", raw, 64)?)?;
-    // Shown in UTC, as what the server does by its own clock (C-11).
+    // It is shown in UTC, like all actions of the server's own clock (C-11).
     Ok(Timestamp::stored(given.instant(), 0))
 }
 
@@ -257,12 +260,12 @@ fn parent_id(raw: &RawValue) -> Result<BulkOperationId> {
     BulkOperationId::parse(&id).map_err(|_| unknown_parent(id))
 }
 
-/// A group that does not exist (K-03: 422).
+/// Returns the error for a group that does not exist (K-03: 422).
 pub(crate) fn unknown_group(id: impl std::fmt::Display) -> Error {
     Error::invalid_value("groupId", id, "the id of a group")
 }
 
-/// An earlier bulk operation that does not exist (K-04: 422).
+/// Returns the error for a parent that does not exist (K-04: 422).
 pub(crate) fn unknown_parent(id: impl std::fmt::Display) -> Error {
     Error::invalid_value("failedParentId", id, "the id of a bulk operation")
 }
@@ -294,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_members_are_named_with_what_is_allowed() {
+    fn invalid_members_are_named_with_the_allowed_values() {
         for (from, to, named) in [
             ("1.5", "-0.5", "creationRamp"),
             ("1.5", "1e300", "creationRamp"),
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn times_without_a_zone_and_ids_that_are_numbers_are_taken() {
+    fn times_without_a_zone_and_numeric_ids_are_accepted() {
         let new = NewBulkOperation::parse(body(&FULL.replace("\"7\"", "7"))).expect("valid");
         assert_eq!(new.targets, Targets::Group(ManagedObjectId(7)));
         assert_eq!(new.start_date.to_string(), "2024-03-10T02:30:00.000Z");
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn put_keeps_what_it_does_not_name_and_for_whom_it_is() {
+    fn put_keeps_absent_members_and_the_devices() {
         let patch =
             r#"{"creationRamp":2,"groupId":"9","failedParentId":"9","status":"COMPLETED","startDate":null}"#;
         let patch = BulkOperationPatch::parse(body(patch)).expect("valid");

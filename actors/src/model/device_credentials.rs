@@ -1,4 +1,4 @@
-//! What a device comes in with from then on (docs/rules.md#device-registration; N-08).
+//! The credentials that a device uses after its registration (docs/rules.md#device-registration; N-08).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -7,14 +7,14 @@ use crate::model::id::TenantId;
 use crate::model::links::Linked;
 use crate::model::new_device_request::DeviceId;
 
-/// The answer to a device that was let in.
+/// The response to an accepted device.
 #[derive(Clone)]
 pub struct DeviceCredentials {
     /// The device.
     pub id: DeviceId,
-    /// Whose device it is.
+    /// The tenant of the device.
     pub tenant: TenantId,
-    /// In clear; only the device is told.
+    /// The password in plain text, sent only to the device.
     pub password: String,
 }
 

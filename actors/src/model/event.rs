@@ -13,38 +13,38 @@ use crate::model::page::TimeOrder;
 use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 
-/// Bytes of an event's text.
+/// The maximum number of bytes of an event's text.
 const MAX_TEXT: usize = 64 << 10;
-/// Members the server alone sets; ignored in bodies.
+/// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "creationTime", "lastUpdated"];
 
 /// An event as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// `None` for one that was not stored (TRANSIENT, CEP; M-02).
+    /// The id; `None` for an event that was not stored (TRANSIENT, CEP; M-02).
     pub id: Option<EventId>,
-    /// The device it comes from.
+    /// The device that sent the event.
     pub source: ManagedObjectId,
     /// The device's name, shown in `source`.
     pub source_name: Option<String>,
     /// The device's type, shown in `source`.
     pub source_type: Option<String>,
-    /// What happened.
+    /// The type of the event.
     pub type_: String,
-    /// When it happened, by the device's clock.
+    /// When the event happened, by the device's clock.
     pub time: Timestamp,
-    /// What happened, in words.
+    /// A description of what happened.
     pub text: String,
-    /// When the server stored it.
+    /// When the server stored the event.
     pub creation_time: Timestamp,
-    /// How often it was changed; the premise of the next change. Not shown.
+    /// How often the event was changed. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
-    /// Everything else.
+    /// All other members.
     pub fragments: Fragments,
 }
 
 impl Event {
-    /// Lets the event tell of its file: what it has of it, or nothing (V-06, V-09).
+    /// Sets the fragment that describes the event's file, or removes it (V-06, V-09).
     pub(crate) fn tell_of(&mut self, content: Option<&Content>) {
         for name in Content::markers() {
             self.fragments.remove(&name);
@@ -89,7 +89,7 @@ impl Serialize for Linked<'_, Event> {
     }
 }
 
-/// Body of `POST /event/events`.
+/// The body of `POST /event/events`.
 #[derive(Debug, Clone)]
 pub struct NewEvent {
     /// See [`Event::source`].
@@ -100,15 +100,15 @@ pub struct NewEvent {
     pub time: Timestamp,
     /// See [`Event::text`].
     pub text: String,
-    /// Everything else.
+    /// All other members.
     pub fragments: Fragments,
 }
 
 impl NewEvent {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    /// `Invalid` lists all missing members (E-05) or names the invalid one.
     pub fn parse(mut body: Body) -> Result<Self> {
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
         let time = body.take_timestamp("time")?;
@@ -129,7 +129,7 @@ impl NewEvent {
         }
     }
 
-    /// The event this body makes; what is shown of its source comes from the store.
+    /// Returns the event of this body; the store adds the shown properties of its source.
     pub fn created(self, id: Option<EventId>) -> Event {
         Event {
             id,
@@ -146,27 +146,27 @@ impl NewEvent {
     }
 }
 
-/// Body of `PUT /event/events/<id>`: only text and fragments change, the rest is ignored (V-02).
+/// The body of `PUT /event/events/<id>`: it changes text and fragments; other members are ignored (V-02).
 #[derive(Debug, Clone)]
 pub struct EventPatch {
     /// The new text.
     pub text: Option<String>,
-    /// Fragments to replace, or to remove by `null`.
+    /// Fragments to replace, or to remove if they are `null`.
     pub fragments: Fragments,
 }
 
 impl EventPatch {
-    /// Reads the body of a PUT.
+    /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let text = body.take_text("text", MAX_TEXT)?;
         body.ignore(&["type", "time", "source"]);
         Ok(Self { text, fragments: fragments(body)? })
     }
 
-    /// The event as this patch leaves it; `None` when it leaves it as it is.
+    /// Returns the event with this patch applied, or `None` when the patch changes nothing.
     pub fn applied(&self, event: &Event) -> Option<Event> {
         let mut changed = event.clone();
         let new_text = self.text.as_ref().filter(|text| **text != event.text);
@@ -178,7 +178,7 @@ impl EventPatch {
     }
 }
 
-/// What remains of a body. What tells of the file is the server's word, not the client's (V-09).
+/// Returns the remaining fragments of a body, without those that describe a file, which only the server sets (V-09).
 fn fragments(mut body: Body) -> Result<Fragments> {
     body.ignore(&SERVER_MEMBERS);
     for name in Content::markers() {
@@ -187,22 +187,22 @@ fn fragments(mut body: Body) -> Result<Fragments> {
     body.into_fragments()
 }
 
-/// Query parameters of the event collection (V-01); used by the list and by the deletion of many.
+/// The query parameters of the event collection (V-01), for the list and for bulk deletion.
 #[derive(Debug, Clone, Default)]
 pub struct EventFilter {
-    /// Exact type.
+    /// The exact type.
     pub type_: Option<String>,
-    /// Has this top-level fragment.
+    /// Events with this top-level fragment.
     pub fragment_type: Option<String>,
     /// Events of this device.
     pub source: Option<ManagedObjectId>,
-    /// And of everything below it by links of these kinds (`withSourceAssets`, `withSourceDevices`).
+    /// Events of the descendants of the device by links of these kinds, too (`withSourceAssets`, `withSourceDevices`).
     pub with_descendants: Vec<LinkKind>,
-    /// `time` at or after.
+    /// `time` at or after this.
     pub date_from: Option<Timestamp>,
-    /// `time` before or at.
+    /// `time` at or before this.
     pub date_to: Option<Timestamp>,
-    /// Newest first unless reverted.
+    /// The order, newest first unless reverted.
     pub order: TimeOrder,
 }
 
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn body_makes_an_event_without_what_the_server_alone_writes() {
+    fn body_makes_an_event_without_members_of_the_server() {
         assert_eq!(event(COMPLETE).fragments.to_json(), r#"{"plat_X":{"a":1}}"#);
     }
 
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn patch_that_says_what_is_so_already_changes_nothing() {
+    fn patch_with_the_stored_values_changes_nothing() {
         let event = event(COMPLETE);
         for same in [r#"{"text":"x"}"#, r#"{"plat_X":{ "a":1 }}"#, r#"{"plat_None":null}"#, "{}"] {
             assert!(patch(same).applied(&event).is_none(), "{same}");

@@ -11,34 +11,34 @@ use crate::model::id::{BinaryId, EventId};
 use crate::model::links::Linked;
 use crate::naming::naming;
 
-/// What an event has of a file.
+/// The state of an event's file.
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// All of it.
+    /// The complete file.
     Complete(Binary),
-    /// The first `length` bytes; more are to come.
+    /// The first `length` bytes; the upload is not finished.
     Incomplete(Binary),
 }
 
 impl Content {
-    /// The file as far as it is there.
+    /// Returns the file or the part of it that was uploaded.
     pub fn binary(&self) -> &Binary {
         match self {
             Self::Complete(binary) | Self::Incomplete(binary) => binary,
         }
     }
 
-    /// Whether chunks are missing.
+    /// Returns whether chunks are missing.
     pub fn is_incomplete(&self) -> bool {
         matches!(self, Self::Incomplete(_))
     }
 
-    /// The names of the fragments that tell of a file; clients cannot set them.
+    /// Returns the names of the fragments that describe a file; clients cannot set them.
     pub(crate) fn markers() -> [String; 2] {
         [naming().fragment("IsBinary"), naming().fragment("IsIncompleteBinary")]
     }
 
-    /// The fragment that tells of this file (V-06, V-09).
+    /// Returns the fragment that describes this file (V-06, V-09).
     pub(crate) fn marker(&self) -> (String, Box<RawValue>) {
         let [whole, part] = Self::markers();
         let (name, value) = match self {
@@ -51,13 +51,13 @@ impl Content {
     }
 }
 
-/// What there is of an incomplete file, from its first byte on.
+/// Returns the range of an incomplete file, from its first byte on.
 fn range(binary: &Binary) -> String {
     format!("0-{}/*", binary.length - 1)
 }
 
-/// The header `Content-Range`: `<start>-<end>/<length>`, with `*` for a length that is not known before the last chunk;
-/// `bytes ` before it may be left out (V-06).
+/// The header `Content-Range`: `<start>-<end>/<length>`, with `*` for a length that is unknown before the last chunk.
+/// The prefix `bytes ` is optional (V-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentRange {
     start: u64,
@@ -66,11 +66,11 @@ pub struct ContentRange {
 }
 
 impl ContentRange {
-    /// Reads the header.
+    /// Parses the header.
     ///
     /// # Errors
-    /// `Invalid` names the value and what is allowed: also a length that is not the end of this chunk, for it is told with
-    /// the last one only.
+    /// `Invalid` names the value and what is allowed. A length that is not the end of this chunk is invalid too,
+    /// because only the last chunk has a length.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             let allowed =
@@ -78,7 +78,7 @@ impl ContentRange {
             Error::invalid_value("Content-Range", text, allowed)
         };
         let number = |digits: &str| match !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-            // Far below where sums of two would overflow.
+            // Far below the values where a sum of two would overflow.
             true => digits.parse::<u64>().ok().filter(|number| *number <= 1 << 50),
             false => None,
         };
@@ -98,20 +98,20 @@ impl ContentRange {
         }
     }
 
-    /// Bytes of this chunk.
+    /// Returns the bytes of this chunk.
     pub fn length(&self) -> u64 {
         self.end + 1 - self.start
     }
 
-    /// Bytes of the file with this chunk.
+    /// Returns the bytes of the file including this chunk.
     pub fn reaches(&self) -> u64 {
         self.end + 1
     }
 
-    /// Refuses a chunk that is not as long as its header says.
+    /// Rejects a chunk whose length does not match its header.
     ///
     /// # Errors
-    /// `Invalid` names both.
+    /// `Invalid` names both lengths.
     pub fn check_length(&self, sent: u64) -> Result<()> {
         match sent == self.length() {
             true => Ok(()),
@@ -124,28 +124,28 @@ impl ContentRange {
     }
 }
 
-/// What an upload is to become.
+/// The purpose of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// POST: the file of an event that has none; what an incomplete upload left is replaced (V-06).
+    /// POST: the file of an event without one; it replaces an incomplete upload (V-06).
     New,
-    /// PUT: the file instead of the one that is there.
+    /// PUT: the file that replaces the present one.
     Replacement,
     /// POST with `Content-Range`: the next bytes.
     Chunk(ContentRange),
 }
 
-/// What is done with an upload.
+/// How an upload is attached.
 #[derive(Debug)]
 pub(crate) enum Placed {
-    /// It becomes the file, and whatever was there goes.
+    /// The upload becomes the file, and the previous content is deleted.
     Alone(Content),
-    /// Its bytes go behind those of an incomplete file.
+    /// Its bytes are appended to those of an incomplete file.
     Behind(Content),
 }
 
 impl Placed {
-    /// What the event has of a file then.
+    /// Returns the resulting state of the file.
     pub(crate) fn content(&self) -> &Content {
         match self {
             Self::Alone(content) | Self::Behind(content) => content,
@@ -154,11 +154,11 @@ impl Placed {
 }
 
 impl Placement {
-    /// Whether an upload may be placed, now that the event has this of a file.
+    /// Checks whether an upload may be placed, given the present file of the event.
     ///
     /// # Errors
-    /// `Duplicate` when it has a file already, `NotFound` when there is none to replace, `Invalid` for a chunk that is not
-    /// the next.
+    /// `Duplicate` when the event has a file already, `NotFound` when there is none to replace, `Invalid` for a chunk
+    /// that is not the next one.
     pub fn check(&self, event: EventId, present: Option<&Content>) -> Result<()> {
         match (self, present) {
             (Self::New | Self::Chunk(_), Some(Content::Complete(_))) => {
@@ -183,10 +183,10 @@ impl Placement {
         }
     }
 
-    /// Decides what becomes of a finished upload.
+    /// Determines how a finished upload is attached.
     ///
     /// # Errors
-    /// As [`Placement::check`].
+    /// The errors of [`Placement::check`].
     pub(crate) fn place(
         &self,
         event: EventId,
@@ -204,7 +204,7 @@ impl Placement {
             (Self::Chunk(_), Some(Content::Incomplete(begun))) => {
                 Placed::Behind(whole(Binary { length: begun.length + uploaded.length, ..begun.clone() }))
             }
-            // The name stays, for a raw body has none of its own.
+            // The name stays, because a raw body does not name the file.
             (Self::Replacement, Some(present)) => {
                 Placed::Alone(whole(Binary { name: present.binary().name.clone(), ..uploaded }))
             }
@@ -213,14 +213,14 @@ impl Placement {
     }
 }
 
-/// The file of an event as it is shown (V-03); its source is the event (V-03a).
+/// The representation of an event's file (V-03); its source is the event (V-03a).
 #[derive(Debug, Clone)]
 pub struct EventBinary {
-    /// Whose file it is.
+    /// The event.
     pub event: EventId,
-    /// What there is of it.
+    /// The state of the file.
     pub content: Content,
-    /// `None` for one that was not stored (M-02).
+    /// The id; `None` for a file that was not stored (M-02).
     pub id: Option<BinaryId>,
 }
 
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn invalid_ranges_are_rejected() {
         for text in [
             "",
             "5-9",
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_must_be_the_next() {
+    fn chunk_must_be_the_next_one() {
         let begun = Content::Incomplete(binary(1, "a", 5));
         let event = EventId(7);
         for (range, present, allowed) in [

@@ -1,5 +1,5 @@
-//! External ids: the names that devices and other systems know a managed object by (docs/rules.md#identity;
-//! D-01 to D-04).
+//! External ids: the names under which devices and other systems know a managed object (docs/rules.md#identity; D-01 to
+//! D-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -12,16 +12,18 @@ use crate::model::links::Linked;
 /// An external id as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct ExternalId {
-    /// Type and value.
+    /// The type and the value.
     pub pair: NewExternalId,
-    /// The object it names; the server takes it from the path. `None` for one that was not stored (M-02).
+    /// The named object, which the server takes from the path. `None` for an external id that was not stored
+    /// (M-02).
     pub object: Option<ManagedObjectId>,
 }
 
-/// Type and value: what a POST sends, and what a path names. Unique within the tenant, compared exactly (D-02, D-03).
+/// The type and value that a POST or a path contains. The pair is unique within the tenant and compared exactly (D-02,
+/// D-03).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NewExternalId {
-    /// What kind of id it is, such as `plat_Serial`.
+    /// The kind of id, such as `plat_Serial`.
     pub type_: String,
     /// The id itself.
     pub value: String,
@@ -31,7 +33,7 @@ impl NewExternalId {
     /// Checks a pair.
     ///
     /// # Errors
-    /// `Invalid` for an empty text, one longer than 1024 bytes, which no index could hold, or one with NUL.
+    /// `Invalid` for a text that is empty, has a NUL or is longer than 1024 bytes, which no index can store.
     pub fn new(type_: String, value: String) -> Result<Self> {
         for (name, text) in [("type", &type_), ("externalId", &value)] {
             if text.is_empty() || text.len() > MAX_SHORT_TEXT || text.contains('\0') {
@@ -41,10 +43,10 @@ impl NewExternalId {
         Ok(Self { type_, value })
     }
 
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` lists what is missing or names the wrong member.
+    /// `Invalid` lists the missing members or names the invalid one.
     pub fn parse(mut body: Body) -> Result<Self> {
         let value = body.take_text("externalId", MAX_SHORT_TEXT)?;
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
@@ -54,7 +56,7 @@ impl NewExternalId {
         }
     }
 
-    /// The pair as errors name it (E-01).
+    /// Returns the pair in the form that errors contain (E-01).
     pub fn shown(&self) -> String {
         format!("ID [type={}, value={}]", self.type_, self.value)
     }
@@ -80,12 +82,12 @@ impl Serialize for Linked<'_, ExternalId> {
     }
 }
 
-/// All external ids of one object; not paged (D-01).
+/// All external ids of one object, without pages (D-01).
 #[derive(Debug, Clone)]
 pub struct ExternalIds {
-    /// Whose they are.
+    /// The object.
     pub object: ManagedObjectId,
-    /// Sorted by type and value.
+    /// The external ids, sorted by type and value.
     pub members: Vec<ExternalId>,
 }
 
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_overlong_and_nul_are_refused_by_name() {
+    fn empty_overlong_and_nul_are_named_in_the_error() {
         let long = "x".repeat(1025);
         for (type_, value, name) in
             [("", "a", "type"), ("a", "", "externalId"), (&*long, "a", "type"), ("a", "b\0", "externalId")]
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn link_encodes_what_could_not_stand_in_a_path() {
+    fn link_encodes_characters_that_are_invalid_in_a_path() {
         let pair = pair("a/b", "ü %2F+?#").expect("a pair");
         let id = ExternalId { pair, object: Some(ManagedObjectId(7)) };
         let json = encode(&id, &Links::new("http://h"));

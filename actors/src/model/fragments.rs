@@ -1,4 +1,4 @@
-//! Fragments: the free-form top-level members of an object, kept byte for byte in the order they came.
+//! Fragments: the free-form top-level members of an object, kept byte for byte in their original order.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,46 +9,46 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// So many names are compared with each other; more are looked up.
+/// The maximum number of names that are compared with each other; more are looked up in a table.
 const FEW: usize = 16;
 
-/// Named JSON values in insertion order; a name occurs once.
+/// Named JSON values in insertion order; each name occurs once.
 #[derive(Debug, Clone, Default)]
 pub struct Fragments(Vec<(Box<str>, Box<RawValue>)>);
 
 impl Fragments {
-    /// Whether there are none.
+    /// Returns whether there are no fragments.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of fragments.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The names in order.
+    /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| &**name)
     }
 
-    /// Names and values in order.
+    /// Returns names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
         self.0.iter().map(|(name, raw)| (&**name, &**raw))
     }
 
-    /// The value of a fragment.
+    /// Returns the value of a fragment.
     pub fn get(&self, name: &str) -> Option<&RawValue> {
         self.iter().find(|(known, _)| *known == name).map(|(_, raw)| raw)
     }
 
-    /// Takes a fragment out, keeping the order of the others.
+    /// Removes a fragment and returns it; the others keep their order.
     pub fn remove(&mut self, name: &str) -> Option<Box<RawValue>> {
         let at = self.0.iter().position(|(known, _)| &**known == name)?;
         Some(self.0.remove(at).1)
     }
 
-    /// Sets a fragment: in its place when it is known, at the end when it is new.
+    /// Sets a fragment: in its place when it exists, else at the end.
     pub fn set(&mut self, name: &str, raw: Box<RawValue>) {
         match self.0.iter_mut().find(|(known, _)| &**known == name) {
             Some((_, old)) => *old = raw,
@@ -56,7 +56,7 @@ impl Fragments {
         }
     }
 
-    /// Puts another value in place of each for which there is one.
+    /// Replaces each value for which `value` returns another one.
     pub(crate) fn replace_each(&mut self, value: impl Fn(&str, &RawValue) -> Option<Box<RawValue>>) {
         for (name, raw) in &mut self.0 {
             if let Some(new) = value(name, raw) {
@@ -65,12 +65,13 @@ impl Fragments {
         }
     }
 
-    /// Drops what is `null`: on POST it counts as absent (C-10).
+    /// Removes fragments that are `null`, because in a POST they count as absent (C-10).
     pub fn drop_nulls(&mut self) {
         self.0.retain(|(_, raw)| raw.get() != "null");
     }
 
-    /// Applies a PUT: a value replaces the whole fragment, `null` removes it (C-10). Tells each real change.
+    /// Applies a PUT: a value replaces the whole fragment, and `null` removes it (C-10). Returns the fragments that
+    /// changed.
     pub fn merge(&mut self, patch: &Fragments) -> Vec<FragmentChange> {
         let mut changes = Vec::new();
         for (name, new) in patch.iter() {
@@ -95,12 +96,12 @@ impl Fragments {
         changes
     }
 
-    /// The fragments as one JSON object.
+    /// Returns the fragments as one JSON object.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("writing to memory does not fail and all keys are strings")
     }
 
-    /// Splits a PUT into what is set, as a JSON object, and which names are removed.
+    /// Splits a PUT into the fragments to set, as a JSON object, and the names to remove.
     pub fn split_removals(&self) -> (String, Vec<&str>) {
         let is_null = |(_, raw): &(&str, &RawValue)| raw.get() == "null";
         let removed = self.iter().filter(is_null).map(|(name, _)| name).collect();
@@ -108,24 +109,24 @@ impl Fragments {
         (set.to_json(), removed)
     }
 
-    /// Writes the fragments as entries of an object that is being serialised.
+    /// Writes the fragments as entries of an object that is being serialized.
     pub(crate) fn serialize_entries<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         self.0.iter().try_for_each(|(name, raw)| map.serialize_entry(name, raw))
     }
 }
 
-/// One fragment a PUT really changed; `None` means absent.
+/// A fragment that a PUT changed; `None` means absent.
 #[derive(Debug, Clone)]
 pub struct FragmentChange {
-    /// Name of the fragment.
+    /// The name of the fragment.
     pub name: String,
-    /// Its value before.
+    /// The value before.
     pub previous: Option<Box<RawValue>>,
-    /// Its value afterwards.
+    /// The value afterwards.
     pub new: Option<Box<RawValue>>,
 }
 
-/// Whether two JSON texts mean the same value.
+/// Returns whether two JSON texts mean the same value.
 fn same_json(a: &RawValue, b: &RawValue) -> bool {
     a.get() == b.get()
         || matches!(
@@ -154,7 +155,7 @@ impl<'de> Deserialize<'de> for Fragments {
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Fragments, M::Error> {
                 let mut members: Vec<(Box<str>, Box<RawValue>)> = Vec::new();
-                // Bodies are small; the index is for the hostile one with a million members.
+                // Bodies are small; the index is for a hostile body with a million members.
                 let mut index = HashMap::new();
                 while let Some((name, raw)) = map.next_entry::<Box<str>, Box<RawValue>>()? {
                     if members.len() == FEW {
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn merge_replaces_whole_values_removes_on_null_and_tells_real_changes() {
+    fn merge_replaces_whole_values_removes_on_null_and_returns_the_changes() {
         let mut stored = fragments(r#"{"a":{"x":1},"b":2,"c":3}"#);
 
         let changes = stored.merge(&fragments(r#"{"a":{"y":1},"b":2.0,"c":null,"d":null,"e":[]}"#));
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn last_of_doubled_members_wins_among_few_and_many() {
+    fn last_of_several_members_with_one_name_wins_among_few_and_many() {
         for count in [2, FEW, FEW + 1, 3 * FEW] {
             let members: Vec<String> =
                 (0..count).chain([0, count - 1]).map(|n| format!("\"m{n}\":{n}")).collect();

@@ -1,4 +1,4 @@
-//! Groups of users: members hold the roles and device permissions of the group (U-02, U-10).
+//! Groups of users: members have the roles and device permissions of the group (U-02, U-10).
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use crate::model::id::TenantId;
 use crate::model::links::{Linked, Links};
 use crate::model::role::{self, RoleHolder, RoleSet};
 
-/// The group whose members administer a tenant; never without a member who can log in (U-15).
+/// The group of the administrators of a tenant, which always has a member who can log in (U-15).
 pub const ADMINS: &str = "admins";
 /// The group of device users.
 pub const DEVICES: &str = "devices";
-/// Characters of a group's name (U-02).
+/// The maximum number of characters of a group's name (U-02).
 const MAX_NAME: usize = 254;
-/// Members the server alone sets, or that have endpoints of their own; ignored in bodies.
+/// The members that only the server sets or that have endpoints of their own; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 4] = ["id", "self", "roles", "users"];
 
-/// Number of a group, unique in its tenant.
+/// The number of a group, unique in its tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupId(pub(crate) i64);
 
 impl GroupId {
-    /// Reads a decimal id from a path.
+    /// Parses a decimal id from a path.
     ///
     /// # Errors
-    /// `NotFound`: a text that is no id names nothing.
+    /// `NotFound`, because an invalid id names no group.
     pub fn parse(text: &str) -> Result<Self> {
         match text.parse() {
             Ok(id) if id > 0 && text.as_bytes()[0].is_ascii_digit() => Ok(Self(id)),
@@ -55,23 +55,23 @@ impl Serialize for GroupId {
 /// A group as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// Whose group it is.
+    /// The tenant of the group.
     pub tenant: TenantId,
-    /// Its number.
+    /// The number of the group.
     pub id: GroupId,
-    /// Unique in the tenant.
+    /// The name, unique in the tenant.
     pub name: String,
-    /// For people.
+    /// A description for people.
     pub description: Option<String>,
-    /// What members may do.
+    /// The roles of members.
     pub roles: RoleSet,
-    /// What members may do to single devices (U-12).
+    /// The device permissions of members (U-12).
     pub permissions: DevicePermissions,
-    /// The first members by name; `None` in collections, where references stay empty (U-02).
+    /// The first members by name; `None` in collections, whose references stay empty (U-02).
     pub users: Option<Vec<Arc<str>>>,
 }
 
-/// References inside another resource.
+/// References as a part of another resource.
 struct References<'a, T> {
     link: String,
     references: Vec<Linked<'a, T>>,
@@ -123,7 +123,7 @@ impl Serialize for Linked<'_, Group> {
         serialize_references(&mut map, "roles", format!("{link}/roles"), (&roles, links))?;
         serialize_references(&mut map, "users", format!("{link}/users"), (&users, links))?;
         map.serialize_entry("devicePermissions", &group.permissions)?;
-        // Groups are given no applications here, but some clients fail without the list.
+        // Groups have no applications, but some clients fail without the list.
         map.serialize_entry("applications", &[(); 0])?;
         map.serialize_entry("self", &link)?;
         map.end()
@@ -131,22 +131,22 @@ impl Serialize for Linked<'_, Group> {
 }
 
 impl Group {
-    /// Where it stands, for links.
+    /// Returns tenant and number of the group, for links.
     pub fn place(&self) -> GroupPlace {
         GroupPlace { tenant: self.tenant.clone(), id: self.id }
     }
 }
 
-/// Tenant and number of a group.
+/// The tenant and the number of a group.
 #[derive(Debug, Clone)]
 pub struct GroupPlace {
-    /// Whose group it is.
+    /// The tenant of the group.
     pub tenant: TenantId,
-    /// Its number.
+    /// The number of the group.
     pub id: GroupId,
 }
 
-/// A member inside its group: `{self, user: {id, userName, self}}`.
+/// A member as a part of its group: `{self, user: {id, userName, self}}`.
 struct MemberName {
     group: GroupPlace,
     user: Arc<str>,
@@ -190,7 +190,7 @@ impl Serialize for Linked<'_, GroupReference> {
     }
 }
 
-/// Body of `POST /user/<tenant>/groups`.
+/// The body of `POST /user/<tenant>/groups`.
 #[derive(Debug, Clone)]
 pub struct NewGroup {
     /// See [`Group::name`].
@@ -202,10 +202,10 @@ pub struct NewGroup {
 }
 
 impl NewGroup {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` names the wrong or absent member.
+    /// `Invalid` names the invalid or absent member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let GroupPatch { name, description, permissions } = GroupPatch::take_from(&mut body)?;
         let name = name.ok_or_else(|| {
@@ -216,22 +216,22 @@ impl NewGroup {
     }
 }
 
-/// Body of `PUT /user/<tenant>/groups/<id>`: only what is sent changes.
+/// The body of `PUT /user/<tenant>/groups/<id>`: it changes only the members it contains.
 #[derive(Debug, Clone, Default)]
 pub struct GroupPatch {
     /// The new name.
     pub name: Option<String>,
     /// `Some(None)` removes the description.
     pub description: Option<Option<String>>,
-    /// The new device permissions; `null` removes all.
+    /// The new device permissions; `null` removes all of them.
     pub permissions: Option<DevicePermissions>,
 }
 
 impl GroupPatch {
-    /// Reads the body of a PUT.
+    /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         Self::take_from(&mut body)
     }
@@ -250,7 +250,7 @@ impl GroupPatch {
     }
 }
 
-/// Checks a group's name: 1 to 254 characters, not blank, no control characters.
+/// Checks the name of a group: 1 to 254 characters, not blank, no control characters.
 fn parse_name(text: &str) -> Result<String> {
     let valid = !text.trim().is_empty()
         && text.chars().count() <= MAX_NAME
@@ -261,7 +261,7 @@ fn parse_name(text: &str) -> Result<String> {
     }
 }
 
-/// The groups every tenant is created with, in the order of their numbers (U-10).
+/// Returns the groups of a new tenant, in the order of their numbers (U-10).
 pub fn default_groups() -> Vec<(&'static str, RoleSet)> {
     use role::*;
     let own = [USER_MANAGEMENT_OWN_READ, USER_MANAGEMENT_OWN_ADMIN];
@@ -278,7 +278,7 @@ pub fn default_groups() -> Vec<(&'static str, RoleSet)> {
         [INVENTORY_ADMIN, IDENTITY_ADMIN, ALARM_ADMIN, EVENT_ADMIN, MEASUREMENT_ADMIN, DEVICE_CONTROL_ADMIN];
     let bulk = [BULK_OPERATION_READ, BULK_OPERATION_ADMIN];
     let set = |parts: &[&[&'static str]]| parts.concat().into_iter().collect::<RoleSet>();
-    // What else a device needs goes by ownership: a role would open the data of all other devices (U-10a).
+    // A device gets its other rights by ownership, because a role would grant access to all other devices (U-10a).
     let device = [INVENTORY_CREATE, INVENTORY_READ, IDENTITY_READ, NOTIFICATION_READ];
     let cep = [CEP_MANAGEMENT_READ, CEP_MANAGEMENT_ADMIN, SMARTRULE_READ, SMARTRULE_ADMIN, NOTIFICATION_READ];
     let users = [USER_MANAGEMENT_READ, USER_MANAGEMENT_ADMIN, USER_MANAGEMENT_CREATE];
@@ -309,7 +309,7 @@ pub fn default_groups() -> Vec<(&'static str, RoleSet)> {
     ]
 }
 
-/// Whether a group must keep its name and existence (U-02).
+/// Returns whether a group can be neither renamed nor deleted (U-02).
 pub fn is_protected(name: &str) -> bool {
     [ADMINS, DEVICES].contains(&name)
 }

@@ -1,4 +1,4 @@
-//! Identifiers. A value that exists is valid: they are made by `parse`, by the store, or by [`IdGenerator`].
+//! Identifiers. An existing value is valid, because only `parse`, the store and [`IdGenerator`] create values.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::{Error, Noun, Result};
 pub struct TenantId(Arc<str>);
 
 impl TenantId {
-    /// Checks a tenant id from outside.
+    /// Checks a tenant id from a request.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -26,21 +26,21 @@ impl TenantId {
         }
     }
 
-    /// The id of a tenant for which nobody chose one: `t` and digits (Z-01).
+    /// Returns the id of a tenant for which no id was chosen: `t` and digits (Z-01).
     pub fn numbered(number: i64) -> Self {
         Self(format!("t{number}").into())
     }
 
-    /// Reads the id of a tenant that is asked for.
+    /// Parses the id of a tenant that should exist.
     ///
     /// # Errors
-    /// `NotFound`: a text that is no id names nothing.
+    /// `NotFound`, because an invalid id names no tenant.
     pub fn known(text: &str) -> Result<Self> {
         let unknown = || Error::not_found(Noun::Tenant, text.chars().take(64).collect::<String>());
         Self::parse(text).map_err(|_| unknown())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -59,10 +59,10 @@ macro_rules! server_id {
         pub struct $name(pub(crate) i64);
 
         impl $name {
-            /// Reads a decimal id from a path or a body.
+            /// Parses a decimal id from a path or a body.
             ///
             /// # Errors
-            /// `NotFound`: a text that is no id names nothing.
+            /// `NotFound`, because an invalid id names nothing.
             pub fn parse(text: &str) -> Result<Self> {
                 match text.parse() {
                     Ok(id) if id > 0 && text.as_bytes()[0].is_ascii_digit() => Ok(Self(id)),
@@ -77,7 +77,7 @@ macro_rules! server_id {
             }
         }
 
-        /// Ids are emitted as strings (C-13).
+        /// Ids are serialized as strings (C-13).
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -87,75 +87,78 @@ macro_rules! server_id {
 }
 
 server_id!(
-    /// Id of a managed object: a device, an asset, a group.
+    /// The id of a managed object: a device, an asset or a group.
     ManagedObjectId,
     crate::error::Noun::ManagedObject
 );
 server_id!(
-    /// Id of an alarm.
+    /// The id of an alarm.
     AlarmId,
     crate::error::Noun::Alarm
 );
 server_id!(
-    /// Id of a measurement.
+    /// The id of a measurement.
     MeasurementId,
     crate::error::Noun::Measurement
 );
 server_id!(
-    /// Id of an event.
+    /// The id of an event.
     EventId,
     crate::error::Noun::Event
 );
 server_id!(
-    /// Id of an audit record.
+    /// The id of an audit record.
     AuditRecordId,
     crate::error::Noun::AuditRecord
 );
 server_id!(
-    /// Id of an operation; drawn from the database, so that it rises with creation whatever the number of servers.
+    /// The id of an operation. The database assigns it, so it rises in the order of creation, whatever the number of
+    /// servers.
     OperationId,
     crate::error::Noun::Operation
 );
 server_id!(
-    /// Id of a bulk operation; drawn from the database, so that it rises with creation whatever the number of servers (C-13).
+    /// The id of a bulk operation. The database assigns it, so it rises in the order of creation, whatever the number
+    /// of servers (C-13).
     BulkOperationId,
     crate::error::Noun::BulkOperation
 );
 server_id!(
-    /// Id of the content of a file.
+    /// The id of the content of a file.
     BinaryId,
     crate::error::Noun::Binary
 );
 
 server_id!(
-    /// Id of an application; one of the whole deployment.
+    /// The id of an application, unique in the deployment.
     ApplicationId,
     crate::error::Noun::Application
 );
 
 server_id!(
-    /// Id of an event-processing module; a replaced text gets another one.
+    /// The id of an event-processing module; a new text gets a new id.
     ModuleId,
     crate::error::Noun::Module
 );
 
 impl ApplicationId {
-    /// The id of a new application; see [`IdGenerator`].
+    /// Returns the id of a new application; see [`IdGenerator`].
     pub fn numbered(number: i64) -> Self {
         Self(number)
     }
 }
 
-/// A number that stands for a text: half of the first 16 hexadecimal digits of its SHA-256.
+/// Returns a number that identifies a text: the first 8 bytes of its SHA-256 as a positive number.
 pub(crate) fn digest(text: &[u8]) -> i64 {
     let digest = ring::digest::digest(&ring::digest::SHA256, text);
     let first = digest.as_ref()[..8].try_into().expect("the digest has 32 bytes");
     (u64::from_be_bytes(first) >> 1) as i64
 }
 
-/// Makes 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of process, 12 of sequence.
+/// Generates 64-bit ids that rise with time: 43 bits of milliseconds since 2025, 8 bits of the process and 12 bits of a
+/// sequence.
 ///
-/// Rising ids keep inserts at the right edge of the indexes and let a partition be found from an id.
+/// Rising ids keep inserts at the right edge of the indexes, and the partition of a row can be found from its id.
 #[derive(Debug)]
 pub struct IdGenerator {
     last: AtomicI64,
@@ -166,21 +169,22 @@ pub struct IdGenerator {
 const EPOCH_MILLIS: i64 = 1_735_689_600_000;
 
 impl IdGenerator {
-    /// `process` is the number this server process drew from the database; its lowest 8 bits go into each id.
+    /// Creates a generator. `process` is the number that this server process drew from the database; its lowest 8 bits
+    /// are a part of each id.
     pub fn new(process: i64) -> Self {
         Self { last: AtomicI64::new(0), process: process & 0xff }
     }
 
-    /// The same, whose ids are larger than one that was given before: the clock may have been set back since (C-13).
+    /// Returns a generator of ids greater than `given`, because the clock may have been set back since then (C-13).
     pub fn beyond(self, given: i64) -> Self {
-        // From the next millisecond on, for that id may be of a process with a larger number.
+        // It starts at the next millisecond, because `given` may belong to a process with a greater number.
         Self { last: AtomicI64::new(((given >> 20) + 1) << 12), ..self }
     }
 
-    /// The next id: unique in the deployment and larger than any this generator made before.
+    /// Returns the next id: unique in the deployment and greater than all earlier ids of this generator.
     pub fn next(&self) -> i64 {
         let now = (OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as i64 - EPOCH_MILLIS;
-        // (milliseconds, sequence) as one number, so that running out of sequence borrows from the future.
+        // Milliseconds and sequence form one number, so an exhausted sequence continues in the next millisecond.
         let fresh = now << 12;
         let mut last = self.last.load(Ordering::Relaxed);
         loop {
@@ -205,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn ids_rise_beyond_those_of_a_clock_that_was_ahead() {
+    fn ids_rise_above_those_of_a_clock_that_was_ahead() {
         let ahead = IdGenerator::new(255).next() + (86_400_000 << 20);
         let generator = IdGenerator::new(0).beyond(ahead);
         assert!(generator.next() > ahead && generator.next() > ahead);
     }
 
     #[test]
-    fn text_that_is_no_id_names_nothing() {
+    fn invalid_id_is_not_found() {
         for text in ["", "0", "-1", "+1", "abc", "99999999999999999999", "1 ", "１"] {
             assert!(ManagedObjectId::parse(text).is_err(), "{text}");
         }

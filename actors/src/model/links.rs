@@ -1,7 +1,7 @@
 //! `self` links.
 //!
-//! They stand in answers *and* in notifications, which are encoded once behind the edge; so the address a request
-//! came by travels with it, and this is the one place that turns ids into addresses.
+//! They occur in responses *and* in notifications, which actors encode. So the address of a request travels with it,
+//! and only this file turns ids into addresses.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use crate::model::id::{BinaryId, EventId, ManagedObjectId, ModuleId, TenantId};
 use crate::model::reference::LinkKind;
 use crate::model::role::{RoleHolder, RoleReference};
 
-/// What is encoded in a path segment that a user chose: all but the unreserved characters of RFC 3986, and `@`, which is
-/// allowed there and stands in many user names.
+/// The characters that are encoded in a path segment from a user: all but the unreserved characters of RFC 3986 and
+/// `@`, which is valid there and occurs in many user names.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
-/// Builds links below the address a client used, e.g. `http://127.0.0.1:8080` (C-15).
+/// Builds links below the address that a client used, for example `http://127.0.0.1:8080` (C-15).
 #[derive(Debug, Clone)]
 pub struct Links {
     base: Arc<str>,
 }
 
 impl Links {
-    /// `base` is scheme and authority, without a trailing slash.
+    /// Creates the links of an address. `base` is scheme and authority, without a trailing slash.
     pub fn new(base: impl Into<Arc<str>>) -> Self {
         Self { base: base.into() }
     }
 
-    /// Scheme and authority.
+    /// Returns scheme and authority.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Link of an alarm; of one that was not stored it ends in `/null` (M-02, A-09).
+    /// Returns the link of an alarm; for one that was not stored, it ends in `/null` (M-02, A-09).
     pub fn alarm(&self, id: Option<impl Display>) -> String {
         match id {
             Some(id) => format!("{}/alarm/alarms/{id}", self.base),
@@ -44,7 +44,7 @@ impl Links {
         }
     }
 
-    /// Link of a measurement; of one that was not stored it ends in `/null` (M-02).
+    /// Returns the link of a measurement; for one that was not stored, it ends in `/null` (M-02).
     pub fn measurement(&self, id: Option<impl Display>) -> String {
         match id {
             Some(id) => format!("{}/measurement/measurements/{id}", self.base),
@@ -52,7 +52,7 @@ impl Links {
         }
     }
 
-    /// Link of an event; of one that was not stored it ends in `/null`.
+    /// Returns the link of an event; for one that was not stored, it ends in `/null`.
     pub fn event(&self, id: Option<impl Display>) -> String {
         match id {
             Some(id) => format!("{}/event/events/{id}", self.base),
@@ -60,7 +60,7 @@ impl Links {
         }
     }
 
-    /// Link of the file of an event; of one that was not stored it ends in `/null`.
+    /// Returns the link of the file of an event; for one that was not stored, it ends in `/null`.
     pub fn event_binary(&self, event: EventId, binary: Option<BinaryId>) -> String {
         match binary {
             Some(_) => format!("{}/event/events/{event}/binaries", self.base),
@@ -68,7 +68,7 @@ impl Links {
         }
     }
 
-    /// Link of an operation; of one that was not stored it ends in `/null` (M-02).
+    /// Returns the link of an operation; for one that was not stored, it ends in `/null` (M-02).
     pub fn operation(&self, id: Option<impl Display>) -> String {
         match id {
             Some(id) => format!("{}/devicecontrol/operations/{id}", self.base),
@@ -76,7 +76,7 @@ impl Links {
         }
     }
 
-    /// Link of a bulk operation; of one that was not stored it ends in `/null` (M-02).
+    /// Returns the link of a bulk operation; for one that was not stored, it ends in `/null` (M-02).
     pub fn bulk_operation(&self, id: Option<impl Display>) -> String {
         match id {
             Some(id) => format!("{}/devicecontrol/bulkoperations/{id}", self.base),
@@ -84,17 +84,17 @@ impl Links {
         }
     }
 
-    /// Link of a registration request, whose id may hold anything (N-05).
+    /// Returns the link of a registration request, whose id may contain any character (N-05).
     pub fn new_device_request(&self, id: &str) -> String {
         format!("{}/devicecontrol/newDeviceRequests/{}", self.base, segment(id))
     }
 
-    /// Link of the credentials of a device, whose id may hold anything.
+    /// Returns the link of the credentials of a device, whose id may contain any character.
     pub fn device_credentials(&self, id: &str) -> String {
         format!("{}/devicecontrol/deviceCredentials/{}", self.base, segment(id))
     }
 
-    /// Link of a managed object; of one that was not stored it ends in `/null`.
+    /// Returns the link of a managed object; for one that was not stored, it ends in `/null`.
     pub fn managed_object(&self, id: Option<impl Display>) -> String {
         match id {
             Some(id) => format!("{}/inventory/managedObjects/{id}", self.base),
@@ -102,7 +102,7 @@ impl Links {
         }
     }
 
-    /// Link of a child of a managed object.
+    /// Returns the link of a child of a managed object.
     pub fn child(&self, parent: ManagedObjectId, kind: LinkKind, child: Option<ManagedObjectId>) -> String {
         let parent = self.managed_object(Some(parent));
         match child {
@@ -111,7 +111,8 @@ impl Links {
         }
     }
 
-    /// Link of an external id, whose type and value may hold anything; of one that was not stored it ends in `/null`.
+    /// Returns the link of an external id, whose type and value may contain any character; for one that was not stored,
+    /// it ends in `/null`.
     pub fn external_id(&self, pair: Option<&NewExternalId>) -> String {
         match pair {
             Some(pair) => format!(
@@ -124,12 +125,12 @@ impl Links {
         }
     }
 
-    /// Link of the external ids of a managed object.
+    /// Returns the link of the external ids of a managed object.
     pub fn external_ids(&self, object: impl Display) -> String {
         format!("{}/identity/globalIds/{object}/externalIds", self.base)
     }
 
-    /// Link of an audit record; of one that was not stored it ends in `/null`.
+    /// Returns the link of an audit record; for one that was not stored, it ends in `/null`.
     pub fn audit_record(&self, id: Option<impl Display>) -> String {
         match id {
             Some(id) => format!("{}/audit/auditRecords/{id}", self.base),
@@ -137,75 +138,75 @@ impl Links {
         }
     }
 
-    /// Link of what a path and an id name together, where the id is any text.
+    /// Returns the link of an item below a path, with any text as its id.
     pub fn item(&self, path: &str, id: &str) -> String {
         format!("{}{path}/{}", self.base, segment(id))
     }
 
-    /// Link of a tenant.
+    /// Returns the link of a tenant.
     pub fn tenant(&self, id: impl Display) -> String {
         format!("{}/tenant/tenants/{id}", self.base)
     }
 
-    /// Link of an application.
+    /// Returns the link of an application.
     pub fn application(&self, id: impl Display) -> String {
         format!("{}/application/applications/{id}", self.base)
     }
 
-    /// Link of the subscription of a tenant to an application (Z-03).
+    /// Returns the link of the subscription of a tenant to an application (Z-03).
     pub fn subscription(&self, tenant: &TenantId, application: impl Display) -> String {
         format!("{}/applications/{application}", self.tenant(tenant))
     }
 
-    /// Link of a client of the access-token service.
+    /// Returns the link of a client of the access-token service.
     pub fn token_client(&self, id: &str) -> String {
         self.item("/application/tokenClients", id)
     }
 
-    /// Link of an event-processing module.
+    /// Returns the link of an event-processing module.
     pub fn module(&self, id: ModuleId) -> String {
         format!("{}/cep/modules/{id}", self.base)
     }
 
-    /// Link of a tenant option (Z-04).
+    /// Returns the link of a tenant option (Z-04).
     pub fn tenant_option(&self, category: &str, key: &str) -> String {
         format!("{}/tenant/options/{}/{}", self.base, segment(category), segment(key))
     }
 
-    /// Link of a system option (Z-04).
+    /// Returns the link of a system option (Z-04).
     pub fn system_option(&self, category: &str, key: &str) -> String {
         format!("{}/tenant/system/options/{}/{}", self.base, segment(category), segment(key))
     }
 
-    /// Link of the audit records, the `history` of an alarm.
+    /// Returns the link of the audit records, which is the `history` of an alarm.
     pub fn audit_records(&self) -> String {
         format!("{}/audit/auditRecords", self.base)
     }
 }
 
-/// Users, groups and roles; names come from people and are encoded.
+/// The links of users, groups and roles, whose names come from people and are encoded.
 impl Links {
-    /// Link of a user.
+    /// Returns the link of a user.
     pub fn user(&self, tenant: &TenantId, name: &str) -> String {
         format!("{}/user/{tenant}/users/{}", self.base, segment(name))
     }
 
-    /// Link of a group.
+    /// Returns the link of a group.
     pub fn group(&self, tenant: &TenantId, id: GroupId) -> String {
         format!("{}/user/{tenant}/groups/{id}", self.base)
     }
 
-    /// Link of the membership of a user in a group.
+    /// Returns the link of the membership of a user in a group.
     pub fn group_member(&self, tenant: &TenantId, id: GroupId, user: &str) -> String {
         format!("{}/users/{}", self.group(tenant, id), segment(user))
     }
 
-    /// Link of a role.
+    /// Returns the link of a role.
     pub fn role(&self, name: &str) -> String {
         format!("{}/user/roles/{name}", self.base)
     }
 
-    /// Link of a role that a user or a group holds.
+    /// Returns the link of a role that a user or a group holds.
     pub fn role_reference(&self, reference: &RoleReference) -> String {
         let holder = match &reference.holder {
             RoleHolder::User(tenant, name) => self.user(tenant, name),
@@ -215,17 +216,17 @@ impl Links {
     }
 }
 
-/// A text as one segment of a path: what users chose must not lead elsewhere.
+/// Encodes a text as one segment of a path, so that a user's text cannot lead to another path.
 pub fn segment(text: &str) -> impl Display + '_ {
     utf8_percent_encode(text, SEGMENT)
 }
 
-/// A value together with the links it is shown with; this is what gets serialised.
+/// A value together with the links of its representation; this is what gets serialized.
 #[derive(Debug, Clone, Copy)]
 pub struct Linked<'a, T> {
-    /// What is shown.
+    /// The value.
     pub value: &'a T,
-    /// Where its links point.
+    /// The address of its links.
     pub links: &'a Links,
 }
 

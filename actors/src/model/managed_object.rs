@@ -14,7 +14,7 @@ use crate::model::links::Linked;
 use crate::model::reference::References;
 use crate::model::timestamp::Timestamp;
 
-/// Members the server alone sets; ignored in bodies (I-01).
+/// The members that only the server sets; they are ignored in bodies (I-01).
 const SERVER_MEMBERS: [&str; 11] = [
     "id",
     "self",
@@ -29,7 +29,7 @@ const SERVER_MEMBERS: [&str; 11] = [
     "additionParents",
 ];
 
-/// Whether clients cannot set a member: the server does, or it stands beside the fragments.
+/// Returns whether a member is not a fragment of clients: the server sets it, or it is a fixed member.
 pub(crate) fn is_server_member(name: &str) -> bool {
     SERVER_MEMBERS.contains(&name) || name == "owner" || server_fragments().iter().any(|known| known == name)
 }
@@ -37,23 +37,23 @@ pub(crate) fn is_server_member(name: &str) -> bool {
 /// A managed object as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct ManagedObject {
-    /// `None` for one that was not stored (TRANSIENT, M-02).
+    /// The id; `None` for an object that was not stored (TRANSIENT, M-02).
     pub id: Option<ManagedObjectId>,
-    /// Kind of device or asset.
+    /// The kind of device or asset.
     pub type_: Option<String>,
-    /// Name for people.
+    /// The name for people.
     pub name: Option<String>,
-    /// The user whose object it is; may write its alarms, events and measurements (I-06).
+    /// The user who owns the object and may write its alarms, events and measurements (I-06).
     pub owner: String,
-    /// When it was created.
+    /// When the object was created.
     pub creation_time: Timestamp,
-    /// When a PUT last changed it.
+    /// When a PUT last changed the object.
     pub last_updated: Timestamp,
-    /// What it refers to: filled where a read asks for it.
+    /// The references to other objects, filled if a read requests them.
     pub references: References,
-    /// What the server tells of it: filled with the references.
+    /// The fragments of the server, filled with the references.
     pub server_fragments: ServerFragments,
-    /// Everything else.
+    /// All other members.
     pub fragments: Fragments,
 }
 
@@ -81,22 +81,22 @@ impl Serialize for Linked<'_, ManagedObject> {
     }
 }
 
-/// Body of `POST /inventory/managedObjects`; everything is optional.
+/// The body of `POST /inventory/managedObjects`; all members are optional.
 #[derive(Debug, Clone)]
 pub struct NewManagedObject {
     /// See [`ManagedObject::type_`].
     pub type_: Option<String>,
     /// See [`ManagedObject::name`].
     pub name: Option<String>,
-    /// Everything else.
+    /// All other members.
     pub fragments: Fragments,
 }
 
 impl NewManagedObject {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
         let name = body.take_text("name", MAX_SHORT_TEXT)?;
@@ -109,12 +109,12 @@ impl NewManagedObject {
         Ok(Self { type_, name, fragments })
     }
 
-    /// The body that says nothing but the type.
+    /// Returns a body that contains only a type.
     pub fn of_type(type_: String) -> Self {
         Self { type_: Some(type_), name: None, fragments: Fragments::default() }
     }
 
-    /// The object this body makes for a user.
+    /// Returns the object that this body creates for a user.
     pub fn created(&self, id: Option<ManagedObjectId>, owner: &str) -> ManagedObject {
         let now = Timestamp::now();
         ManagedObject {
@@ -131,24 +131,24 @@ impl NewManagedObject {
     }
 }
 
-/// Body of `PUT /inventory/managedObjects/<id>`: only what is sent changes; `null` removes (C-10).
+/// The body of `PUT /inventory/managedObjects/<id>`: it changes only the members it contains; `null` removes (C-10).
 #[derive(Debug, Clone)]
 pub struct ManagedObjectPatch {
     /// `Some(None)` removes the type.
     pub type_: Option<Option<String>>,
     /// `Some(None)` removes the name.
     pub name: Option<Option<String>>,
-    /// The new owner; needs ROLE_INVENTORY_ADMIN (I-01).
+    /// The new owner; changing it needs ROLE_INVENTORY_ADMIN (I-01).
     pub owner: Option<String>,
-    /// Fragments to replace, or to remove by `null`.
+    /// Fragments to replace, or to remove if they are `null`.
     pub fragments: Fragments,
 }
 
 impl ManagedObjectPatch {
-    /// Reads the body of a PUT.
+    /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let nullable = |name: &str, raw: Option<Box<RawValue>>| -> Result<Option<String>> {
             raw.map(|raw| text(name, &raw, MAX_SHORT_TEXT)).transpose()
@@ -163,12 +163,13 @@ impl ManagedObjectPatch {
         Ok(Self { type_, name, owner, fragments })
     }
 
-    /// Whether the PUT names nothing: a heartbeat, `lastUpdated` stays and nobody is told (I-15).
+    /// Returns whether the PUT contains no member. It is a heartbeat then: `lastUpdated` stays, and nobody is notified
+    /// (I-15).
     pub fn is_empty(&self) -> bool {
         self.type_.is_none() && self.name.is_none() && self.owner.is_none() && self.fragments.is_empty()
     }
 
-    /// The object as this patch leaves it.
+    /// Applies the patch to an object.
     pub fn apply(&self, object: &mut ManagedObject) {
         if let Some(type_) = &self.type_ {
             object.type_.clone_from(type_);
@@ -183,7 +184,7 @@ impl ManagedObjectPatch {
     }
 }
 
-/// What goes with an object that is deleted (I-10).
+/// The objects that are deleted with an object (I-10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cascade {
     /// The subgroups of a group.
@@ -196,7 +197,7 @@ pub enum Cascade {
 }
 
 impl Cascade {
-    /// As the statement knows it.
+    /// Returns the word that the SQL statement expects.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Subgroups => "groups",
@@ -206,25 +207,26 @@ impl Cascade {
     }
 }
 
-/// Query parameters of the inventory collection (I-07). Absent ones do not filter; all that are given must hold.
+/// The query parameters of the inventory collection (I-07). Absent parameters do not filter, and all given ones must
+/// match.
 #[derive(Debug, Clone, Default)]
 pub struct ManagedObjectFilter {
-    /// Exact type.
+    /// The exact type.
     pub type_: Option<String>,
-    /// Has this top-level fragment.
+    /// Objects with this top-level fragment.
     pub fragment_type: Option<String>,
     /// These objects, in this order; unknown ids are left out (I-07).
     pub ids: Option<Vec<ManagedObjectId>>,
-    /// Each word of this text starts some word of the object's texts, in any case.
+    /// Objects in whose texts each word of this text is the start of some word, in any case.
     pub text: Option<String>,
-    /// The user whose objects they are.
+    /// Objects of this owner.
     pub owner: Option<String>,
-    /// Parents of this child device.
+    /// The parents of this child device.
     pub child_device: Option<ManagedObjectId>,
-    /// Parents of this child asset.
+    /// The parents of this child asset.
     pub child_asset: Option<ManagedObjectId>,
-    /// Parents of this child addition.
+    /// The parents of this child addition.
     pub child_addition: Option<ManagedObjectId>,
-    /// A query; makes type, fragment type and text ignored (I-07).
+    /// A query; type, fragment type and text are ignored then (I-07).
     pub query: Option<InventoryQuery>,
 }

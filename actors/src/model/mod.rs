@@ -1,7 +1,7 @@
-//! The nouns of the API document: plain data and their rules. Serde and time only, no I/O.
+//! The nouns of the API: plain data and their rules. It uses only Serde and time, no I/O.
 //!
-//! At most four types per noun, always with these names: `Alarm` (stored and returned), `NewAlarm` (POST body),
-//! `AlarmPatch` (PUT body), `AlarmFilter` (query parameters).
+//! Each noun has at most four types, with the same naming: `Alarm` (stored and returned), `NewAlarm` (POST body),
+//! `AlarmPatch` (PUT body) and `AlarmFilter` (query parameters).
 
 pub mod access;
 pub mod account_limits;

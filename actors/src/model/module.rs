@@ -11,18 +11,18 @@ use crate::model::id::ModuleId;
 use crate::model::links::Linked;
 use crate::model::timestamp::Timestamp;
 
-/// Whether a module runs.
+/// The status of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ModuleStatus {
     /// Its statements run.
     Deployed,
-    /// It is kept, and remembers nothing of what it has seen (Q-04).
+    /// The module is stored and keeps no state of earlier events (Q-04).
     NotDeployed,
 }
 
 impl ModuleStatus {
-    /// Reads the upper-case word.
+    /// Parses the upper-case word.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -34,7 +34,7 @@ impl ModuleStatus {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Deployed => "DEPLOYED",
@@ -64,11 +64,11 @@ impl StatementOff {
 /// A module as it is stored and returned; its text is read apart (Q-03).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// Given by the server; another one for each text (Q-04).
+    /// The id, assigned by the server; a new text gets a new id (Q-04).
     pub id: ModuleId,
-    /// Unique in the tenant; the first part of its channels.
+    /// The name, unique in the tenant; it is the first part of the module's channels.
     pub name: String,
-    /// Whether it runs.
+    /// Whether the module is deployed.
     pub status: ModuleStatus,
     /// When its text, name or status last changed.
     pub last_modified: Timestamp,
@@ -97,20 +97,20 @@ impl Serialize for Linked<'_, Module> {
     }
 }
 
-/// Body of `PUT /cep/modules/<id>` as JSON.
+/// The body of `PUT /cep/modules/<id>` as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ModulePatch {
-    /// Another name.
+    /// The new name.
     pub name: Option<String>,
-    /// Deploys or undeploys.
+    /// The new status, which deploys or undeploys the module.
     pub status: Option<ModuleStatus>,
 }
 
 impl ModulePatch {
-    /// Reads the body; other members are ignored.
+    /// Parses the body; other members are ignored.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let name = body.take_text("name", MAX_SHORT_TEXT)?;
         let status = body.take_text("status", MAX_SHORT_TEXT)?;
@@ -119,16 +119,20 @@ impl ModulePatch {
     }
 }
 
-/// Whether a module may be called so: the name is the first part of its channels (B-01, Q-05).
+/// Checks the name of a module, which is the first part of its channels (B-01, Q-05).
 ///
 /// # Errors
-/// `Invalid` says why not.
+/// `Invalid` names the reason.
 pub fn check_name(name: &str) -> Result<()> {
     if name.is_empty() || name.contains(['/', '*']) || name.chars().any(char::is_control) {
         return Err(Error::invalid_value("name", name, "a name without '/', '*' and control characters"));
     }
     match Pattern::parse(Endpoint::Realtime, &format!("/{name}/*")) {
         Some(Pattern::Module { .. }) => Ok(()),
-        _ => Err(Error::invalid_value("name", name, "no word that a channel of the platform begins with")),
+        _ => Err(Error::invalid_value(
+            "name",
+            name,
+            "a name other than the first segments of platform channels",
+        )),
     }
 }

@@ -1,4 +1,4 @@
-//! Registration requests: devices that shall be let in (docs/rules.md#device-registration; N-01 to N-07).
+//! Registration requests for new devices (docs/rules.md#device-registration; N-01 to N-07).
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::model::links::Linked;
 use crate::model::origin::DEVICE_USER;
 use crate::model::timestamp::Timestamp;
 
-/// Characters of a device's id (N-05).
+/// The maximum number of characters of a device's id (N-05).
 const MAX_CHARACTERS: usize = 1000;
-/// Bytes of a device's id: it stands in keys of indexes, which have a bound.
+/// The maximum number of bytes of a device's id, which is part of index keys with a limited size.
 const MAX_BYTES: usize = 2000;
-/// Bytes of a member that is looked at before it is refused.
+/// The maximum number of bytes of a member that is read before it is rejected.
 const MAX_MEMBER: usize = 4 * MAX_CHARACTERS;
 
-/// What a device calls itself, such as its serial number. Compared exactly.
+/// The id that a device uses, such as its serial number. It is compared exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DeviceId(Arc<str>);
 
 impl DeviceId {
-    /// Checks an id: 1 to 1000 characters. A colon would end the user name in Basic credentials (U-08).
+    /// Checks an id: 1 to 1000 characters without a colon, which would end the user name in Basic credentials (U-08).
     ///
     /// # Errors
     /// `Invalid` says what is allowed.
@@ -42,10 +42,10 @@ impl DeviceId {
         }
     }
 
-    /// The id in a path, decoded.
+    /// Parses the decoded id of a path.
     ///
     /// # Errors
-    /// `NotFound`: what cannot be an id names no request.
+    /// `NotFound`, because an invalid id names no request.
     pub fn parse_of_path(text: &str) -> Result<Self> {
         Self::parse(text).map_err(|_| {
             let shown: String = text.chars().filter(|c| !c.is_control()).take(MAX_CHARACTERS).collect();
@@ -53,17 +53,17 @@ impl DeviceId {
         })
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name of the device's user, `device_<id>` (N-08).
+    /// Returns the name of the device's user, `device_<id>` (N-08).
     pub fn user_name(&self) -> String {
         format!("{DEVICE_USER}{}", self.0)
     }
 
-    /// The device whose user this is; `None` for the user of a person.
+    /// Returns the device with this user; `None` for the user of a person.
     pub fn of_user(name: &str) -> Option<Self> {
         name.strip_prefix(DEVICE_USER).and_then(|id| Self::parse(id).ok())
     }
@@ -81,20 +81,20 @@ impl Serialize for DeviceId {
     }
 }
 
-/// How far a device has come.
+/// The status of a registration request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RequestStatus {
-    /// It did not ask for credentials yet.
+    /// The device has not polled for credentials yet.
     WaitingForConnection,
-    /// It asked; somebody has to accept it.
+    /// The device polled, and a user has to accept it.
     PendingAcceptance,
-    /// It gets its credentials when it asks next.
+    /// The device gets its credentials at its next poll.
     Accepted,
 }
 
 impl RequestStatus {
-    /// Reads the upper-case word.
+    /// Parses the upper-case word.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -110,16 +110,16 @@ impl RequestStatus {
         }
     }
 
-    /// Reads the body of `PUT /devicecontrol/newDeviceRequests/<id>`; other members than `status` are ignored (N-04).
+    /// Parses the body of `PUT /devicecontrol/newDeviceRequests/<id>`; members other than `status` are ignored (N-04).
     ///
     /// # Errors
-    /// `Invalid` without a status (N-03), or for a wrong one.
+    /// `Invalid` for a missing status (N-03) or an invalid one.
     pub fn parse_patch(mut body: Body) -> Result<Self> {
         let word = body.take_text("status", MAX_MEMBER)?.ok_or_else(|| missing(&[("status", true)]))?;
         Self::parse(&word)
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::WaitingForConnection => "WAITING_FOR_CONNECTION",
@@ -128,15 +128,15 @@ impl RequestStatus {
         }
     }
 
-    /// Makes sure a user may change it to this: there is no way back, to the same it may stay (N-03).
+    /// Ensures that a user may change the status to `next`: it may stay or advance, but not go back (N-03).
     ///
     /// # Errors
-    /// `Invalid` names both.
+    /// `Invalid` names both statuses.
     pub fn ensure_may_become(self, next: Self) -> Result<()> {
         match self as u8 <= next as u8 {
             true => Ok(()),
             false => Err(Error::Invalid(format!(
-                "Invalid value of 'status': {}; a request that is {} stays so",
+                "Invalid value of 'status': {}; a request that is {} cannot go back",
                 next.as_str(),
                 self.as_str()
             ))),
@@ -147,19 +147,19 @@ impl RequestStatus {
 /// A registration request as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct NewDeviceRequest {
-    /// Whose device it will be.
+    /// The tenant in which the device is registered.
     pub tenant: TenantId,
     /// The device.
     pub id: DeviceId,
-    /// How far it has come.
+    /// The status of the request.
     pub status: RequestStatus,
-    /// The user who made the request.
+    /// The user who created the request.
     pub owner: String,
-    /// When it was made.
+    /// When the request was created.
     pub creation_time: Timestamp,
-    /// The group the device shall be put in (N-04).
+    /// The group in which the device is placed (N-04).
     pub group: Option<ManagedObjectId>,
-    /// Rises with creation. Not shown.
+    /// A number that rises in the order of creation. It is not shown.
     pub number: i64,
 }
 
@@ -180,7 +180,7 @@ impl Serialize for Linked<'_, NewDeviceRequest> {
     }
 }
 
-/// Body of `POST /devicecontrol/newDeviceRequests`.
+/// The body of `POST /devicecontrol/newDeviceRequests`.
 #[derive(Debug, Clone)]
 pub struct DeviceToRegister {
     /// The device.
@@ -190,10 +190,10 @@ pub struct DeviceToRegister {
 }
 
 impl DeviceToRegister {
-    /// Reads the body of a POST; what it knows no use for is ignored (N-04).
+    /// Parses the body of a POST; unknown members are ignored (N-04).
     ///
     /// # Errors
-    /// `Invalid` when `id` is missing, or names the wrong member.
+    /// `Invalid` when `id` is missing; otherwise it names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let id = device_id(&mut body)?;
         let group = body.take("groupId").map(|raw| group_id(&raw)).transpose()?;
@@ -201,22 +201,22 @@ impl DeviceToRegister {
     }
 }
 
-/// Reads the member `id` of a body: the device that is registered, or that asks for its credentials.
+/// Parses the member `id` of a body: the device to register, or the device that polls for its credentials.
 ///
 /// # Errors
-/// `Invalid` when it is missing or no id.
+/// `Invalid` when it is missing or invalid.
 pub fn device_id(body: &mut Body) -> Result<DeviceId> {
     let id = body.take_text("id", MAX_MEMBER)?.ok_or_else(|| missing(&[("id", true)]))?;
     DeviceId::parse(&id)
 }
 
-/// Reads `groupId`, a string or a number (C-13).
+/// Parses `groupId`, a string or a number (C-13).
 fn group_id(raw: &RawValue) -> Result<ManagedObjectId> {
     let id = id_text("groupId", raw)?;
     ManagedObjectId::parse(&id).map_err(|_| unknown_group(id))
 }
 
-/// A group that does not exist.
+/// Returns the error for a group that does not exist.
 pub(crate) fn unknown_group(id: impl std::fmt::Display) -> Error {
     Error::invalid_value("groupId", id, "the id of an existing managed object")
 }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn user_of_a_device_leads_back_to_it() {
+    fn name_of_a_device_user_contains_the_device_id() {
         let id = DeviceId::parse("a/device_b").expect("an id");
         assert_eq!(id.user_name(), "device_a/device_b");
         assert_eq!(DeviceId::of_user(&id.user_name()), Some(id));

@@ -1,4 +1,4 @@
-//! Operations: what devices are told to do (docs/rules.md#operations; O-01 to O-10).
+//! Operations: commands for devices (docs/rules.md#operations; O-01 to O-10).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -14,28 +14,28 @@ use crate::model::links::Linked;
 use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 
-/// Bytes of a failure reason.
+/// The maximum number of bytes of a failure reason.
 const MAX_FAILURE_REASON: usize = 64 << 10;
-/// Members the server alone sets; ignored in bodies.
+/// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 6] =
     ["id", "self", "creationTime", "deviceExternalIDs", "deviceName", "bulkOperationId"];
 
-/// Where an operation stands. It is *open* while PENDING or EXECUTING.
+/// The status of an operation. An operation is *open* while it is PENDING or EXECUTING.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OperationStatus {
-    /// Not received by the device yet.
+    /// The device has not received it yet.
     Pending,
-    /// The device works on it.
+    /// The device executes it.
     Executing,
-    /// Done.
+    /// The device has executed it.
     Successful,
-    /// The device could not do it.
+    /// The device failed to execute it.
     Failed,
 }
 
 impl OperationStatus {
-    /// Reads the upper-case word (O-02, X-06).
+    /// Parses the upper-case word (O-02, X-06).
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -49,7 +49,7 @@ impl OperationStatus {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",
@@ -59,7 +59,7 @@ impl OperationStatus {
         }
     }
 
-    /// Whether a device still has to do with it.
+    /// Returns whether a device still has to execute it or is executing it.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Executing)
     }
@@ -68,30 +68,30 @@ impl OperationStatus {
 /// An operation as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct Operation {
-    /// `None` for one that was not stored (TRANSIENT, M-02).
+    /// The id; `None` for an operation that was not stored (TRANSIENT, M-02).
     pub id: Option<OperationId>,
-    /// The device that shall do it.
+    /// The device that executes it.
     pub device: ManagedObjectId,
-    /// The device's name; shown in collections and to agents.
+    /// The name of the device, shown in collections and to agents.
     pub device_name: Option<String>,
-    /// What the device is known by; shown to agents (O-07, B-04).
+    /// The external ids of the device, shown to agents (O-07, B-04).
     pub device_external_ids: Option<Vec<NewExternalId>>,
-    /// The bulk operation that made it.
+    /// The bulk operation that created it.
     pub bulk_operation: Option<BulkOperationId>,
     /// When it was queued.
     pub creation_time: Timestamp,
-    /// Where it stands.
+    /// The status of the operation.
     pub status: OperationStatus,
-    /// Why it failed; only while FAILED (O-03).
+    /// The reason of the failure, only while it is FAILED (O-03).
     pub failure_reason: Option<String>,
-    /// How often a PUT changed it; the premise of the next change. Not shown.
+    /// How often a PUT changed it. A change succeeds only if this number is unchanged. It is not shown.
     pub revision: i64,
-    /// What is to be done, and what became of it.
+    /// The command and its results.
     pub fragments: Fragments,
 }
 
 impl Operation {
-    /// The operation as it is shown by itself: name and external ids of its device are for collections and agents.
+    /// Returns the operation without name and external ids of its device, which only collections and agents are shown.
     pub fn alone(self) -> Self {
         Self { device_name: None, device_external_ids: None, ..self }
     }
@@ -144,27 +144,27 @@ impl Serialize for Linked<'_, Operation> {
     }
 }
 
-/// Body of `POST /devicecontrol/operations`.
+/// The body of `POST /devicecontrol/operations`.
 #[derive(Debug, Clone)]
 pub struct NewOperation {
     /// See [`Operation::device`].
     pub device: ManagedObjectId,
-    /// What is to be done; may be empty (O-04).
+    /// The command; it may be empty (O-04).
     pub fragments: Fragments,
 }
 
 impl NewOperation {
-    /// Reads the body of a POST. A status is ignored: it is always PENDING (O-04).
+    /// Parses the body of a POST. A status is ignored, because a new operation is always PENDING (O-04).
     ///
     /// # Errors
-    /// `Invalid` when `deviceId` is missing or wrong.
+    /// `Invalid` when `deviceId` is missing or invalid.
     pub fn parse(mut body: Body) -> Result<Self> {
         let device = body.take("deviceId").ok_or_else(|| missing(&[("deviceId", true)]))?;
         let device = device_id(&device)?;
         Ok(Self { device, fragments: prototype(body)? })
     }
 
-    /// The operation it would make; not stored (M-02).
+    /// Returns the operation that this body would create, without storing it (M-02).
     pub fn queued(&self) -> Operation {
         Operation {
             id: None,
@@ -181,10 +181,10 @@ impl NewOperation {
     }
 }
 
-/// The fragments of an operation that is still to be made: what a body holds beside what the server alone sets.
+/// Returns the fragments of an operation that is not created yet: a body without the members that the server sets.
 ///
 /// # Errors
-/// `Invalid` for the name of a fragment that is not allowed (I-13).
+/// `Invalid` for an invalid name of a fragment (I-13).
 pub fn prototype(mut body: Body) -> Result<Fragments> {
     body.ignore(&SERVER_MEMBERS);
     body.ignore(&["deviceId", "status", "failureReason"]);
@@ -193,33 +193,34 @@ pub fn prototype(mut body: Body) -> Result<Fragments> {
     Ok(fragments)
 }
 
-/// Reads `deviceId`, a string or a number (C-13).
+/// Parses `deviceId`, a string or a number (C-13).
 fn device_id(raw: &RawValue) -> Result<ManagedObjectId> {
     let id = id_text("deviceId", raw)?;
     ManagedObjectId::parse(&id).map_err(|_| unknown_device(id))
 }
 
-/// A target that does not exist (O-01: 422).
+/// Returns the error for a device that does not exist (O-01: 422).
 pub fn unknown_device(id: impl std::fmt::Display) -> Error {
     Error::Invalid(format!("Invalid value of 'deviceId': no managed object with id '{id}'"))
 }
 
-/// Body of `PUT /devicecontrol/operations/<id>`: status, reason of failure and fragments change, the rest is ignored (O-05).
+/// The body of `PUT /devicecontrol/operations/<id>`: it changes status, failure reason and fragments; other members are
+/// ignored (O-05).
 #[derive(Debug, Clone)]
 pub struct OperationPatch {
     /// The new status.
     pub status: Option<OperationStatus>,
-    /// The new reason; an empty text takes it away (O-03).
+    /// The new failure reason; an empty text removes it (O-03).
     pub failure_reason: Option<String>,
-    /// Fragments to replace, or to remove by `null`.
+    /// Fragments to replace, or to remove if they are `null`.
     pub fragments: Fragments,
 }
 
 impl OperationPatch {
-    /// Reads the body of a PUT.
+    /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member.
+    /// `Invalid` names the invalid member.
     pub fn parse(mut body: Body) -> Result<Self> {
         let status = body.take_text("status", 64)?.map(|word| OperationStatus::parse(&word)).transpose()?;
         let failure_reason = body.take_text("failureReason", MAX_FAILURE_REASON)?;
@@ -228,7 +229,7 @@ impl OperationPatch {
         Ok(Self { status, failure_reason, fragments: body.into_fragments()? })
     }
 
-    /// Applies the patch and tells what really changed; nothing when the PUT says what is so already.
+    /// Applies the patch and returns the attributes that changed. A PUT of the stored values changes nothing.
     pub fn apply(&self, operation: &mut Operation) -> Vec<AttributeChange> {
         let mut changes = Vec::new();
         if let Some(status) = self.status.filter(|status| *status != operation.status) {
@@ -248,24 +249,24 @@ impl OperationPatch {
     }
 }
 
-/// Query parameters of the operation collection (O-06).
+/// The query parameters of the operation collection (O-06).
 #[derive(Debug, Clone)]
 pub struct OperationFilter {
-    /// Operations of this agent and of everything below it by childDevices links.
+    /// Operations of this agent and of its descendants by childDevices links.
     pub agent: Option<ManagedObjectId>,
     /// Operations of this device.
     pub device: Option<ManagedObjectId>,
-    /// Those of this status.
+    /// Operations with this status.
     pub status: Option<OperationStatus>,
-    /// Those a bulk operation made.
+    /// Operations that this bulk operation created.
     pub bulk_operation: Option<BulkOperationId>,
-    /// Those that hold this fragment.
+    /// Operations with this fragment.
     pub fragment_type: Option<String>,
-    /// Queued at or after.
+    /// Operations queued at or after this.
     pub date_from: Option<Timestamp>,
-    /// Queued before or at.
+    /// Operations queued at or before this.
     pub date_to: Option<Timestamp>,
-    /// Oldest first unless reverted.
+    /// The order, oldest first unless reverted.
     pub order: TimeOrder,
 }
 
@@ -292,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Applies a PUT and tells the names of what changed.
+    /// Applies a PUT and returns the number of changed attributes.
     fn put(operation: &mut Operation, json: &str) -> usize {
         OperationPatch::parse(body(json)).expect("valid").apply(operation).len()
     }
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn post_without_a_device_or_with_one_that_is_no_id_is_refused() {
+    fn post_without_a_device_or_with_an_invalid_one_is_rejected() {
         for (json, named) in
             [("{}", "deviceId"), (r#"{"deviceId":"x"}"#, "'x'"), (r#"{"deviceId":{}}"#, "{}")]
         {
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_status_is_refused_by_name() {
+    fn unknown_status_is_named_in_the_error() {
         for word in ["SUCCESS", "pending", ""] {
             let error = OperationPatch::parse(body(&format!(r#"{{"status":"{word}"}}"#))).expect_err(word);
             assert!(error.to_string().contains("PENDING, EXECUTING, SUCCESSFUL, FAILED"), "{error}");

@@ -1,4 +1,4 @@
-//! Why an operation is still PENDING: what stands between it and its agent (O-01, B-04).
+//! The diagnosis of an operation that is still PENDING: why no agent has started it (O-01, B-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -10,78 +10,78 @@ use crate::model::links::{Linked, Links};
 use crate::model::operation::{Operation, OperationStatus};
 use crate::model::timestamp::Timestamp;
 
-/// What is found out about an operation.
+/// The facts for a diagnosis.
 #[derive(Debug, Clone)]
 pub struct Findings {
     /// The operation.
     pub operation: Operation,
-    /// The agents that are told of it: each the nearest on one way up.
+    /// The agents that are notified of it: on each path up, the nearest one.
     pub agents: Vec<Agent>,
-    /// What the device says it can do, `plat_SupportedOperations`; `None` when it does not say.
+    /// The operations that the device supports, from `plat_SupportedOperations`; `None` without that fragment.
     pub supported: Option<Vec<String>>,
-    /// What its agents have to do before it.
+    /// The operations that its agents have to execute before it.
     pub ahead: Ahead,
 }
 
-/// An agent, as far as it matters whether it hears of operations.
+/// An agent with the data that shows whether it receives operations.
 #[derive(Debug, Clone)]
 pub struct Agent {
-    /// Its managed object.
+    /// The managed object of the agent.
     pub id: ManagedObjectId,
-    /// Its name.
+    /// The name of the agent.
     pub name: Option<String>,
-    /// Whether its user holds a real-time connection.
+    /// The real-time connection of its user.
     pub connection: Connection,
-    /// Whether somebody has subscribed to its channel at this server.
+    /// Whether a session of this server has subscribed to its channel.
     pub subscribed: bool,
-    /// When it was heard last; only of devices whose availability is watched.
+    /// When it was last heard, only for devices whose availability is watched.
     pub last_message: Option<Timestamp>,
 }
 
-/// The real-time connection of an agent's user.
+/// The state of the real-time connection of an agent's user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connection {
-    /// It holds one, to whatever server.
+    /// It has a connection to some server.
     Open,
-    /// It holds none; since when, if it ever held one.
+    /// It has no connection; the time is when it lost the last one, if it ever had one.
     Closed(Option<Timestamp>),
-    /// Its owner is a person, whose connections nobody keeps account of.
+    /// Its owner is a person, whose connections are not recorded.
     Unknown,
 }
 
-/// Open operations in front of one, of the same agents.
+/// The open operations of the same agents that precede an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ahead {
-    /// How many; counting stops at [`Ahead::MOST`].
+    /// Their number; counting stops at [`Ahead::MOST`].
     pub count: i64,
     /// The oldest of them.
     pub oldest: Option<OperationId>,
 }
 
 impl Ahead {
-    /// So many are counted at most.
+    /// The maximum number that is counted.
     pub const MOST: i64 = 1000;
 }
 
-/// One reason why an operation is PENDING.
+/// One cause why an operation is PENDING.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Cause {
-    /// The device left the tree of its agent after the operation was made.
+    /// The device was removed from its agent after the operation was created.
     NoAgent,
-    /// The agent's user holds no connection.
+    /// The agent's user has no connection.
     AgentOffline(ManagedObjectId, Option<Timestamp>),
-    /// The agent is there, and does not listen to its channel.
+    /// The agent is connected, but has not subscribed to its channel.
     NotSubscribed(ManagedObjectId),
-    /// The device does not list any of what the operation asks for.
+    /// The device supports none of these fragments of the operation.
     NotSupported(Vec<String>),
-    /// Operations before it are not done yet.
+    /// Older operations are not finished yet.
     QueuedBehind(Ahead),
-    /// Nothing of these: the agent was told, or can be, and has not taken it up.
+    /// None of these: the agent was notified, or can be, and has not started the operation.
     AwaitingAgent,
 }
 
 impl Findings {
-    /// Why it is PENDING; nothing when it is not.
+    /// Returns the causes; empty when the operation is not PENDING.
     fn causes(&self) -> Vec<Cause> {
         if self.operation.status != OperationStatus::Pending {
             return Vec::new();
@@ -106,7 +106,8 @@ impl Findings {
         causes
     }
 
-    /// What the operation asks for, when the device lists other things only.
+    /// Returns the fragments of the operation, if the device lists supported operations and none of these is among
+    /// them.
     fn unsupported(&self) -> Option<Vec<String>> {
         let supported = self.supported.as_ref()?;
         let asked = actions(&self.operation.fragments);
@@ -115,7 +116,8 @@ impl Findings {
     }
 }
 
-/// The fragments that describe an action: objects and lists; plain values such as a description go along with them.
+/// Returns the names of the fragments that describe an action: objects and lists. Plain values such as a description
+/// only accompany them.
 fn actions(fragments: &Fragments) -> Vec<String> {
     let structured = |raw: &RawValue| raw.get().starts_with(['{', '[']);
     fragments.iter().filter(|(_, raw)| structured(raw)).map(|(name, _)| name.to_owned()).collect()
@@ -136,7 +138,7 @@ impl Cause {
     fn message(&self) -> String {
         match self {
             Self::NoAgent => {
-                "The device belongs to no agent any more, so nobody is told of its operations".into()
+                "The device belongs to no agent any more, so nobody is notified of its operations".into()
             }
             Self::AgentOffline(agent, Some(since)) => {
                 format!("Agent '{agent}' has held no real-time connection since {since}")
@@ -145,21 +147,21 @@ impl Cause {
                 format!("Agent '{agent}' has never held a real-time connection")
             }
             Self::NotSubscribed(agent) => {
-                format!("Nobody has subscribed to the channel '/{agent}' of the agent at this server")
+                format!("No client has subscribed to the channel '/{agent}' of the agent at this server")
             }
             Self::NotSupported(asked) => {
                 format!("The device does not list any of these as supported: {}", asked.join(", "))
             }
             Self::QueuedBehind(ahead) => {
                 let more = if ahead.count >= Ahead::MOST { " or more" } else { "" };
-                format!("{}{more} older operations of its agent are not done yet", ahead.count)
+                format!("{}{more} older operations of its agent are not finished yet", ahead.count)
             }
             Self::AwaitingAgent => "Its agent listens and has not set it to EXECUTING yet".into(),
         }
     }
 }
 
-/// A cause as it is shown.
+/// The representation of a cause.
 struct Shown<'a>(&'a Cause, &'a Links);
 
 impl Serialize for Shown<'_> {

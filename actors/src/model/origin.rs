@@ -1,4 +1,4 @@
-//! Who asked, how, and by what address: what travels with every write from the edge to the actors.
+//! The origin of a write: user, processing mode, authority and address. It travels with the write to the actors.
 
 use std::sync::Arc;
 
@@ -10,36 +10,37 @@ use crate::model::links::Links;
 /// The request behind a write.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    /// Name of the user; recorded as owner and in audit records.
+    /// The name of the user, recorded as owner and in audit records.
     pub user: Arc<str>,
-    /// What is stored and what is told.
+    /// The processing mode, which determines what is stored and who is notified.
     pub mode: ProcessingMode,
-    /// By what right the caller writes.
+    /// The authority with which the caller writes.
     pub authority: Authority,
-    /// Name of the application that sent the request, by its key (C-05).
+    /// The name of the application whose key the request contains (C-05).
     pub application: Option<Arc<str>>,
-    /// Address of the request; links in the answer and in notifications start with it.
+    /// The address of the request; links in the response and in notifications start with it.
     pub links: Links,
-    /// Set on what an event-processing module does.
+    /// Set if an event-processing module writes.
     pub by_module: Option<ByModule>,
 }
 
-/// On what a module's write depends, and what it follows from.
+/// The properties of a module's write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByModule {
-    /// How deep in a chain of causes the write is; what it causes is told with this.
+    /// The depth of the write in a chain of causes, which its notifications carry on.
     pub(crate) depth: Depth,
-    /// The number by which this process holds the modules of the tenant. The write is made only while that is so.
+    /// The fence with which this process holds the modules of the tenant. The write succeeds only while this is true.
     pub(crate) fence: i64,
 }
 
-/// The user in audit records of what the server does by itself.
+/// The user in audit records of the server's own actions.
 const SERVER: &str = "system";
-/// The user in whose name modules write: owner of what they create.
+/// The user on whose behalf modules write, who owns what they create.
 const MODULES: &str = "cep";
 
 impl Origin {
-    /// What the server does by itself, on nobody's request. Links in notifications start with `links`.
+    /// Returns the origin of the server's own actions, which no request causes. Links in notifications start with
+    /// `links`.
     pub(crate) fn of_server(links: Links) -> Self {
         Self {
             user: SERVER.into(),
@@ -51,53 +52,54 @@ impl Origin {
         }
     }
 
-    /// What an event-processing module does: by right of the tenant, on nobody's request (M-04, Q-07). `depth` is that of what it
-    /// causes, `fence` the number by which this process holds the modules of the tenant.
+    /// Returns the origin of an event-processing module's actions, which no request causes and which have the authority
+    /// of the tenant (M-04, Q-07). `depth` is the depth of their consequences, `fence` that with which this process
+    /// holds the modules of the tenant.
     pub(crate) fn of_module(links: Links, depth: Depth, fence: i64) -> Self {
         Self { user: MODULES.into(), by_module: Some(ByModule { depth, fence }), ..Self::of_server(links) }
     }
 
-    /// By what right a write is made: what the rule of [`access`](crate::model::access) is asked with.
+    /// Returns the authority of the write in the form that the [`access`](crate::model::access) rule takes.
     pub(crate) fn by(&self) -> (&Authority, &str, Ownership) {
         (&self.authority, &self.user, Ownership::Counts)
     }
 
-    /// On what a module's write depends besides; none for what clients do.
+    /// Returns the fence of a module's write; `None` for writes of clients.
     pub(crate) fn fence(&self) -> Option<i64> {
         self.by_module.map(|module| module.fence)
     }
 
-    /// Whether a write shows that the device lives: its own user made it, no application in its name, and it is stored
-    /// (R-03, M-02). A key that no application has is no application (C-05).
+    /// Returns whether a write shows that the device is alive: its own user made it, without an application, and it is
+    /// stored (R-03, M-02). A key that belongs to no application does not count as an application (C-05).
     pub fn is_heartbeat(&self) -> bool {
         is_device_user(&self.user) && self.application.is_none() && self.mode.stores()
     }
 }
 
-/// What names of devices' users start with; the id of the device follows.
+/// The prefix of the names of device users; the id of the device follows.
 pub const DEVICE_USER: &str = "device_";
 
-/// Whether a user is a device: `device_<external id>`, the owner of its object.
+/// Returns whether a user is a device: `device_<external id>`, the owner of its object.
 pub fn is_device_user(name: &str) -> bool {
     name.starts_with(DEVICE_USER)
 }
 
-/// The header `X-Platform-Processing-Mode` (M-01 to M-04).
+/// The processing mode from the header `X-Platform-Processing-Mode` (M-01 to M-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProcessingMode {
-    /// Stored and sent to real-time processing.
+    /// The write is stored and sent to real-time processing.
     #[default]
     Persistent,
-    /// Real-time processing only.
+    /// The write is sent to real-time processing only.
     Transient,
-    /// Stored, without notifications; measurements and events only.
+    /// The write is stored without notifications; only for measurements and events.
     Quiescent,
-    /// Modules only; measurements and events only.
+    /// The write is sent to modules only; only for measurements and events.
     Cep,
 }
 
 impl ProcessingMode {
-    /// Reads the header value, in any case (M-01).
+    /// Parses the header value, in any case (M-01).
     ///
     /// # Errors
     /// `Invalid` names the value and the four that are allowed.
@@ -109,7 +111,7 @@ impl ProcessingMode {
         })
     }
 
-    /// The word of the header.
+    /// Returns the word of the header.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Persistent => "PERSISTENT",
@@ -119,8 +121,8 @@ impl ProcessingMode {
         }
     }
 
-    /// The mode for a resource that knows no notification-free writes: QUIESCENT counts as PERSISTENT, CEP is
-    /// refused (M-03).
+    /// Returns the mode for a resource whose writes always notify: QUIESCENT counts as PERSISTENT, and CEP is rejected
+    /// (M-03).
     ///
     /// # Errors
     /// `Invalid` for CEP.
@@ -134,7 +136,7 @@ impl ProcessingMode {
         }
     }
 
-    /// The mode of a change of child references: QUIESCENT tells nobody, CEP is refused (M-03).
+    /// Returns the mode of a change of child references: QUIESCENT notifies nobody, and CEP is rejected (M-03).
     ///
     /// # Errors
     /// `Invalid` for CEP.
@@ -145,12 +147,12 @@ impl ProcessingMode {
         }
     }
 
-    /// Whether a write in this mode is told to subscribers.
+    /// Returns whether a write in this mode notifies subscribers.
     pub fn notifies(self) -> bool {
         matches!(self, Self::Persistent | Self::Transient)
     }
 
-    /// Whether a write in this mode reaches the database.
+    /// Returns whether a write in this mode is stored.
     pub fn stores(self) -> bool {
         matches!(self, Self::Persistent | Self::Quiescent)
     }

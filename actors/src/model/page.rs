@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
-/// Which page is asked for.
+/// The requested page of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
-    /// Members per page, 1 to 2000.
+    /// The number of members per page, 1 to 2000.
     pub size: u32,
-    /// Number of the page, from 1.
+    /// The number of the page, from 1.
     pub current: u32,
-    /// Where the page before ended; carried by `next` links, so that page 10 000 costs what page 1 costs.
+    /// The end of the previous page, which `next` links contain, so that page 10 000 costs no more than page 1.
     pub after: Option<After>,
-    /// Whether the pages are counted.
+    /// Whether the total number of pages is requested.
     pub total: TotalPages,
 }
 
 impl PageRequest {
-    /// How many members of the whole collection one request looks at for a caller who sees only part of it (P-07).
+    /// Returns how many members of the whole collection one request reads for a caller who sees only part of it (P-07).
     pub fn scan_budget(&self) -> u32 {
         10 * self.size.max(100)
     }
 
-    /// The page of a collection that can have no members.
+    /// Returns the page of an empty collection.
     pub fn empty<T>(&self) -> Page<T> {
         Page { members: Vec::new(), next: None, count: self.count_of(0) }
     }
 
-    /// How many members a collection has, where that is asked for (P-02a).
+    /// Returns the count of members of a collection, if it is requested (P-02a).
     pub(crate) fn count_of(&self, members: i64) -> Count {
         match self.total {
             TotalPages::Counted => Count::Of(members),
@@ -37,7 +37,7 @@ impl PageRequest {
         }
     }
 
-    /// A page of a short collection that is at hand whole, sorted by `name`.
+    /// Returns a page of a short collection that is in memory, sorted by `name`.
     pub fn cut<T>(&self, all: Vec<T>, name: impl Fn(&T) -> &str) -> Page<T> {
         let count = self.count_of(all.len() as i64);
         let skipped = (self.current as usize - 1).saturating_mul(self.size as usize);
@@ -48,31 +48,31 @@ impl PageRequest {
     }
 }
 
-/// Whether `totalPages` is asked for (`withTotalPages=true`).
+/// Whether `totalPages` is requested (`withTotalPages=true`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TotalPages {
-    /// Counted: exact up to a million records (P-03).
+    /// The total is requested; it is exact up to a million records (P-03).
     Counted,
-    /// Left out.
+    /// The total is not requested.
     Omitted,
 }
 
-/// Place of a member in its collection: what it is sorted by, then its id.
+/// The position of a member in its collection: its sort key and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// The time a collection is sorted by; 1970 where it is sorted by id alone.
+    /// The time by which the collection is sorted; 1970 if it is sorted by id only.
     pub time: OffsetDateTime,
-    /// Id of the last member of the page before.
+    /// The id of the last member of the previous page.
     pub id: i64,
 }
 
 impl Position {
-    /// Place in a collection that is sorted by id alone.
+    /// Returns a position in a collection that is sorted by id only.
     pub fn of_id(id: i64) -> Self {
         Self { time: OffsetDateTime::UNIX_EPOCH, id }
     }
 
-    /// Reads the form a `next` link carries: microseconds since 1970, and the id.
+    /// Parses the form in `next` links: microseconds since 1970, and the id.
     pub fn parse(text: &str) -> Option<Self> {
         let (micros, id) = text.split_once('_')?;
         let nanos = i128::from(micros.parse::<i64>().ok()?) * 1000;
@@ -86,20 +86,20 @@ impl fmt::Display for Position {
     }
 }
 
-/// Where a page ended, in whatever its collection is sorted by.
+/// The end of a page, by the sort key of its collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum After {
-    /// A collection sorted by time and id, or by id alone.
+    /// A position in a collection that is sorted by time and id, or by id only.
     Position(Position),
-    /// A collection sorted by a name that is unique in it: the last one of the page.
+    /// The last name of a page, in a collection that is sorted by a unique name.
     Name(Arc<str>),
 }
 
-/// What tells a name from a time in a link.
+/// The prefix that distinguishes a name from a time in a link.
 const NAME: &str = "n_";
 
 impl After {
-    /// Reads the form a `next` link carries.
+    /// Parses the form in `next` links.
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix(NAME) {
             Some(name) => Some(Self::Name(name.into())),
@@ -123,43 +123,43 @@ impl fmt::Display for After {
     }
 }
 
-/// How many records match.
+/// The number of matching records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
-    /// Nobody asked.
+    /// It was not requested.
     Omitted,
-    /// Not told, because the caller sees only part of them (P-07). `currentPage` then counts the members of the whole
-    /// collection, and the next page starts this many further on.
+    /// It is not returned, because the caller sees only part of the records (P-07). `currentPage` counts the members of
+    /// the whole collection then, and the next page starts this many members later.
     Withheld {
-        /// Members of the whole collection that were looked at for this page.
+        /// The members of the whole collection that were read for this page.
         scanned: u32,
     },
-    /// This many.
+    /// The number of matching records.
     Of(i64),
 }
 
 /// One page of a collection.
 #[derive(Debug, Clone)]
 pub struct Page<T> {
-    /// The members, at most as many as asked for.
+    /// The members, at most as many as requested.
     pub members: Vec<T>,
-    /// Where the next page starts; `None` when this is the last (P-01).
+    /// The position at which the next page starts; `None` for the last page (P-01).
     pub next: Option<After>,
-    /// Matching records.
+    /// The number of matching records.
     pub count: Count,
 }
 
 impl<T> Page<T> {
-    /// The same page of what each member is shown as.
+    /// Converts each member of the page.
     pub fn map<U>(self, shown: impl FnMut(T) -> U) -> Page<U> {
         let members = self.members.into_iter().map(shown).collect();
         Page { members, next: self.next, count: self.count }
     }
 }
 
-/// Where a page begins.
+/// The start of a page.
 impl PageRequest {
-    /// The place behind which the page begins, in a collection that is sorted by time and id, or by id alone.
+    /// Returns the position after which the page begins, in a collection that is sorted by time and id, or by id only.
     pub fn position(&self) -> Option<Position> {
         match self.after {
             Some(After::Position(position)) => Some(position),
@@ -167,7 +167,7 @@ impl PageRequest {
         }
     }
 
-    /// The name behind which the page begins, in a collection that is sorted by name.
+    /// Returns the name after which the page begins, in a collection that is sorted by name.
     pub fn after_name(&self) -> Option<&str> {
         match &self.after {
             Some(After::Name(name)) => Some(name),
@@ -175,7 +175,7 @@ impl PageRequest {
         }
     }
 
-    /// How many members to pass over: those of the pages before, unless a name says where the page begins.
+    /// Returns how many members to skip: those of the previous pages, unless a name determines where the page begins.
     pub fn offset(&self) -> i64 {
         match self.after_name() {
             Some(_) => 0,
@@ -184,18 +184,18 @@ impl PageRequest {
     }
 }
 
-/// In which order a time series is read.
+/// The order of a time series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeOrder {
     /// Newest `time` first, ties by descending id (P-06).
     #[default]
     NewestFirst,
-    /// The other way round (`revert=true`).
+    /// Oldest `time` first (`revert=true`).
     OldestFirst,
 }
 
 impl TimeOrder {
-    /// The other one.
+    /// Returns the opposite order.
     pub fn reversed(self) -> Self {
         match self {
             Self::NewestFirst => Self::OldestFirst,

@@ -1,5 +1,5 @@
-//! References between managed objects: six blocks in each object, three of them changed through child endpoints
-//! (docs/rules.md#inventory; I-02 to I-04).
+//! References between managed objects. Each object has six blocks of them, and three can be changed through child
+//! endpoints (docs/rules.md#inventory; I-02 to I-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -11,10 +11,10 @@ use crate::model::id::ManagedObjectId;
 use crate::model::links::{Linked, Links};
 use crate::model::managed_object::{ManagedObject, NewManagedObject};
 
-/// How a child hangs on its parent.
+/// The kind of a link from a parent to a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkKind {
-    /// A device behind a gateway; operations go to its agent, ownership comes down.
+    /// A device behind a gateway; its operations go to the agent of the gateway, and ownership is inherited.
     ChildDevices,
     /// A member of a group or of another asset.
     ChildAssets,
@@ -23,10 +23,10 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// All kinds, in the order their blocks are shown.
+    /// All kinds, in the order in which their blocks are shown.
     pub const ALL: [Self; 3] = [Self::ChildDevices, Self::ChildAssets, Self::ChildAdditions];
 
-    /// Name of the block of children, also the last segment of the child endpoints.
+    /// Returns the name of the block of children, which is also the last segment of the child endpoints.
     pub fn children(self) -> &'static str {
         match self {
             Self::ChildDevices => "childDevices",
@@ -35,7 +35,7 @@ impl LinkKind {
         }
     }
 
-    /// Name of the block of parents.
+    /// Returns the name of the block of parents.
     pub fn parents(self) -> &'static str {
         match self {
             Self::ChildDevices => "deviceParents",
@@ -44,55 +44,55 @@ impl LinkKind {
         }
     }
 
-    /// The kind whose block of children has this name.
+    /// Returns the kind whose block of children has this name.
     pub fn of_children(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.children() == name)
     }
 
-    /// Whether rings are refused, because something comes down these links (I-04).
+    /// Returns whether cycles are rejected, because rights are inherited along these links (I-04).
     pub fn is_hierarchy(self) -> bool {
         self != Self::ChildAdditions
     }
 }
 
-/// One end of a link as the other shows it.
+/// One end of a link as the other end shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Id of the other object.
+    /// The id of the other object.
     pub id: ManagedObjectId,
-    /// Its name, where it has one and that is wanted.
+    /// The name of the other object, if it has one and the request asks for it.
     pub name: Option<String>,
 }
 
-/// What an object refers to. Empty blocks are shown too.
+/// The references of an object. Empty blocks are shown too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
     children: [Vec<Reference>; 3],
     parents: [Vec<Reference>; 3],
 }
 
-/// Which blocks of references a read fills (I-02).
+/// The blocks of references that a read fills (I-02).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WantedReferences {
-    /// Direct children: yes, unless `withChildren=false`.
+    /// Whether direct children are filled: yes, unless `withChildren=false`.
     pub children: bool,
-    /// Parents and their ancestors.
+    /// How parents and their ancestors are filled.
     pub parents: WantedParents,
 }
 
 /// How parents and their ancestors are shown (I-01a).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantedParents {
-    /// Not at all: nobody will see the object.
+    /// They are not read, because nobody will see the object.
     None,
-    /// Without their names, as always.
+    /// Without their names, the default.
     Unnamed,
     /// With their names: `withParents=true`.
     Named,
 }
 
 impl WantedReferences {
-    /// For reads that look at the object alone.
+    /// No references, for reads that need only the object.
     pub const NONE: Self = Self { children: false, parents: WantedParents::None };
 }
 
@@ -113,12 +113,12 @@ impl References {
         self.parents[kind as usize].push(parent);
     }
 
-    /// Its children of a kind.
+    /// Returns the children of a kind.
     pub(crate) fn children(&self, kind: LinkKind) -> &[Reference] {
         &self.children[kind as usize]
     }
 
-    /// Its parents of a kind, and their ancestors.
+    /// Returns the parents of a kind, and their ancestors.
     pub(crate) fn parents(&self, kind: LinkKind) -> &[Reference] {
         &self.parents[kind as usize]
     }
@@ -178,12 +178,12 @@ impl Serialize for Block<'_> {
     }
 }
 
-/// A link as its own resource: where it is, and the whole child (I-03).
+/// A link as a resource of its own: its address and the whole child (I-03).
 #[derive(Debug, Clone)]
 pub struct ManagedObjectReference {
-    /// How the child hangs on the parent.
+    /// The kind of the link.
     pub kind: LinkKind,
-    /// Id of the parent.
+    /// The id of the parent.
     pub parent: ManagedObjectId,
     /// The child.
     pub child: ManagedObject,
@@ -201,13 +201,13 @@ impl Serialize for Linked<'_, ManagedObjectReference> {
 }
 
 impl ManagedObjectReference {
-    /// Address of the link.
+    /// Returns the address of the link.
     pub fn link(&self, links: &Links) -> String {
         links.child(self.parent, self.kind, self.child.id)
     }
 }
 
-/// Body of a POST to a child endpoint.
+/// The body of a POST to a child endpoint.
 #[derive(Debug, Clone)]
 pub enum NewChildren {
     /// `{managedObject: {id}}` or `{managedObject: {self}}`.
@@ -218,14 +218,14 @@ pub enum NewChildren {
     Created(Box<NewManagedObject>),
 }
 
-/// Links one request may add.
+/// The maximum number of links in one request.
 const MAX_CHILDREN: usize = 10_000;
 
 impl NewChildren {
-    /// Reads the body; its members tell which form it has (C-08).
+    /// Parses the body, whose members determine its form (C-08).
     ///
     /// # Errors
-    /// `Invalid` names the wrong member; a child id that is none is `Invalid` too (I-04: unknown child is 422).
+    /// `Invalid` names the invalid member; an invalid child id is also `Invalid` (I-04: unknown child is 422).
     pub fn parse(mut body: Body) -> Result<Self> {
         if let Some(raw) = body.take("references") {
             let items: Vec<Box<RawValue>> = serde_json::from_str(raw.get())
@@ -251,7 +251,7 @@ fn missing() -> Error {
     Error::Invalid("Following mandatory fields should be included: managedObject".into())
 }
 
-/// The child's id, given as `id` or as the end of `self`.
+/// Returns the child's id, given as `id` or as the end of `self`.
 fn child_id(raw: &RawValue) -> Result<ManagedObjectId> {
     let mut object = Body::of_member("managedObject", raw)?;
     let (name, given) = match (object.take("id"), object.take("self")) {
@@ -266,7 +266,7 @@ fn child_id(raw: &RawValue) -> Result<ManagedObjectId> {
         .map_err(|_| Error::invalid_value(name, given, "an existing managed object"))
 }
 
-/// Ids come as strings or as numbers (C-13).
+/// Parses an id, which is a string or a number (C-13).
 fn id_text(raw: &RawValue) -> Result<String> {
     match raw.get().bytes().all(|byte| byte.is_ascii_digit()) {
         true => Ok(raw.get().to_owned()),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn child_is_named_by_id_or_self() {
+    fn child_is_identified_by_id_or_self() {
         for json in [
             r#"{"managedObject":{"id":"7"}}"#,
             r#"{"managedObject":{"id":7}}"#,
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_references_are_refused_by_name() {
+    fn invalid_references_are_named_in_the_error() {
         for json in [
             r#"{"managedObject":7}"#,
             r#"{"managedObject":{}}"#,

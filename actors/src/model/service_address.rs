@@ -1,17 +1,17 @@
-//! Where a microservice runs, in the words of the operator (W-14).
+//! The address at which a microservice runs, set by the operator (W-14).
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
 use crate::error::{Error, Result};
 
-/// What is allowed, for whoever wrote something else.
+/// The description of valid addresses in errors.
 const ALLOWED: &str =
     "http://host:port or http://host:port/base, without user, query, fragment, '.' and '..'";
-/// Bytes of a whole address.
+/// The maximum number of bytes of an address.
 const LONGEST: usize = 512;
 
-/// An address of HTTP: host, port, and the path below which everything is asked for.
+/// An HTTP address: host, port, and a base path to which the path of each request is appended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceAddress {
     authority: String,
@@ -19,10 +19,10 @@ pub struct ServiceAddress {
 }
 
 impl ServiceAddress {
-    /// Reads `http://host:port[/base]`. Anything else a URL may have would be a way around somebody's rules.
+    /// Parses `http://host:port[/base]`. Other parts of a URL are rejected, because they might bypass access rules.
     ///
     /// # Errors
-    /// `Invalid` names the value and what is allowed; what looks like a password is not repeated.
+    /// `Invalid` names the value and what is allowed; a value that may contain a password is not repeated.
     pub fn parse(text: &str) -> Result<Self> {
         let shown = if text.contains('@') { "an address with '@'" } else { text };
         let refused = || Error::invalid_value("address", shown.escape_debug(), ALLOWED);
@@ -38,12 +38,12 @@ impl ServiceAddress {
         }
     }
 
-    /// Host and port.
+    /// Returns host and port.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The path everything is below: empty, or with a slash in front and none behind.
+    /// Returns the base path: empty, or with a leading slash and without a trailing one.
     pub fn base(&self) -> &str {
         &self.base
     }
@@ -55,7 +55,7 @@ impl fmt::Display for ServiceAddress {
     }
 }
 
-/// A name, an address of IPv4, or one of IPv6 in brackets.
+/// Returns whether a text is a host name, an IPv4 address, or an IPv6 address in brackets.
 fn is_host(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         return address.parse::<Ipv6Addr>().is_ok();

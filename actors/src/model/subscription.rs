@@ -1,4 +1,5 @@
-//! Subscriptions: which applications a tenant may use (Z-03), and how tenants show their applications (Z-01, Z-02).
+//! Subscriptions of tenants to applications (Z-03), and the applications in the representation of a tenant (Z-01,
+//! Z-02).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -9,25 +10,25 @@ use crate::model::body::{Body, id_text, missing, text};
 use crate::model::id::{ApplicationId, TenantId};
 use crate::model::links::{Linked, Links};
 
-/// Bytes of a link in a body.
+/// The maximum number of bytes of a link in a body.
 const MAX_LINK: usize = 4096;
 
-/// What others are told of an application where it is only referred to: without its key, its manifest and its roles.
+/// An application in a reference to it: without its key, its manifest and its roles.
 #[derive(Debug, Clone)]
 pub struct ReferredApplication {
-    /// Fixed id.
+    /// The fixed id.
     pub id: ApplicationId,
     /// The tenant that may change it.
     pub owner: TenantId,
-    /// Its name.
+    /// The name of the application.
     pub name: String,
-    /// What it is made of.
+    /// The type of the application.
     pub kind: ApplicationType,
-    /// Who else may see it.
+    /// The tenants that may see it, besides its owner.
     pub availability: Availability,
-    /// Where it is served.
+    /// The path segment at which it is served.
     pub context_path: Option<String>,
-    /// Where an external application is.
+    /// The address of an external application.
     pub external_url: Option<String>,
 }
 
@@ -77,10 +78,10 @@ impl Serialize for Linked<'_, ReferredApplication> {
     }
 }
 
-/// An application as a tenant refers to it: `{self, application}`.
+/// A reference of a tenant to an application: `{self, application}`.
 #[derive(Debug, Clone)]
 pub struct ApplicationReference {
-    /// For a subscription: whose. Else the tenant owns the application.
+    /// The subscriber, for a subscription; otherwise the tenant owns the application.
     pub subscriber: Option<TenantId>,
     /// The application.
     pub application: ReferredApplication,
@@ -105,21 +106,21 @@ impl Serialize for Linked<'_, ApplicationReference> {
     }
 }
 
-/// A new subscription as it is answered: `{self, application, tenant}` (Z-03).
+/// The response to a new subscription: `{self, application, tenant}` (Z-03).
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    /// Who subscribes.
+    /// The subscriber.
     pub tenant: TenantId,
-    /// To what.
+    /// The application.
     pub application: ReferredApplication,
 }
 
 impl Subscription {
-    /// Reads which application the body of `POST /tenant/tenants/<tenant>/applications` names: `{application: {id}}` or
+    /// Parses the application in the body of `POST /tenant/tenants/<tenant>/applications`: `{application: {id}}` or
     /// `{application: {self}}`.
     ///
     /// # Errors
-    /// `Invalid` names the absent or wrong member; what can be no id is no application.
+    /// `Invalid` names the absent or invalid member; an invalid id counts as an unknown application.
     pub fn parse_application(mut body: Body) -> Result<ApplicationId> {
         let raw = body.take("application").ok_or_else(|| missing(&[("application", true)]))?;
         let mut object = Body::of_member("application", &raw)?;
@@ -137,7 +138,8 @@ impl Subscription {
         ApplicationId::parse(&given).map_err(|_| Self::unknown(name, &given))
     }
 
-    /// There is no such application, or none that the tenant may subscribe to: both look the same.
+    /// Returns the error for an application that does not exist or that is not offered to the tenant, which look the
+    /// same.
     pub fn unknown(member: &str, given: &str) -> Error {
         Error::invalid_value(member, given, "an application that the tenant can be subscribed to")
     }
@@ -160,17 +162,17 @@ impl Serialize for Linked<'_, Subscription> {
     }
 }
 
-/// To which applications somebody may subscribe a tenant, and from which it may be unsubscribed.
+/// The applications to which a caller may subscribe a tenant, and whose subscriptions it may end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Offer {
-    /// All there are: for tenant `management`.
+    /// All applications, for the tenant `management`.
     Everything,
-    /// What this tenant owns, and the market: for a tenant that looks after its sub-tenants.
+    /// The applications of this tenant and of the market, for a tenant that manages its sub-tenants.
     OwnedByOrMarket(TenantId),
 }
 
 impl Offer {
-    /// Whether an application is among them.
+    /// Returns whether an application is among them.
     pub fn includes(&self, owner: &TenantId, availability: Availability) -> bool {
         match self {
             Self::Everything => true,
@@ -179,24 +181,25 @@ impl Offer {
     }
 }
 
-/// References of a tenant to its applications. A tenant may have very many: these are the first ones, and a link leads on.
+/// The references of a tenant to its applications. A tenant may have very many, so these are the first ones with a link
+/// to the next.
 #[derive(Debug, Clone, Default)]
 pub struct ApplicationReferences {
-    /// The first ones, by id.
+    /// The first references, by id.
     pub references: Vec<ApplicationReference>,
     /// Whether there are more.
     pub has_more: bool,
 }
 
-/// As `{self, references, next}` of the collection at this path.
+/// References with the path of their collection, shown as `{self, references, next}`.
 pub(crate) struct ShownReferences<'a> {
-    /// What is shown.
+    /// The references.
     pub references: &'a ApplicationReferences,
-    /// Where all of them are listed, in pages.
+    /// The path of the collection that lists all of them in pages.
     pub collection: String,
-    /// Whether that is told as `self`.
+    /// Whether the collection is shown as `self`.
     pub with_self: bool,
-    /// Where links point.
+    /// The address of the links.
     pub links: &'a Links,
 }
 
@@ -226,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn application_is_named_by_id_or_self() {
+    fn application_is_identified_by_id_or_self() {
         for json in [
             r#"{"application":{"id":"7"}}"#,
             r#"{"application":{"id":7}}"#,
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_references_are_refused_by_name() {
+    fn invalid_references_are_named_in_the_error() {
         for json in [
             "{}",
             r#"{"application":null}"#,
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_offer_what_they_own_and_the_market() {
+    fn parents_offer_their_own_applications_and_the_market() {
         let tenant = |id| TenantId::parse(id).expect("an id");
         let parent = Offer::OwnedByOrMarket(tenant("parent"));
         assert!(parent.includes(&tenant("parent"), Availability::Private));

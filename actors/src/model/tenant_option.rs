@@ -9,40 +9,40 @@ use crate::model::alarm_mapping::AlarmMapping;
 use crate::model::body::{Body, missing, text};
 use crate::model::links::Linked;
 
-/// Characters of a category or a key (Z-04).
+/// The maximum number of characters of a category or a key (Z-04).
 const MAX_NAME: usize = 256;
-/// Bytes of a value. No rule names a bound; keys of 8192 bits take a fifth of it.
+/// The maximum number of bytes of a value. No rule names a limit; keys of 8192 bits take a fifth of it.
 const MAX_VALUE: usize = 64 << 10;
 
 /// Keys that start with this hold secrets: they are stored encrypted and never shown (Z-05).
 pub(crate) const SECRET_KEYS: &str = "credentials.";
-/// What stands in the place of a secret. Writing it back leaves the secret as it is (Z-05).
+/// The placeholder for a secret. Writing it back leaves the secret unchanged (Z-05).
 pub const ENCRYPTED: &str = "<<Encrypted>>";
 
-/// Category of the public keys that tokens are verified with (C-04); the key is the `kid`.
+/// The category of the public keys with which tokens are verified (C-04); the key is the `kid`.
 pub const TOKEN_PUBLIC_KEY: &str = "token.publicKey";
-/// Category of the rules for browsers (C-16).
+/// The category of the CORS settings (C-16).
 pub const ACCESS_CONTROL: &str = "access.control";
-/// Key of the origins that may read answers (C-16).
+/// The key of the origins that may read responses (C-16).
 pub const ALLOW_ORIGIN: &str = "allow.origin";
 
-/// Category of what alarms are turned into (A-10); the key is the alarm's type.
+/// The category of alarm mappings (A-10); the key is the alarm's type.
 pub const ALARM_TYPE_MAPPING: &str = "alarm.type.mapping";
 
-/// What a tenant that set nothing has (Z-06): category, key, value.
+/// The default options of every tenant (Z-06): category, key, value.
 pub const PREDEFINED: [(&str, &str, &str); 1] = [(ACCESS_CONTROL, ALLOW_ORIGIN, "*")];
 
-/// Whether servers remember options of this category, so that they must be told of a change.
+/// Returns whether servers cache options of this category, so that they are notified of changes.
 pub fn is_remembered(category: &str) -> bool {
     [TOKEN_PUBLIC_KEY, ACCESS_CONTROL, ALARM_TYPE_MAPPING].contains(&category)
 }
 
-/// What an option is called within its tenant.
+/// The name of an option within its tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OptionName {
-    /// What it is about.
+    /// The category.
     pub category: String,
-    /// Its name there.
+    /// The key within the category.
     pub key: String,
 }
 
@@ -50,17 +50,17 @@ impl OptionName {
     /// Checks category and key.
     ///
     /// # Errors
-    /// `Invalid` names the one that is empty, longer than 256 characters, or holds a control character.
+    /// `Invalid` names the one that is empty, longer than 256 characters or contains a control character.
     pub fn parse(category: &str, key: &str) -> Result<Self> {
         Ok(Self { category: parse_name("category", category)?, key: parse_name("key", key)? })
     }
 
-    /// Whether the value is a secret (Z-05).
+    /// Returns whether the value is a secret (Z-05).
     pub fn is_secret(&self) -> bool {
         self.key.starts_with(SECRET_KEYS)
     }
 
-    /// Checks a value where the server itself reads the option and could do nothing with a wrong one (A-10).
+    /// Checks the value of an option that the server itself reads (A-10).
     ///
     /// # Errors
     /// `Invalid` names the key, the value and what is allowed.
@@ -76,7 +76,7 @@ impl OptionName {
         }
     }
 
-    /// The value of who set nothing (Z-06).
+    /// Returns the value for a tenant that did not set the option (Z-06).
     pub fn predefined(&self) -> Option<&'static str> {
         let mut known = PREDEFINED.iter();
         known.find(|(category, key, _)| self.category == *category && self.key == *key).map(|known| known.2)
@@ -92,7 +92,7 @@ impl std::fmt::Display for OptionName {
 /// Checks a category.
 ///
 /// # Errors
-/// As [`OptionName::parse`].
+/// The errors of [`OptionName::parse`].
 pub fn parse_category(text: &str) -> Result<String> {
     parse_name("category", text)
 }
@@ -110,14 +110,14 @@ fn parse_name(member: &str, text: &str) -> Result<String> {
 /// An option as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TenantOption {
-    /// Category and key.
+    /// The category and the key.
     pub name: OptionName,
-    /// What it is set to; of a secret [`ENCRYPTED`].
+    /// The value; for a secret it is [`ENCRYPTED`].
     pub value: String,
 }
 
 impl TenantOption {
-    /// An option as it may be shown: a secret stays one.
+    /// Returns an option as it may be shown, with secrets hidden.
     pub fn shown(name: OptionName, stored: String) -> Self {
         let value = if name.is_secret() { ENCRYPTED.to_owned() } else { stored };
         Self { name, value }
@@ -136,7 +136,7 @@ impl Serialize for Linked<'_, TenantOption> {
     }
 }
 
-/// The options of one category: a flat object of keys and values.
+/// The options of one category, shown as a flat object of keys and values.
 #[derive(Debug, Clone)]
 pub struct OptionCategory(pub Vec<TenantOption>);
 
@@ -146,14 +146,14 @@ impl Serialize for Linked<'_, OptionCategory> {
     }
 }
 
-/// A fact about the server that clients may read and nobody writes.
+/// A read-only property of the server.
 #[derive(Debug, Clone)]
 pub struct SystemOption {
-    /// What it is about.
+    /// The category.
     pub category: &'static str,
-    /// Its name there.
+    /// The key within the category.
     pub key: &'static str,
-    /// What is so.
+    /// The value.
     pub value: String,
 }
 
@@ -169,22 +169,22 @@ impl Serialize for Linked<'_, SystemOption> {
     }
 }
 
-/// Body of `POST /tenant/options`: creates or overwrites.
+/// The body of `POST /tenant/options`, which creates or replaces an option.
 #[derive(Debug, Clone)]
 pub struct NewTenantOption {
-    /// Category and key.
+    /// The category and the key.
     pub name: OptionName,
-    /// What it shall be.
+    /// The new value.
     pub value: String,
 }
 
 impl NewTenantOption {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    /// `Invalid` lists all missing members (E-05) or names the invalid one.
     pub fn parse(mut body: Body) -> Result<Self> {
-        // Four bytes are the longest character.
+        // A character has at most four bytes.
         let category = body.take_text("category", 4 * MAX_NAME)?;
         let key = body.take_text("key", 4 * MAX_NAME)?;
         let value = body.take_text("value", MAX_VALUE)?;
@@ -202,10 +202,10 @@ impl NewTenantOption {
         }
     }
 
-    /// Reads the body of a PUT of one option: its value.
+    /// Parses the body of a PUT of one option: its value.
     ///
     /// # Errors
-    /// As [`NewTenantOption::parse`].
+    /// The errors of [`NewTenantOption::parse`].
     pub fn parse_value(name: OptionName, mut body: Body) -> Result<Self> {
         match body.take_text("value", MAX_VALUE)? {
             Some(value) => {
@@ -217,18 +217,18 @@ impl NewTenantOption {
     }
 }
 
-/// Body of `PUT /tenant/options/<category>`: keys with their values; `null` removes a key (C-10).
+/// The body of `PUT /tenant/options/<category>`: keys with their values; `null` removes a key (C-10).
 #[derive(Debug, Clone)]
 pub struct CategoryPatch {
-    /// In the order they came.
+    /// The changes in their original order; `None` removes a key.
     pub changes: Vec<(OptionName, Option<String>)>,
 }
 
 impl CategoryPatch {
-    /// Reads the body of a PUT of a category.
+    /// Parses the body of a PUT of a category.
     ///
     /// # Errors
-    /// `Invalid` names the key or the value that is wrong.
+    /// `Invalid` names the invalid key or value.
     pub fn parse(category: &str, body: Body) -> Result<Self> {
         let change = |(key, raw): (&str, &RawValue)| {
             let name = OptionName::parse(category, key)?;
@@ -247,14 +247,14 @@ impl CategoryPatch {
 /// Whether the tenant itself may write an option (Z-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Editable {
-    /// It may.
+    /// It may write the option.
     Yes,
-    /// Writes are answered 403.
+    /// Its writes get 403.
     No,
 }
 
 impl Editable {
-    /// Reads `{"editable":"false"}`; the JSON words are taken, too.
+    /// Parses `{"editable":"false"}`; the JSON literals are accepted, too.
     ///
     /// # Errors
     /// `Invalid` when the member is missing or neither true nor false.
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_members_are_listed_and_other_types_than_strings_refused() {
+    fn missing_members_are_listed_and_other_types_than_strings_rejected() {
         let error = new_option(r#"{"key":"k"}"#).expect_err("incomplete").to_string();
         assert_eq!(error, "Following mandatory fields should be included: category,value");
         assert!(new_option(r#"{"category":"c","key":"k","value":1}"#).is_err());

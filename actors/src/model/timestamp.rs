@@ -7,44 +7,44 @@ use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
 
 use crate::error::{Error, Result};
 
-/// An instant that remembers the offset it was given in.
+/// An instant with the offset in which it was given.
 ///
-/// Years 1970 to 9999 and offsets up to ±14:00 are accepted; instants compare in UTC.
+/// Years 1970 to 9999 and offsets up to ±14:00 are valid; instants are compared in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(OffsetDateTime);
 
 const FORM: &str = "a timestamp YYYY-MM-DDThh:mm:ss[.SSS]±hh:mm of the years 1970 to 9999";
 
 impl Timestamp {
-    /// The server's clock, in UTC, cut to milliseconds as it will be stored and shown.
+    /// Returns the server's time in UTC, truncated to milliseconds as it is stored and shown.
     pub fn now() -> Self {
         let now = OffsetDateTime::now_utc();
         Self(now.replace_millisecond(now.millisecond()).unwrap_or(now))
     }
 
-    /// Reads a member of a body or a query parameter; `member` is named in the error.
+    /// Parses a member of a body or a query parameter; errors name `member`.
     ///
     /// Accepts `Z` or an offset (`+hh:mm`, `+hhmm`), 0 to 9 fraction digits, and a blank where a `+` was lost in
     /// URL decoding.
     ///
     /// # Errors
-    /// `Invalid` names the member, the value and the form.
+    /// `Invalid` names the member, the value and the format.
     pub fn parse(member: &str, text: &str) -> Result<Self> {
         parse_instant(text.as_bytes()).map(Self).ok_or_else(|| Error::invalid_value(member, text, FORM))
     }
 
-    /// Like [`Timestamp::parse`], and a time without a zone is one in UTC.
+    /// Does the same as [`Timestamp::parse`], with UTC as the default zone.
     ///
     /// # Errors
-    /// `Invalid` names the member, the value and the form.
+    /// `Invalid` names the member, the value and the format.
     pub fn parse_or_utc(member: &str, text: &str) -> Result<Self> {
         Self::parse(member, text).or_else(|error| Self::parse(member, &format!("{text}Z")).map_err(|_| error))
     }
 
-    /// Like [`Timestamp::parse`], and a date alone is its first instant in UTC (C-12).
+    /// Does the same as [`Timestamp::parse`]; a date alone means its first instant in UTC (C-12).
     ///
     /// # Errors
-    /// `Invalid` names the member, the value and the forms.
+    /// `Invalid` names the member, the value and the formats.
     pub fn parse_bound(member: &str, text: &str) -> Result<Self> {
         if text.len() == 10 {
             let date = parse_date(text.as_bytes())
@@ -54,28 +54,28 @@ impl Timestamp {
         Self::parse(member, text)
     }
 
-    /// The instant with its offset, for the store.
+    /// Returns the instant with its offset, for the store.
     pub fn instant(self) -> OffsetDateTime {
         self.0
     }
 
-    /// What the sender's clock showed.
+    /// Returns the local time of the sender.
     pub fn local(self) -> PrimitiveDateTime {
         PrimitiveDateTime::new(self.0.date(), self.0.time())
     }
 
-    /// An instant and what the sender's clock showed then.
+    /// Creates a timestamp from an instant and the sender's local time.
     pub fn of_local(instant: OffsetDateTime, local: PrimitiveDateTime) -> Self {
         let offset = local.assume_utc() - instant;
         Self::stored(instant, offset.whole_minutes().clamp(-840, 840) as i16)
     }
 
-    /// Minutes east of UTC in which the sender gave it.
+    /// Returns the sender's offset in minutes east of UTC.
     pub fn offset_minutes(self) -> i16 {
         self.0.offset().whole_minutes()
     }
 
-    /// Puts a stored instant back into the offset it was sent in.
+    /// Restores a stored instant in the offset in which it was sent.
     pub fn stored(instant: OffsetDateTime, offset_minutes: i16) -> Self {
         let offset = UtcOffset::from_whole_seconds(i32::from(offset_minutes) * 60).unwrap_or(UtcOffset::UTC);
         Self(instant.checked_to_offset(offset).unwrap_or(instant))
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_forms_name_the_member_and_the_value() {
+    fn invalid_formats_are_rejected_with_the_member_and_the_value() {
         for given in [
             "",
             "2024-03-10",
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn zone_may_be_absent_only_where_that_is_said_and_means_utc() {
+    fn zone_is_optional_only_where_utc_is_the_default() {
         for (given, shown) in [
             ("2024-03-10T02:30:00", "2024-03-10T02:30:00.000Z"),
             ("2024-03-10T02:30:00.5", "2024-03-10T02:30:00.500Z"),
@@ -214,7 +214,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_parsed_or_refused_without_a_panic(text in ".{0,40}") {
+        fn any_text_is_parsed_or_rejected_without_a_panic(text in ".{0,40}") {
             let _ = Timestamp::parse("time", &text);
             let _ = Timestamp::parse_bound("time", &text);
             let _ = Timestamp::parse_or_utc("time", &text);

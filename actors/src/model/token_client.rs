@@ -1,4 +1,4 @@
-//! Clients of the access-token service: who may ask for tokens, and for whom these speak (docs/rules.md#access-tokens; T-06).
+//! Clients of the access-token service: who may obtain tokens, and for which user (docs/rules.md#access-tokens; T-06).
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::model::id::TenantId;
 use crate::model::links::Linked;
 use crate::model::timestamp::Timestamp;
 
-/// What is stored of a token: its SHA-256 (T-08). A token has so much chance in it that nothing slower is needed.
+/// The stored form of a token: its SHA-256 (T-08). A token is so random that a slower hash is not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    /// Of a token.
+    /// Hashes a token.
     pub fn of(token: &str) -> Self {
         let digest = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
         Self(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }
 
-    /// As it is stored.
+    /// Returns the hash in its stored form.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// What a token may be used for (T-06).
+/// The permitted use of a token (T-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scope {
     read: bool,
@@ -40,10 +40,10 @@ const READ: &str = "READ";
 const WRITE: &str = "WRITE";
 
 impl Scope {
-    /// Reading and writing: of a client that was given no other scope, and of whoever came by no access token.
+    /// Reading and writing: the scope of a client without another one, and of callers without an access token.
     pub const ALL: Self = Self { read: true, write: true };
 
-    /// Reads words that are separated by blanks.
+    /// Parses words that are separated by blanks.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -52,7 +52,7 @@ impl Scope {
             .ok_or_else(|| Error::invalid_value("scope", text, "READ, WRITE or READ WRITE"))
     }
 
-    /// The scope of these words; `None` for none, and when one of them is unknown.
+    /// Returns the scope of these words; `None` when there is none or one is unknown.
     pub fn of_words<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<Self> {
         let mut scope = Self { read: false, write: false };
         for word in words {
@@ -65,22 +65,22 @@ impl Scope {
         (scope.read || scope.write).then_some(scope)
     }
 
-    /// The words, in the order they are shown.
+    /// Returns the words, in the order in which they are shown.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         [(self.read, READ), (self.write, WRITE)].into_iter().filter_map(|(held, word)| held.then_some(word))
     }
 
-    /// Whether GET and HEAD are allowed.
+    /// Returns whether GET and HEAD are allowed.
     pub fn allows_reading(self) -> bool {
         self.read
     }
 
-    /// Whether every other method is.
+    /// Returns whether all other methods are allowed.
     pub fn allows_writing(self) -> bool {
         self.write
     }
 
-    /// Whether this allows all that another scope does.
+    /// Returns whether this allows everything that another scope allows.
     pub fn includes(self, other: Self) -> bool {
         (self.read || !other.read) && (self.write || !other.write)
     }
@@ -92,18 +92,18 @@ impl fmt::Display for Scope {
     }
 }
 
-/// A client as it is stored. Its secret is known by a hash only.
+/// A client as it is stored. Its secret is stored only as a hash.
 #[derive(Debug, Clone)]
 pub struct TokenClient {
-    /// Whose client it is.
+    /// The tenant of the client.
     pub tenant: TenantId,
     /// The consumer key.
     pub id: String,
-    /// For people.
+    /// The name for people.
     pub name: String,
-    /// The user of the tenant that its tokens speak for.
+    /// The user of the tenant on whose behalf its tokens act.
     pub user: Arc<str>,
-    /// What its tokens may be used for.
+    /// The permitted use of its tokens.
     pub scope: Scope,
     /// When it was created.
     pub creation_time: Timestamp,
@@ -128,7 +128,7 @@ impl Serialize for Linked<'_, TokenClient> {
     }
 }
 
-/// A client that was just created, with the consumer secret, which nobody is told again.
+/// A client that was just created, with the consumer secret, which is never shown again.
 pub struct CreatedTokenClient {
     /// The client.
     pub client: TokenClient,
@@ -146,10 +146,10 @@ impl Serialize for Linked<'_, CreatedTokenClient> {
     }
 }
 
-/// Reads a consumer key: letters and digits.
+/// Parses a consumer key: letters and digits.
 ///
 /// # Errors
-/// `NotFound`: what cannot be a key names no client.
+/// `NotFound`, because an invalid key names no client.
 pub fn parse_client_id(text: &str) -> Result<&str> {
     match (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         true => Ok(text),
@@ -157,22 +157,22 @@ pub fn parse_client_id(text: &str) -> Result<&str> {
     }
 }
 
-/// Body of a POST.
+/// The body of a POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTokenClient {
-    /// For people; the name of the user when none is given.
+    /// The name for people; the default is the name of the user.
     pub name: Option<String>,
-    /// The user it shall speak for; the caller when none is given.
+    /// The user on whose behalf its tokens act; the default is the caller.
     pub user: Option<String>,
-    /// READ and WRITE when none is given (T-06).
+    /// The scope; the default is READ and WRITE (T-06).
     pub scope: Scope,
 }
 
 impl NewTokenClient {
-    /// Reads a body; key and secret are the server's to choose.
+    /// Parses a body. The server chooses key and secret.
     ///
     /// # Errors
-    /// `Invalid` names member, value and what is allowed.
+    /// `Invalid` names the member, the value and what is allowed.
     pub fn parse(mut body: Body) -> Result<Self> {
         let name = body.take_text("name", MAX_SHORT_TEXT)?;
         if name.as_deref().is_some_and(|name| name.trim().is_empty()) {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_is_told_in_the_order_of_the_documents() {
+    fn scope_is_shown_in_the_order_of_the_documents() {
         for (text, told) in [
             ("READ", "READ"),
             ("WRITE", "WRITE"),

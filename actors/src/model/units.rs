@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// In which units a reader wants measurements.
+/// The units in which a client requests measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SystemOfUnits {
     /// Metre, kilogram, degree Celsius, Kelvin.
@@ -11,33 +11,43 @@ pub enum SystemOfUnits {
     Imperial,
 }
 
-/// Two units and the formulas between them.
-struct Pair {
+/// Two units and the formulas to convert between them.
+struct UnitPair {
     metric: &'static [&'static str],
     imperial: &'static [&'static str],
     to_imperial: fn(f64) -> f64,
     to_metric: fn(f64) -> f64,
 }
 
-/// The first spelling of each is the one that is emitted.
-const PAIRS: [Pair; 7] = [
-    Pair { metric: &["m"], imperial: &["ft"], to_imperial: |v| v / 0.3048, to_metric: |v| v * 0.3048 },
-    Pair { metric: &["km"], imperial: &["mi"], to_imperial: |v| v / 1.609344, to_metric: |v| v * 1.609344 },
-    Pair { metric: &["cm"], imperial: &["in"], to_imperial: |v| v / 2.54, to_metric: |v| v * 2.54 },
-    Pair {
+/// The convertible units. The first spelling of each is the one in responses.
+const PAIRS: [UnitPair; 7] = [
+    UnitPair { metric: &["m"], imperial: &["ft"], to_imperial: |v| v / 0.3048, to_metric: |v| v * 0.3048 },
+    UnitPair {
+        metric: &["km"],
+        imperial: &["mi"],
+        to_imperial: |v| v / 1.609344,
+        to_metric: |v| v * 1.609344,
+    },
+    UnitPair { metric: &["cm"], imperial: &["in"], to_imperial: |v| v / 2.54, to_metric: |v| v * 2.54 },
+    UnitPair {
         metric: &["°C", "ºC", "C"],
         imperial: &["°F", "ºF", "F"],
         to_imperial: |v| v * 1.8 + 32.0,
         to_metric: |v| (v - 32.0) / 1.8,
     },
-    Pair { metric: &["K"], imperial: &["°R", "ºR", "R"], to_imperial: |v| v * 1.8, to_metric: |v| v / 1.8 },
-    Pair {
+    UnitPair {
+        metric: &["K"],
+        imperial: &["°R", "ºR", "R"],
+        to_imperial: |v| v * 1.8,
+        to_metric: |v| v / 1.8,
+    },
+    UnitPair {
         metric: &["g"],
         imperial: &["oz"],
         to_imperial: |v| v / 28.349523125,
         to_metric: |v| v * 28.349523125,
     },
-    Pair {
+    UnitPair {
         metric: &["kg"],
         imperial: &["lb"],
         to_imperial: |v| v / 0.45359237,
@@ -45,23 +55,23 @@ const PAIRS: [Pair; 7] = [
     },
 ];
 
-/// How the numbers of one unit become those of another.
+/// The conversion from one unit to another.
 #[derive(Debug, Clone, Copy)]
 pub struct Conversion {
-    /// The unit they become.
+    /// The target unit.
     pub unit: &'static str,
     formula: fn(f64) -> f64,
 }
 
 impl Conversion {
-    /// The number in the other unit.
+    /// Returns the number in the target unit.
     pub fn apply(self, value: f64) -> f64 {
         (self.formula)(value)
     }
 }
 
 impl SystemOfUnits {
-    /// Reads the header `X-Platform-System-Of-Units`, in any case.
+    /// Parses the header `X-Platform-System-Of-Units`, in any case.
     ///
     /// # Errors
     /// `Invalid` names the value and the two that are allowed.
@@ -73,8 +83,8 @@ impl SystemOfUnits {
         }
     }
 
-    /// How numbers of this unit are shown; `None` when they stay as they are: the unit is unknown, or of this system
-    /// already.
+    /// Returns the conversion of this unit. Returns `None` when numbers stay unchanged, because the unit is unknown or
+    /// belongs to this system already.
     pub fn conversion(self, unit: &str) -> Option<Conversion> {
         PAIRS.iter().find_map(|pair| match self {
             Self::Imperial if pair.metric.contains(&unit) => {
@@ -93,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_converts_as_the_table_says_and_back() {
+    fn every_pair_converts_by_the_table_and_back() {
         for (metric, value, imperial, shown) in [
             ("m", 0.3048, "ft", 1.0),
             ("km", 1.609344, "mi", 1.0),
@@ -113,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_units_and_those_of_the_system_stay() {
+    fn unknown_units_and_those_of_the_system_stay_unchanged() {
         for (system, unit) in [
             (SystemOfUnits::Metric, "m"),
             (SystemOfUnits::Imperial, "ft"),

@@ -1,4 +1,4 @@
-//! The lineage of a managed object: what the rule of [`model::access`](crate::model::access) looks at.
+//! The lineage of managed objects, which the access rule of [`model::access`](crate::model::access) looks at.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,26 +18,26 @@ const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ance
 const OWNS_OBJECTS: &str = include_str!("../../../sql/queries/access/owns_objects.sql");
 const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
 
-/// A managed object as far as writes need to know it.
+/// The properties of a managed object that a write of its data needs.
 #[derive(Debug)]
 pub struct Source {
-    /// Its name, shown in alarms.
+    /// The name of the object, shown in alarms.
     pub name: Option<String>,
-    /// Its type, shown in events.
+    /// The type of the object, shown in events.
     pub type_: Option<String>,
-    /// Names of its fragments.
+    /// The names of the fragments of the object.
     pub fragment_names: Vec<String>,
-    /// Itself first, then everything above.
+    /// The object itself first, then all of its ancestors.
     pub lineage: Vec<Ancestor>,
 }
 
 impl Source {
-    /// Whether the managed object holds a fragment.
+    /// Returns whether the managed object holds a fragment.
     pub fn has_fragment(&self, name: &str) -> bool {
         self.fragment_names.iter().any(|known| known == name)
     }
 
-    /// Whether a user may read or write something of this managed object; see [`authorize`].
+    /// Returns whether a user may read or write something that belongs to this managed object; see [`authorize`].
     pub(crate) fn permits(
         &self,
         (authority, user, ownership): (&Authority, &str, Ownership),
@@ -47,7 +47,7 @@ impl Source {
     }
 }
 
-/// A managed object with its lineage; `None` when there is no such object.
+/// Looks up a managed object with its lineage. Returns `None` when the object does not exist.
 pub(crate) async fn find_source(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -65,7 +65,7 @@ pub(crate) async fn find_source(
     Ok(Some(Source { name, type_, fragment_names, lineage: lineage.collect() }))
 }
 
-/// Managed objects, each with everything above it and itself. One statement.
+/// Returns managed objects, each with its lineage. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -82,8 +82,8 @@ pub(crate) async fn list_lineages(
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), lineage(row))).collect())
 }
 
-/// Managed objects, each with itself and everything above it, as [`Authority::permits`] looks at it; what there is not is left
-/// out. One statement.
+/// Returns the lineages of managed objects, in the form that [`Authority::permits`] takes. Objects that do not exist
+/// are left out. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -102,11 +102,11 @@ pub(crate) async fn list_ancestors(
     Ok(lineages)
 }
 
-/// Managed objects that were asked for within the last seconds: for writes that store nothing, so that a change that is
-/// not seen at once does no harm.
+/// The managed objects that were looked up within the last seconds. The cache serves writes that store nothing, where
+/// it does no harm to see a change a few seconds late.
 pub(crate) struct RecentSources(Cache<(TenantId, ManagedObjectId), (Instant, Arc<Source>)>);
 
-/// How long a managed object is remembered.
+/// How long a managed object stays in the cache.
 const RECENT: Duration = Duration::from_secs(5);
 
 impl Default for RecentSources {
@@ -115,7 +115,8 @@ impl Default for RecentSources {
     }
 }
 
-/// A managed object with its lineage as it was at most five seconds ago; `None` when there is no such object.
+/// Returns a managed object with its lineage as it was at most five seconds ago, or `None` when the object does not
+/// exist.
 pub(crate) async fn find_recent_source(
     database: &Database,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! Access tokens in PostgreSQL: by their hash alone (T-04, T-08).
+//! Access tokens in PostgreSQL, which stores only their hashes (T-04, T-08).
 
 use std::time::Duration;
 
@@ -13,36 +13,36 @@ const FIND: &str = include_str!("../../../sql/queries/access_tokens/find.sql");
 const SWEEP: &str = include_str!("../../../sql/queries/access_tokens/sweep.sql");
 const SWEEP_LIMIT_TOKENS: &str = include_str!("../../../sql/queries/account_limits/sweep_tokens.sql");
 
-/// How long it is known of an expired token that it is one, so that its client is told so (T-05).
+/// How long an expired token is kept, so that its client is told that it has expired (T-05).
 const KEPT: Duration = Duration::from_secs(3600);
-/// Pause between two looks for tokens that nobody needs to know any more.
+/// The pause between two sweeps of expired tokens.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(600);
-/// Tokens that one statement of a sweep takes.
+/// The number of tokens that one statement of a sweep deletes.
 const CHUNK: i64 = 1000;
 
 /// A token that was just issued.
 #[derive(Debug, Clone, Copy)]
 pub struct Issued {
-    /// What it may be used for.
+    /// What the token may be used for.
     pub scope: Scope,
-    /// When, by the database's clock.
+    /// When the token was issued, by the database's clock.
     pub at: Timestamp,
 }
 
-/// What a token stands for.
+/// The rights that a token grants.
 #[derive(Debug, Clone)]
 pub struct Granted {
-    /// Whose token it is.
+    /// The tenant of the token.
     pub tenant: TenantId,
-    /// The user it speaks for.
+    /// The user on whose behalf the token acts.
     pub user: String,
-    /// What it may be used for.
+    /// What the token may be used for.
     pub scope: Scope,
-    /// How long it is still valid, by the database's clock; `None` for one that expired.
+    /// How long the token is still valid, by the database's clock; `None` when it has expired.
     pub remaining: Option<Duration>,
 }
 
-/// Stores a new token of a client, valid for so long; `None` when there is no such client any more. One statement.
+/// Stores a new token of a client with its lifetime. Returns `None` when the client no longer exists. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -63,7 +63,7 @@ pub async fn insert_token(
     .transpose()
 }
 
-/// What a token stands for, also of one that expired a short while ago; `None` for an unknown one.
+/// Looks up what a token grants, also when it expired a short while ago. Returns `None` for an unknown token.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -80,17 +80,17 @@ pub async fn find_token(database: &Database, token: TokenHash) -> Result<Option<
     }))
 }
 
-/// The scope of a row; only known words are ever stored.
+/// Reads the scope from its words. Only known words are ever stored.
 pub(super) fn scope(words: &[String]) -> Result<Scope> {
     Scope::of_words(words.iter().map(String::as_str))
         .ok_or_else(|| Error::invalid_value("scope", words.join(" "), "READ WRITE"))
 }
 
-/// Takes away tokens that expired, those of the limits query too, a few at a time, until it is dropped.
+/// Deletes expired tokens in small batches, those of the limits query too, until the future is dropped.
 pub async fn sweep(database: Database) {
     loop {
         if let Err(error) = sweep_once(&database).await {
-            tracing::warn!(%error, "expired tokens could not be removed, the next try is soon");
+            tracing::warn!(%error, "expired tokens could not be deleted, the next attempt follows soon");
         }
         tokio::time::sleep(SWEEP_INTERVAL).await;
     }

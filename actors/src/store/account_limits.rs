@@ -1,4 +1,5 @@
-//! Accounts of the limits query and the tokens that ask for them, in PostgreSQL (L-02). They belong to no tenant.
+//! The accounts of the limits query and the tokens that authenticate it, in PostgreSQL (L-02). They belong to no
+//! tenant.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const ENSURE: &str = include_str!("../../../sql/queries/account_limits/ensure.sq
 const INSERT_TOKEN: &str = include_str!("../../../sql/queries/account_limits/insert_token.sql");
 const DELETE_TOKENS: &str = include_str!("../../../sql/queries/account_limits/delete_tokens.sql");
 
-/// The account of a token that is known and did not expire, with its limits.
+/// Looks up the account of a known, unexpired token, with its limits.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -34,7 +35,7 @@ pub async fn find_by_token(
     Ok(Some((AccountId::parse(row.get(0))?, limits)))
 }
 
-/// Whether there is such an account.
+/// Returns whether an account exists.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -44,8 +45,8 @@ pub async fn is_known(database: &Database, account: &AccountId) -> Result<bool> 
     Ok(client.query_one(&statement, &[&account.as_str()]).await?.get(0))
 }
 
-/// Sets what differs from the defaults, of a new account or of a known one, and gives what is set now. What is not given
-/// stays. One statement.
+/// Sets the limits of a new or a known account that differ from the defaults and returns all limits that are set now.
+/// Limits that are not given stay unchanged. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -64,7 +65,7 @@ pub async fn set_limits(
     })
 }
 
-/// Stores a token of an account, which is entered when it is new. One transaction.
+/// Stores a token of an account, which is created when it is new. One transaction.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -81,7 +82,7 @@ pub async fn insert_token(
     Ok(transaction.commit().await?)
 }
 
-/// Ends every token of an account; gives how many there were.
+/// Deletes every token of an account and returns how many there were.
 ///
 /// # Errors
 /// `Invalid` for an unknown account; `Unavailable` or `Database`.

@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use super::Database;
 use super::alarms::from_row;
 use super::filter::Filtered;
-use super::time_walk::{Below, Span, Table, TimeWalk};
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
 use crate::error::{Error, Result};
 use crate::limits::MAX_PAGE_SIZE;
 use crate::model::access::Authority;
@@ -15,11 +15,11 @@ use crate::model::alarm::{Alarm, AlarmFilter, AlarmStatus};
 use crate::model::id::TenantId;
 use crate::model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
 
-const ALARMS: Table = Table {
+const ALARMS: TimeTable = TimeTable {
     from: "alarms a",
     alias: "a",
     tenant: "a.tenant",
-    // The source is looked up for the alarms that are given, not joined with all.
+    // A subquery looks up the source of the returned alarms only, where a join would look up the sources of all.
     columns: "a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count, \
         a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, \
         (SELECT o.name FROM managed_objects o WHERE o.tenant = a.tenant AND o.id = a.source) AS name",
@@ -27,11 +27,13 @@ const ALARMS: Table = Table {
         WHERE a.fragments -> held.name IS NOT NULL)",
 };
 
-/// Open alarms, which have an index of their own: among millions that are cleared they would be hard to find.
-const OPEN_ALARMS: Table = Table { from: "(SELECT * FROM alarms WHERE status <> 'CLEARED') a", ..ALARMS };
+/// The alarms that are not cleared. They have an index of their own, because they would be hard to find among millions
+/// of cleared ones.
+const OPEN_ALARMS: TimeTable =
+    TimeTable { from: "(SELECT * FROM alarms WHERE status <> 'CLEARED') a", ..ALARMS };
 
-/// A page of alarms, newest first unless reverted (P-06). Who lacks the role sees those that device permissions name: the
-/// source by its lineage, and a fragment of the alarm (P-07).
+/// Returns a page of alarms, newest first unless reverted (P-06). A caller without the role sees the alarms that its
+/// device permissions grant, by the lineage of the source and a fragment of the alarm (P-07).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -43,12 +45,12 @@ pub async fn list_alarms(
     page: &PageRequest,
 ) -> Result<Page<Alarm>> {
     let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
-    let walk = TimeWalk { table: table(filter), tenant, span: span(filter), conditions: &conditions };
-    walk.page(database, authority, page, from_row).await
+    let scan = TimeScan { table: table(filter), tenant, span: span(filter), conditions: &conditions };
+    scan.page(database, authority, page, from_row).await
 }
 
-/// How many alarms match (C-18); exact up to a million, estimated beyond (P-03). Who lacks the role has those counted that
-/// [`list_alarms`] would give, page by page.
+/// Returns how many alarms match (C-18): exact up to a million, an estimate beyond (P-03). For a caller without the
+/// role it counts the alarms that all pages of [`list_alarms`] would return together.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -80,20 +82,20 @@ pub async fn count_alarms(
     }
 }
 
-/// Which of the alarms that match are listed.
+/// A part of the alarms that match a filter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    /// Up to this id.
+pub(super) struct AlarmRange {
+    /// The greatest id.
     pub(super) last: i64,
-    /// Not those that have this status.
+    /// The status of alarms to leave out.
     pub(super) except: Option<AlarmStatus>,
-    /// Behind this place.
+    /// The position after which the part begins.
     pub(super) after: Option<Position>,
-    /// At most so many.
+    /// The maximum number of alarms.
     pub(super) limit: i64,
 }
 
-/// Ids of alarms that match, the oldest first, and where to go on: `None` behind the end.
+/// Returns the ids of matching alarms, the oldest first, and the position to continue from, which is `None` at the end.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -101,7 +103,7 @@ pub(super) async fn list_ids(
     client: &Client,
     tenant: &TenantId,
     filter: &AlarmFilter,
-    part: Part,
+    part: AlarmRange,
 ) -> Result<(Vec<i64>, Option<Position>)> {
     let conditions = |filtered: &mut Filtered| {
         let mut conditions = conditions(filter, filtered);
@@ -112,12 +114,12 @@ pub(super) async fn list_ids(
         conditions
     };
     let span = Span { order: TimeOrder::OldestFirst, ..span(filter) };
-    let walk = TimeWalk { table: table(filter), tenant, span, conditions: &conditions };
-    walk.ids(client, part.after, part.limit).await
+    let scan = TimeScan { table: table(filter), tenant, span, conditions: &conditions };
+    scan.ids(client, part.after, part.limit).await
 }
 
-/// What is walked through. The alarms of one source are an index of their own already.
-fn table(filter: &AlarmFilter) -> &'static Table {
+/// Returns the table to scan. The alarms of one source have an index of their own already.
+fn table(filter: &AlarmFilter) -> &'static TimeTable {
     let open = !filter.statuses.is_empty() && filter.statuses.iter().all(|status| status.is_open());
     let one_source = filter.source.is_some() && filter.with_descendants.is_empty();
     if open && !one_source { &OPEN_ALARMS } else { &ALARMS }
@@ -126,14 +128,14 @@ fn table(filter: &AlarmFilter) -> &'static Table {
 fn span(filter: &AlarmFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        below: Below::Links(&filter.with_descendants),
+        below: Descendants::Links(&filter.with_descendants),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,
     }
 }
 
-/// The filters that no index knows.
+/// Returns the filters that no index covers.
 fn conditions(filter: &AlarmFilter, filtered: &mut Filtered) -> Vec<String> {
     let mut conditions = Vec::new();
     for (column, words) in [

@@ -20,30 +20,31 @@ pub(crate) const UPDATE: &str = include_str!("../../../sql/queries/alarms/update
 const FIND_OPEN: &str = include_str!("../../../sql/queries/alarms/find_open.sql");
 const FIND: &str = include_str!("../../../sql/queries/alarms/find.sql");
 
-/// An alarm as a PUT leaves it, with the record that tells of it.
+/// An alarm after a PUT, with the audit record of the change.
 #[derive(Debug, Clone)]
 pub(crate) struct AlarmUpdate {
-    /// The new state; its `revision` is the one it was read with: the premise.
+    /// The new state. Its `revision` is the one that was read: the alarm is updated only if it still has this revision.
     pub(crate) alarm: Alarm,
     pub(crate) audit_id: i64,
     pub(crate) audit: NewAuditRecord,
 }
 
-/// An alarm that was sent.
+/// An alarm that a client sent.
 #[derive(Debug, Clone)]
 pub(crate) struct SentAlarm {
-    /// The alarm it makes when none of its type is open.
+    /// The alarm to create when no alarm of this type is open.
     pub(crate) alarm: Alarm,
-    /// Who must own its source: the premise of a caller who writes by ownership.
+    /// The user who must own the source, when the caller writes by ownership.
     pub(crate) owner: Option<Arc<str>>,
-    /// When its source was heard last: the premise of an alarm of its silence (R-04).
+    /// When the source was last heard. An unavailability alarm is raised only if this is still true (R-04).
     pub(crate) silent_since: Option<Timestamp>,
 }
 
-/// Raises alarms or counts those that are open already; gives them as they stand now, by source and type. Those left out
-/// have no source, one that is not the caller's, or one in maintenance (R-02).
+/// Raises alarms, or increments the count of those that are open already, and returns them as they stand now, by source
+/// and type. An alarm is left out when its source does not exist, does not belong to the caller or is in maintenance
+/// (R-02).
 ///
-/// The rows are sorted, so that two processes that raise the same alarms wait for each other in one order.
+/// The rows are sorted, so that two processes that raise the same alarms lock them in the same order.
 pub(crate) async fn raise_alarms(
     client: &tokio_postgres::Client,
     statement: &Statement,
@@ -86,8 +87,8 @@ pub(crate) async fn raise_alarms(
     by_key(client.query(statement, &parameters).await?)
 }
 
-/// Counts alarms that are open already; gives them as they stand now, by source and type. Those left out are not open,
-/// have no source, or one that is not the caller's.
+/// Increments the count of alarms that are open already and returns them as they stand now, by source and type. An
+/// alarm is left out when it is not open, or when its source does not exist or does not belong to the caller.
 pub(crate) async fn count_repetitions(
     client: &tokio_postgres::Client,
     statement: &Statement,
@@ -111,13 +112,13 @@ fn by_key(rows: Vec<Row>) -> Result<HashMap<(i64, String), Alarm>> {
     rows.iter().map(from_row).map(|alarm| alarm.map(|alarm| (key(&alarm), alarm))).collect()
 }
 
-/// What tells the open alarms of one batch apart; ids of sources are unique over all tenants.
+/// Returns the key of an alarm among the open alarms of one batch. Ids of sources are unique over all tenants.
 pub(crate) fn key(alarm: &Alarm) -> (i64, String) {
     (alarm.source.0, alarm.type_.clone())
 }
 
-/// Updates alarms and inserts their audit records; gives the alarms as they stand now, by id. Those left out were
-/// changed by somebody else since they were read.
+/// Updates alarms, inserts their audit records and returns the alarms as they stand now, by id. Alarms that were
+/// changed since they were read are left out.
 pub(crate) async fn update_alarms(
     client: &tokio_postgres::Client,
     statement: &Statement,
@@ -165,7 +166,7 @@ pub(crate) async fn update_alarms(
     by_id(client.query(statement, &parameters).await?)
 }
 
-/// One alarm, with the name of its source.
+/// Returns an alarm with the name of its source.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -176,7 +177,7 @@ pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> R
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Alarm, id))?)
 }
 
-/// The open alarm of a type, with the name of its source.
+/// Looks up the open alarm of a type, with the name of its source.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -199,7 +200,7 @@ fn by_id(rows: Vec<Row>) -> Result<HashMap<i64, Alarm>> {
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
 }
 
-/// Reads the columns of `find.sql`, in its order.
+/// Reads the columns of `find.sql` in their order.
 pub(super) fn from_row(row: &Row) -> Result<Alarm> {
     Ok(Alarm {
         id: Some(AlarmId(row.get(0))),

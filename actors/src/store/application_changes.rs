@@ -1,4 +1,4 @@
-//! Applications in PostgreSQL: what creates, changes and deletes them. Each change is told to every server process.
+//! Creating, changing and deleting applications in PostgreSQL. Every server process is notified of each change.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::ToSql;
@@ -18,23 +18,23 @@ const IS_SUBSCRIBED: &str = include_str!("../../../sql/queries/applications/is_s
 const DELETE: &str = include_str!("../../../sql/queries/applications/delete.sql");
 const FIND_SECRETS: &str = include_str!("../../../sql/queries/applications/find_secrets.sql");
 
-/// An application's key as it is stored.
+/// The key of an application as it is stored.
 #[derive(Debug, Clone)]
 pub struct StoredKey {
-    /// What it is looked up by.
+    /// The hash by which the key is looked up.
     pub hash: String,
-    /// Ciphertext, for its owner.
+    /// The encrypted key, which only its owner may read.
     pub sealed: String,
 }
 
 /// The secrets of a new application as they are stored.
 #[derive(Debug, Clone)]
 pub struct StoredSecrets {
-    /// Its key.
+    /// The key of the application.
     pub key: StoredKey,
-    /// Ciphertext of the password of `resourcesUrl`.
+    /// The encrypted password of `resourcesUrl`.
     pub resources_password: Option<String>,
-    /// Of a microservice the password of its bootstrap user (W-10).
+    /// The password of the bootstrap user, for a microservice only (W-10).
     pub bootstrap: Option<UserSecret>,
 }
 
@@ -43,14 +43,15 @@ pub struct StoredSecrets {
 pub struct ChangedSecrets {
     /// The new key.
     pub key: Option<StoredKey>,
-    /// Ciphertext of the new password of `resourcesUrl`; an inner `None` removes it.
+    /// The new encrypted password of `resourcesUrl`; an inner `None` removes it.
     pub resources_password: Option<Option<String>>,
 }
 
-/// Creates an application, with the bootstrap user of a microservice. One transaction.
+/// Creates an application and, for a microservice, its bootstrap user. One transaction.
 ///
 /// # Errors
-/// `Duplicate` names what is taken: the name in its tenant, the key or the context path in the deployment (W-04).
+/// `Duplicate` names the conflicting value: the name in its tenant, the key or the context path in the deployment
+/// (W-04).
 pub async fn insert_application(
     database: &Database,
     application: &Application,
@@ -62,10 +63,10 @@ pub async fn insert_application(
     .await
 }
 
-/// Creates the clone of an application of the same tenant, with a copy of what is in use of it (W-09). One transaction.
+/// Creates a clone of an application of the same tenant, with a copy of its active version (W-09). One transaction.
 ///
 /// # Errors
-/// As [`insert_application`]; `NotFound` when the original went meanwhile.
+/// The errors of [`insert_application`]; `NotFound` when the original was deleted meanwhile.
 pub async fn clone_application(
     database: &Database,
     original: ApplicationId,
@@ -81,10 +82,11 @@ pub async fn clone_application(
     .await
 }
 
-/// Changes an application of a tenant. Its service users hold the roles it requires from then on (W-11). One transaction.
+/// Changes an application of a tenant. Its service users hold the roles it requires from then on (W-11). One
+/// transaction.
 ///
 /// # Errors
-/// `NotFound`; `Invalid` for what its type does not allow; `Duplicate` names what is taken.
+/// `NotFound`; `Invalid` for a value its type does not allow; `Duplicate` names the conflicting value.
 pub async fn update_application(
     database: &Database,
     tenant: &TenantId,
@@ -107,13 +109,13 @@ pub async fn update_application(
     .await
 }
 
-/// Deletes an application of a tenant with its users, its subscriptions and what was uploaded for it. One transaction.
+/// Deletes an application of a tenant with its users, its subscriptions and its uploaded versions. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Conflict` for one of the market that somebody subscribes to.
+/// `NotFound`; `Conflict` for an application of the market that some tenant subscribes to.
 pub async fn delete_application(database: &Database, tenant: &TenantId, id: ApplicationId) -> Result<()> {
     change(database, tenant, async |transaction, announcements| {
-        // A subscription waits for this lock and finds nothing to subscribe to.
+        // A concurrent subscription waits for this lock and then finds no application.
         let application = lock(transaction, tenant, id).await?.application;
         let is_subscribed: bool = transaction.query_one(IS_SUBSCRIBED, &[&id.0]).await?.get(0);
         if application.availability == Availability::Market && is_subscribed {
@@ -131,7 +133,7 @@ pub async fn delete_application(database: &Database, tenant: &TenantId, id: Appl
     .await
 }
 
-/// The key and the password of `resourcesUrl` of an application of a tenant, sealed.
+/// Returns the encrypted key and the encrypted password of `resourcesUrl` of an application of a tenant.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -146,7 +148,7 @@ pub async fn find_secrets(
     Ok((row.get(0), row.get(1)))
 }
 
-/// An application of its owner, locked until the transaction ends.
+/// Returns an application of its owner and locks it until the transaction ends.
 async fn lock(client: &impl GenericClient, tenant: &TenantId, id: ApplicationId) -> Result<SeenApplication> {
     let row = client.query_opt(LOCK, &[&tenant.as_str(), &id.0]).await?;
     seen_from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
@@ -208,7 +210,7 @@ pub(super) async fn insert(
     }
 }
 
-/// Says what is taken; never by the value of a key, which may be somebody else's.
+/// Names the value that is in use already, but never the value of a key, which may belong to another tenant.
 fn named_duplicate(error: Error, application: &Application) -> Error {
     let key = match error.constraint() {
         Some("applications_tenant_name_key") => format!("name '{}'", application.name),

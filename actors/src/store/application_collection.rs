@@ -1,5 +1,5 @@
-//! Lists of applications, by ascending id (P-06). What a tenant sees is put together of parts that each have an index, so
-//! that a page costs what it shows, however many applications others keep to themselves.
+//! Lists of applications, by ascending id (P-06). The applications that a tenant sees are the union of parts that each
+//! have an index, so the cost of a page does not grow with the number of private applications of other tenants.
 
 use tokio_postgres::types::ToSql;
 
@@ -21,21 +21,21 @@ const COLUMNS: &str = "a.id, a.tenant, a.name, a.type, a.availability, a.context
     a.resources_username, a.external_url, a.required_roles, a.roles, a.manifest, a.active_version, a.route, \
     CASE WHEN a.tenant = $1 THEN a.sealed_key END";
 
-/// Which applications are listed.
+/// The applications to list.
 #[derive(Debug, Clone)]
 pub enum ApplicationFilter {
-    /// What the tenant that asks sees.
+    /// The applications that the requesting tenant sees.
     Visible,
-    /// Of these the ones of a name.
+    /// The visible applications with this name.
     Named(String),
-    /// Of these the ones that a tenant owns.
+    /// The visible applications that this tenant owns.
     OwnedBy(TenantId),
-    /// What a tenant subscribes to, whether the tenant that asks sees it or not.
+    /// The applications this tenant subscribes to, whether or not the requesting tenant sees them.
     SubscribedBy(TenantId),
 }
 
 impl ApplicationFilter {
-    /// The statement that gives ids, and its fourth parameter.
+    /// Returns the statement that selects ids, and its fourth parameter.
     fn parts(&self) -> (&'static str, Option<&str>) {
         match self {
             Self::Visible => (IDS_VISIBLE, None),
@@ -46,7 +46,7 @@ impl ApplicationFilter {
     }
 }
 
-/// A page of applications as a tenant sees them.
+/// Returns a page of applications as a tenant sees them.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -86,7 +86,7 @@ pub async fn list_applications(
     Ok(Page { count, ..page })
 }
 
-/// How many there are: exact up to a million of each part (P-03).
+/// Returns the number of applications, exact up to a million of each part (P-03).
 async fn count(
     client: &deadpool_postgres::Object,
     tenant: &TenantId,

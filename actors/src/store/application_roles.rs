@@ -1,5 +1,5 @@
-//! Roles that microservices define for the users of their subscribers (U-03). They exist in a tenant as long as it subscribes:
-//! whatever ends that takes them from users and groups in the same transaction.
+//! Roles that microservices define for the users of their subscribers (U-03). They exist in a tenant as long as it
+//! subscribes: the transaction that ends a subscription also removes them from users and groups.
 
 use deadpool_postgres::GenericClient;
 
@@ -19,10 +19,12 @@ const WITHDRAW_FROM_USERS: &str =
 const WITHDRAW_FROM_GROUPS: &str =
     include_str!("../../../sql/queries/application_roles/withdraw_from_groups.sql");
 
-/// Roles of microservices that one tenant is told of; more would be a mistake, or an attack on its administrators.
+/// The maximum number of microservice roles that a tenant is shown. More would be a mistake or an attack on its
+/// administrators.
 const MOST: i64 = 10_000;
 
-/// Every role there is in a tenant, by name: those of the platform and those of microservices it subscribes to (U-03).
+/// Returns every role of a tenant by name: the roles of the platform and those of the microservices it subscribes to
+/// (U-03).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -37,10 +39,10 @@ pub async fn list_roles(database: &Database, tenant: &TenantId) -> Result<Vec<Ro
     Ok(names.into_iter().map(|name| Role { name: name.into() }).collect())
 }
 
-/// A role of a tenant by its name.
+/// Returns a role of a tenant by its name.
 ///
 /// # Errors
-/// `NotFound` for a role that is neither the platform's nor of a microservice the tenant subscribes to.
+/// `NotFound` for a role that neither the platform nor a subscribed microservice defines.
 pub async fn get_role(database: &Database, tenant: &TenantId, name: &str) -> Result<Role> {
     let unknown = match Role::named(name) {
         Ok(role) => return Ok(role),
@@ -57,10 +59,10 @@ pub async fn get_role(database: &Database, tenant: &TenantId, name: &str) -> Res
     }
 }
 
-/// Makes sure that a role may be given to somebody of a tenant, and that it stays so until the transaction ends.
+/// Ensures that a role may be assigned in a tenant, and that this stays so until the transaction ends.
 ///
 /// # Errors
-/// `Invalid` for a role that is not the platform's when no microservice defines it that the tenant subscribes to.
+/// `Invalid` for a role that neither the platform nor a subscribed microservice defines.
 pub(super) async fn keep_assignable(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -73,8 +75,8 @@ pub(super) async fn keep_assignable(
     Err(Error::invalid_value("role", &role.name, allowed))
 }
 
-/// Takes from everybody in these tenants what no microservice defines there any more, and announces it. When a group lost
-/// something, any user of its tenant counts as concerned.
+/// Removes from all users and groups of these tenants the roles that no microservice defines there any more, and
+/// announces the change. When a group lost a role, every user of its tenant counts as affected.
 ///
 /// # Errors
 /// `Database`.

@@ -1,4 +1,4 @@
-//! Where microservices run: set by the operator (W-14), followed by every server process at once.
+//! The addresses of microservices. The operator sets them (W-14), and every server process uses a new one at once.
 
 use super::announcements::{Change, change};
 use super::{Database, applications};
@@ -11,12 +11,12 @@ const FIND: &str = include_str!("../../../sql/queries/application_routes/find.sq
 const UPDATE: &str = include_str!("../../../sql/queries/application_routes/update.sql");
 const LIST: &str = include_str!("../../../sql/queries/application_routes/list.sql");
 
-/// Says where a microservice runs, or with `None` that it runs nowhere. It is named by its id or its context path. One
-/// transaction; every server process is told with its commit.
+/// Sets the address of a microservice; `None` says that it does not run. `named` is its id or its context path. One
+/// transaction; every server process is notified at its commit.
 ///
 /// # Errors
-/// `NotFound`; `Invalid` for an application that is no microservice, and for a name that is the id of one application and
-/// the context path of another.
+/// `NotFound`; `Invalid` for an application that is not a microservice, and for a name that is the id of one
+/// application and the context path of another.
 pub async fn set_route(
     database: &Database,
     named: &str,
@@ -31,10 +31,10 @@ pub async fn set_route(
             }
             [row] => applications::from_row(row)?,
             _ => {
-                let allowed = "the context path of the one, or the id of the other";
+                let allowed = "the context path of one of them, or the id of the other";
                 return Err(Error::invalid_value(
                     "application",
-                    format!("{named}, which two are called"),
+                    format!("{named}, which names two applications"),
                     allowed,
                 ));
             }
@@ -51,7 +51,7 @@ pub async fn set_route(
     .await
 }
 
-/// Every microservice that runs somewhere, by id.
+/// Returns every microservice that has an address, by id.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

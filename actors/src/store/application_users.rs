@@ -1,5 +1,6 @@
-//! The users that microservices act as: one bootstrap user in the owner's tenant (W-10), one service user in each subscriber's
-//! (W-11). They follow the application and the subscription; nobody else changes them.
+//! The users of microservices: one bootstrap user in the owner's tenant (W-10) and one service user in each
+//! subscriber's tenant (W-11). They are created and deleted with the application and its subscriptions and cannot be
+//! changed otherwise.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
@@ -29,22 +30,23 @@ const COUNT_SERVICE_USERS: &str =
     include_str!("../../../sql/queries/application_users/count_service_users.sql");
 const LIST_TENANTS: &str = include_str!("../../../sql/queries/subscriptions/list_tenants.sql");
 
-/// Applications that one transaction takes away with their tenant: each may have users in very many others.
+/// The number of applications that one transaction deletes with their tenant. Each may have users in very many other
+/// tenants.
 const AT_ONCE: i64 = 100;
 
-/// The password of a new user, made by the edge: its hash, and sealed, for the microservice asks for it again.
+/// The password of a new user: its hash, and its ciphertext, because the microservice requests the password again.
 #[derive(Debug, Clone)]
 pub struct UserSecret {
-    /// Keyed hash.
+    /// The keyed hash.
     pub hash: String,
-    /// Ciphertext.
+    /// The ciphertext.
     pub sealed: String,
 }
 
-/// Creates the user that a microservice learns its subscribers as, as part of the transaction that creates the microservice.
+/// Creates the bootstrap user, as part of the transaction that creates the microservice.
 ///
 /// # Errors
-/// `Conflict` when both names it could have are taken, or `Database`.
+/// `Conflict` when both names it could have are in use, or `Database`.
 pub(super) async fn enter_bootstrap_user(
     client: &impl GenericClient,
     announcements: &Announcements,
@@ -54,10 +56,10 @@ pub(super) async fn enter_bootstrap_user(
     enter((client, announcements), &application.owner, application, Duty::Bootstrap, &[], secret).await
 }
 
-/// Creates the user that a microservice works as in the tenant of a subscriber, as part of the transaction of the subscription.
+/// Creates the service user in the tenant of a subscriber, as part of the transaction of the subscription.
 ///
 /// # Errors
-/// As [`enter_bootstrap_user`].
+/// The errors of [`enter_bootstrap_user`].
 pub(super) async fn enter_service_user(
     client: &impl GenericClient,
     announcements: &Announcements,
@@ -68,7 +70,7 @@ pub(super) async fn enter_service_user(
     enter((client, announcements), tenant, application, Duty::Service, &held(application), secret).await
 }
 
-/// Creates a user of a microservice. A name that somebody else has gets the id of the application behind it.
+/// Creates a user of a microservice. When its name is in use, the id of the application is appended.
 async fn enter(
     (client, announcements): (&impl GenericClient, &Announcements),
     tenant: &TenantId,
@@ -99,11 +101,13 @@ async fn enter(
             return Ok(());
         }
     }
-    let message = format!("other users have the names {name} and {other_name}, of which its user needs one");
+    let message =
+        format!("the user names {name} and {other_name} are in use, and its user needs one of them");
     Err(Error::Conflict { noun: Noun::Application, message })
 }
 
-/// What service users of an application hold: exactly what it requires (W-11), save for what nobody is given.
+/// Returns the roles of the service users of an application: exactly those it requires (W-11), except roles that nobody
+/// can be assigned.
 fn held(application: &Application) -> Vec<&str> {
     let given_to_nobody = [role::SYSTEM, role::DEVICE_BOOTSTRAP];
     application
@@ -114,9 +118,9 @@ fn held(application: &Application) -> Vec<&str> {
         .collect()
 }
 
-/// Lets users follow their application, as part of the transaction that changed what it requires or what it defines: its
-/// service users in every tenant hold what it requires now (W-11), and nobody in these tenants holds a role any more that it
-/// defined (U-03). Each user concerned is told of.
+/// Updates users after a change of their application, as part of the same transaction. Its service users in every
+/// tenant get the roles it requires now (W-11), and nobody in these tenants keeps a role that it no longer defines
+/// (U-03). Each affected user is announced.
 ///
 /// # Errors
 /// `Database`.
@@ -133,8 +137,8 @@ pub(super) async fn follow(
     application_roles::withdraw_undefined(client, announcements, &tenants_of(&tenants)?).await
 }
 
-/// Takes a microservice out of a tenant, as part of the transaction that ended its subscription: its service user goes, and
-/// the roles go that it alone defined there. Each user concerned is told of.
+/// Removes a microservice from a tenant, as part of the transaction that ended its subscription: deletes its service
+/// user and withdraws the roles that only this microservice defined there. Each affected user is announced.
 ///
 /// # Errors
 /// `Database`.
@@ -145,12 +149,12 @@ pub(super) async fn dismiss(
     application: ApplicationId,
 ) -> Result<()> {
     let gone = client.query(DELETE, &[&tenant.as_str(), &application.0]).await?;
-    tell_of_gone(client, announcements, &gone).await?;
+    announce_deleted(client, announcements, &gone).await?;
     application_roles::withdraw_undefined(client, announcements, std::slice::from_ref(tenant)).await
 }
 
-/// Takes a microservice out of every tenant, as part of the transaction that deletes it and before it goes: all its users go,
-/// and the subscriptions with the roles that it alone defined.
+/// Removes a microservice from every tenant, as part of the transaction that deletes it and before the deletion:
+/// deletes all its users and its subscriptions and withdraws the roles that only this microservice defined.
 ///
 /// # Errors
 /// `Database`.
@@ -168,13 +172,13 @@ async fn dismiss_each(
     applications: &[i64],
 ) -> Result<()> {
     let gone = client.query(DELETE_ALL, &[&applications]).await?;
-    tell_of_gone(client, announcements, &gone).await?;
+    announce_deleted(client, announcements, &gone).await?;
     let tenants = client.query(DELETE_SUBSCRIPTIONS, &[&applications]).await?;
     application_roles::withdraw_undefined(client, announcements, &tenants_of(&tenants)?).await
 }
 
-/// Deletes some applications of a tenant with their users and subscriptions, as part of a transaction that empties the tenant;
-/// `false` when there is none.
+/// Deletes some applications of a tenant with their users and subscriptions, as part of a transaction that empties the
+/// tenant. Returns `false` when there are none.
 ///
 /// # Errors
 /// `Database`.
@@ -196,15 +200,15 @@ pub(super) async fn delete_some_applications(
 /// A user of a microservice as it is stored.
 #[derive(Debug, Clone)]
 pub struct StoredUser {
-    /// Whose user it is.
+    /// The tenant of the user.
     pub tenant: TenantId,
-    /// Its name.
+    /// The name of the user.
     pub name: String,
-    /// Ciphertext of its password.
+    /// The encrypted password.
     pub sealed_password: String,
 }
 
-/// The user that a microservice learns its subscribers as; `None` of what is no microservice.
+/// Looks up the bootstrap user of a microservice. Returns `None` for an application that is not a microservice.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -217,7 +221,7 @@ pub async fn find_bootstrap_user(
     client.query_opt(&statement, &[&application.0]).await?.map(|row| stored(&row)).transpose()
 }
 
-/// A page of the users that a microservice works as, by tenant.
+/// Returns a page of the service users of a microservice, by tenant.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -246,7 +250,7 @@ fn stored(row: &Row) -> Result<StoredUser> {
     Ok(StoredUser { tenant: TenantId::parse(row.get(0))?, name: row.get(1), sealed_password: row.get(2) })
 }
 
-async fn tell_of_gone(
+async fn announce_deleted(
     client: &impl GenericClient,
     announcements: &Announcements,
     gone: &[Row],
@@ -263,7 +267,7 @@ async fn tell_of_gone(
     Ok(())
 }
 
-/// The first column of rows, which is a tenant.
+/// Reads the tenants from the first column of rows.
 pub(super) fn tenants_of(rows: &[Row]) -> Result<Vec<TenantId>> {
     rows.iter().map(|row| TenantId::parse(row.get(0))).collect()
 }

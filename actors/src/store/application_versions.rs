@@ -1,7 +1,8 @@
-//! What was uploaded for applications (W-02): one binary each, the files of the archive one behind the other.
+//! Uploaded versions of applications (W-02): one binary each, which holds the files of the archive one after the other.
 //!
-//! A version is written beside the one in use, as an [`Upload`](super::binaries::Upload) that belongs to nobody, and becomes
-//! the application's whole and at once. Until then, and when it fails, the old version is in use and nobody sees the new one.
+//! A new version is written beside the active one, as an [`Upload`](super::binaries::Upload) without an owner, and is
+//! activated in one step. Until then, and when the upload fails, the old version stays active and nobody sees the new
+//! one.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::types::{Json, ToSql};
@@ -29,41 +30,43 @@ const COPY: [&str; 3] = [
 ];
 const ACTIVATE_COPY: &str = include_str!("../../../sql/queries/application_versions/activate_copy.sql");
 
-/// Files that one statement enters: of long paths a quarter of a megabyte.
+/// The number of files that one statement inserts: about a quarter of a megabyte when paths are long.
 const ENTERED_AT_ONCE: usize = 256;
 
 /// A file of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationFile {
-    /// Its path in the archive.
+    /// The path of the file in the archive.
     pub path: String,
-    /// What it is sent as.
+    /// The `Content-Type` the file is sent with.
     pub content_type: String,
-    /// Of its bytes.
+    /// The SHA-256 hash of the file.
     pub sha256: Vec<u8>,
-    /// Where it begins in the binary.
+    /// The offset of the file in the binary.
     pub start: i64,
-    /// Its bytes.
+    /// The length of the file in bytes.
     pub length: i64,
 }
 
-/// A version that was stored whole and is nobody's yet.
+/// A version that was stored completely and does not belong to an application yet.
 #[derive(Debug)]
 pub struct NewVersion {
     /// The upload that holds the files.
     pub binary: Binary,
-    /// Where each is in it.
+    /// The position of each file in the upload.
     pub files: Vec<ApplicationFile>,
-    /// What the archive says of itself.
+    /// The manifest in the archive.
     pub manifest: Option<Manifest>,
 }
 
-/// Makes a version the one that is in use; the old one goes. Roles that the manifest names become the application's and those of
-/// its users (W-03), and a microservice is served where it says. One transaction, which tells every server process.
+/// Activates a version and deletes the old one. The application and its users get the roles that the manifest names
+/// (W-03), and a microservice gets the context path of its manifest. One transaction, which notifies every server
+/// process.
 ///
 /// # Errors
-/// `NotFound` for an application that is not of this tenant or was deleted meanwhile, `Duplicate` when the context path is
-/// taken, `Invalid` for one the application cannot have; `Unavailable`, also when the upload was swept away; `Database`.
+/// `NotFound` for an application that does not belong to this tenant or was deleted meanwhile; `Duplicate` when the
+/// context path is in use; `Invalid` for a context path the application cannot have; `Unavailable`, also when the
+/// upload was swept away; `Database`.
 pub async fn activate(
     database: &Database,
     tenant: &TenantId,
@@ -88,7 +91,7 @@ async fn enter(
     let (kind, name) = (ApplicationType::parse(locked.get(0))?, locked.get::<_, &str>(1));
     client.execute(DELETE_REPLACED, &[&owner, &id.0]).await?;
     if client.execute(ATTACH, &[&owner, &binary.0, &id.0]).await? == 0 {
-        return Err(Error::unavailable("an upload has gone before it became an application's content"));
+        return Err(Error::unavailable("an upload was deleted before it was attached to its application"));
     }
     insert_files(client, tenant, binary, &version.files).await?;
     let manifest = version.manifest.as_ref();
@@ -136,7 +139,7 @@ async fn insert_files(
     Ok(())
 }
 
-/// Of some paths those that a version has a file at.
+/// Returns those of the given paths at which a version has a file.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -159,8 +162,9 @@ pub async fn find_files(
     Ok(rows.iter().map(file).collect())
 }
 
-/// Gives a clone what is in use of its original (W-09), as part of the transaction that creates the clone and keeps the original
-/// as it is meanwhile; nothing where nothing was uploaded. The copy has the number of the clone, for numbers are given once.
+/// Copies the active version of the original to a clone (W-09), as part of the transaction that creates the clone and
+/// locks the original. It does nothing when the original has no version. The copy gets the id of the clone, because an
+/// id is used only once.
 ///
 /// # Errors
 /// `Database`.

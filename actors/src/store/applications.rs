@@ -19,23 +19,23 @@ const FIND_BY_KEY: &str = include_str!("../../../sql/queries/applications/find_b
 const FIND_AT: &str = include_str!("../../../sql/queries/applications/find_at.sql");
 
 impl Database {
-    /// Counts up when an application or a subscription came, changed or went, whichever server changed it. Who remembers
-    /// something about applications remembers this with it, read before the look-up.
+    /// Returns a counter that rises when any server creates, changes or deletes an application or a subscription. A
+    /// cache of applications stores it with each entry and reads it before the look-up.
     pub fn applications_generation(&self) -> u64 {
         self.applications.load(Ordering::Acquire)
     }
 
-    /// An application or a subscription changed.
+    /// Notes that an application or a subscription changed.
     pub(crate) fn applications_changed(&self) {
         self.applications.fetch_add(1, Ordering::Release);
     }
 }
 
-/// Changes something about applications of a tenant, or its subscriptions. One transaction, which is run again when it lost
-/// against others of the same moment; every server process is told with its commit.
+/// Changes applications or subscriptions of a tenant. One transaction, which is retried when it conflicts with
+/// concurrent ones. Every server process is notified at its commit.
 ///
 /// # Errors
-/// What `work` fails with; `Contended`, `Unavailable` or `Database`.
+/// The error of `work`; `Contended`, `Unavailable` or `Database`.
 pub(super) async fn change<T>(
     database: &Database,
     tenant: &TenantId,
@@ -48,7 +48,7 @@ pub(super) async fn change<T>(
     .await
 }
 
-/// An application, whoever asks.
+/// Returns an application, whichever tenant owns it.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -64,14 +64,14 @@ pub async fn get_application(database: &Database, id: ApplicationId) -> Result<A
 pub struct SeenApplication {
     /// The application.
     pub application: Application,
-    /// Its key as it is stored, for its owner only (W-06).
+    /// The encrypted key, for the owner only (W-06).
     pub sealed_key: Option<String>,
 }
 
-/// An application as a tenant sees it: its own, one it subscribes to, or one of the market (W-05).
+/// Returns an application as a tenant sees it: its own, one it subscribes to, or one of the market (W-05).
 ///
 /// # Errors
-/// `NotFound` for an unknown one and for one the tenant does not see alike; `Unavailable` or `Database`.
+/// `NotFound` both for an unknown application and for one the tenant does not see; `Unavailable` or `Database`.
 pub async fn see_application(
     database: &Database,
     tenant: &TenantId,
@@ -83,7 +83,7 @@ pub async fn see_application(
     seen_from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
 }
 
-/// The application of a context path as a tenant sees it; `None` for one it does not see.
+/// Looks up the application at a context path as a tenant sees it. Returns `None` when the tenant does not see it.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -102,7 +102,8 @@ pub async fn find_application_at(
     .transpose()
 }
 
-/// The name of the application that has a key, whoever owns it: keys are unique among all tenants (W-04).
+/// Looks up the name of the application that has a key, whichever tenant owns it: keys are unique in the deployment
+/// (W-04).
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -118,7 +119,7 @@ pub(super) fn seen_from_row(row: &Row) -> Result<SeenApplication> {
     Ok(SeenApplication { application: from_row(row)?, sealed_key: row.get(14) })
 }
 
-/// Reads the columns of `get.sql`, which every statement that gives applications has first.
+/// Reads the columns of `get.sql`, which come first in every statement that returns applications.
 pub(super) fn from_row(row: &Row) -> Result<Application> {
     Ok(Application {
         id: ApplicationId(row.get(0)),

@@ -1,4 +1,5 @@
-//! Audit records in PostgreSQL. Those the server writes by itself belong to the transaction of the change they tell of.
+//! Audit records in PostgreSQL. A record that the server writes itself belongs to the transaction of the change it
+//! describes.
 
 use deadpool_postgres::GenericClient;
 use serde_json::value::RawValue;
@@ -8,7 +9,7 @@ use tokio_postgres::types::{Json, ToSql};
 use super::Database;
 use super::alarms::fragments;
 use super::filter::{Filtered, Order, page_of};
-use super::walk::{Sight, Walk, Window, limited_page};
+use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_page};
 use crate::error::{Error, Noun, Result};
 use crate::model::access::{Authority, Grants};
 use crate::model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
@@ -23,7 +24,8 @@ const FIND: &str = include_str!("../../../sql/queries/audit_records/find.sql");
 const COLUMNS: &str = "r.id, r.type, r.activity, r.time, r.time_offset, r.text, r.source, r.user_name, \
     r.application, r.severity, r.changes, r.fragments, r.created_at";
 
-/// Records that one statement deletes: enough to be quick, few enough to end long before the statement's time limit.
+/// The number of records that one statement deletes: large enough to be fast, small enough to stay far below the
+/// statement timeout.
 const DELETED_AT_ONCE: i64 = 5_000;
 
 /// Inserts a record, as part of the caller's transaction.
@@ -39,7 +41,7 @@ pub(crate) async fn insert_audit_record(
     insert(client, &record.recorded(tenant, id)).await
 }
 
-/// Stores a record that a client sent, under this new id; gives it back with the id. One statement.
+/// Stores a record that a client sent, with a new id. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -75,7 +77,7 @@ async fn insert(client: &impl GenericClient, record: &AuditRecord) -> Result<()>
     Ok(())
 }
 
-/// One record.
+/// Returns a record.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -90,8 +92,9 @@ pub async fn get_audit_record(
     from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::AuditRecord, id))?)
 }
 
-/// A page of records: by id, and where a range of time is asked for by time; oldest first unless reverted (P-06, X-18). Who lacks
-/// the role sees those about managed objects that device permissions name, by their lineage and their fragments (P-07, Y-06).
+/// Returns a page of records: sorted by time when a time range is requested, else by id; oldest first unless reverted
+/// (P-06, X-18). A caller without the role sees the records about managed objects that its device permissions grant, by
+/// their lineage and their fragments (P-07, Y-06).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -122,7 +125,7 @@ pub async fn list_audit_records(
     Ok(Page { count, ..page_of(records, page, position) })
 }
 
-/// The page of a caller without the role.
+/// Returns the page of a caller without the role.
 async fn list_limited(
     client: &tokio_postgres::Client,
     tenant: &TenantId,
@@ -144,7 +147,7 @@ async fn list_limited(
         };
     }
     let by_time = if filter.is_by_time() { format!("r.time{direction}, ") } else { String::new() };
-    let walk = Walk {
+    let scan = OrderedScan {
         from: "audit_records r".into(),
         alias: "r",
         bounds,
@@ -153,7 +156,7 @@ async fn list_limited(
     };
     let others: Vec<&str> = AuditRecord::other_types().collect();
     let others = filtered.parameter(others);
-    let sight = Sight {
+    let visibility = Visibility {
         source: &format!(
             "(CASE WHEN r.source ~ '^[0-9]{{1,18}}$' AND r.type <> ALL({others}::text[]) THEN r.source::bigint END)"
         ),
@@ -164,18 +167,19 @@ async fn list_limited(
             WHERE o.tenant = r.tenant AND o.id = reach.source AND o.fragment_names && reach.fragments)",
     };
     let offset = if page.position().is_some() { 0 } else { i64::from(page.current) - 1 };
-    let window = Window::limited(offset, page);
-    let statement = walk.limited_window("true", window, &sight, &mut filtered);
+    let window = ScanWindow::limited(offset, page);
+    let statement = scan.limited_window("true", window, &visibility, &mut filtered);
     let rows = client.query(&statement, &filtered.parameters()).await?;
     let position = |row: &Row| Position { time: row.get(3), id: row.get(0) };
     limited_page(page, window, rows, position, |row| from_row(tenant, row))
 }
 
-/// Deletes what matches; without a filter everything (Y-04). Many short transactions instead of one: a million
-/// records do not run into the time limit of a statement, and who stops halfway has deleted half and may ask again.
+/// Deletes the matching records, or all records without a filter (Y-04). It uses many short transactions, so that a
+/// million records do not exceed the statement timeout. A request that is cancelled halfway has deleted a part and can
+/// be repeated.
 ///
 /// # Errors
-/// `Unavailable` or `Database`; then part of them may be gone.
+/// `Unavailable` or `Database`; a part of the records may be deleted then.
 pub async fn delete_audit_records(
     database: &Database,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! When watched devices were heard, and which of them fell silent (R-02 to R-04).
+//! When watched devices were last heard, and which of them fell silent (R-02 to R-04).
 
 use std::time::Duration;
 
@@ -23,17 +23,17 @@ const LIST_HEARD_AGAIN: &str = include_str!("../../../sql/queries/availability/l
 /// A device of a tenant.
 pub(crate) type Device = (TenantId, ManagedObjectId);
 
-/// What a watched device is like that was heard.
+/// A watched device that was heard.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) device: Device,
     pub(crate) interval: ResponseInterval,
-    /// Whether an alarm of its silence is to be cleared.
+    /// Whether an unavailability alarm of the device has to be cleared.
     pub(crate) was_silent: bool,
 }
 
-/// Remembers how long ago devices were heard; gives those that are watched. One statement. The rows must be sorted, so that
-/// two processes that hear the same devices wait for each other in one order.
+/// Stores how long ago devices were heard and returns those that are watched. One statement. The rows must be sorted,
+/// so that two processes that hear the same devices lock them in the same order.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
@@ -55,7 +55,7 @@ pub(crate) async fn hear(pool: &Pool, heard: &[(Device, Duration)]) -> Result<Ve
         .collect()
 }
 
-/// Forgets that an alarm was raised for the silence of a device that was heard again. One statement.
+/// Clears the mark that an alarm was raised for the silence of a device that was heard again. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -70,7 +70,7 @@ pub(crate) async fn end_silence(
     Ok(())
 }
 
-/// Whether a device is being worked on, so that it raises no alarms (R-02).
+/// Returns whether a device is in maintenance, so that it raises no alarms (R-02).
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -89,28 +89,28 @@ fn device(row: &tokio_postgres::Row, column: usize) -> Result<Device> {
     Ok((TenantId::parse(row.get(column))?, ManagedObjectId(row.get(column + 1))))
 }
 
-/// Held by every server process as long as it listens.
+/// The shared lock of every server process that listens.
 const LISTENING: &str = "hashtextextended('availability/listening', 0)";
-/// Held by the one process that looks for silence.
+/// The lock of the one process that looks for silent devices.
 const SWEEPING: &str = "hashtextextended('availability/sweeping', 0)";
-/// What one statement of a sweep gives.
+/// The number of devices that one statement of a sweep returns.
 pub(crate) const SWEPT_AT_ONCE: i64 = 500;
 
-/// A silent device, and the place of a sweep that goes on behind it.
+/// A silent device, and the position from which a sweep continues.
 #[derive(Debug, Clone)]
 pub(crate) struct Silent {
     due_at: OffsetDateTime,
     pub(crate) device: Device,
-    /// When it was heard last: the premise of its alarm.
+    /// When the device was last heard. Its alarm is raised only if this is still true.
     pub(crate) last_message: Timestamp,
 }
 
-/// The connection of a process's watch over silent devices, and what it stands for: two advisory locks of its session. All
-/// processes share one, so that who finds it free knows that nobody listened before; one at a time has the other, and
-/// sweeps. PostgreSQL takes both back when the process dies, and when it sits still for too long.
+/// The connection with which a process watches silent devices, and the two advisory locks of its database session. All
+/// processes share the first lock, so a process that gets it exclusively knows that nobody listened before. One process
+/// at a time holds the second lock and sweeps. PostgreSQL releases both when the process dies or is idle for too long.
 ///
-/// A sweep asks for devices over this very connection, so who lost the lock finds none. An alarm carries its own premise:
-/// even two who sweep at once raise each once.
+/// A sweep queries devices over this connection, so a process that has lost the lock finds none. Each alarm carries its
+/// own condition: even two processes that sweep at once raise each alarm once.
 #[derive(Debug)]
 pub(crate) struct Watch {
     client: Client,
@@ -119,8 +119,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Connects. When no other process listens, all devices get their interval and a grace anew (R-04). `patience`: how
-    /// long the process may sit still.
+    /// Connects. When no other process listens, every device gets its interval and a grace period anew (R-04).
+    /// `patience` is how long the process may be idle.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -152,10 +152,10 @@ impl Watch {
         Ok(self.client.query_one(statement, &[]).await?.get(0))
     }
 
-    /// Whether this process is the one that sweeps; tries to become it.
+    /// Returns whether this process is the one that sweeps. It tries to become that.
     ///
     /// # Errors
-    /// `Unavailable` when the connection is gone, and the lock with it.
+    /// `Unavailable` when the connection is lost, and the lock with it.
     pub(crate) async fn sweeps(&mut self) -> Result<bool> {
         match self.sweeps {
             true => drop(self.client.simple_query("").await?),
@@ -164,7 +164,8 @@ impl Watch {
         Ok(self.sweeps)
     }
 
-    /// Devices that are silent for their interval and have no alarm of it, a few; the next ones behind `after`.
+    /// Returns a few devices that are silent for longer than their interval and have no alarm for it, starting after
+    /// `after`.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -187,7 +188,7 @@ impl Watch {
             .collect()
     }
 
-    /// Devices that were heard, with an alarm of their silence still to be cleared.
+    /// Returns devices that were heard again and still have an unavailability alarm to clear.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -199,7 +200,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // The connection ends with its driver, and the locks with the connection.
+        // The connection ends with its driver task, and the locks end with the connection.
         self.driver.abort();
     }
 }

@@ -1,10 +1,10 @@
-//! Binaries in PostgreSQL: bytes in rows of a quarter of a megabyte, so that neither upload nor download holds more
-//! than that.
+//! Binaries in PostgreSQL. Their bytes are stored in rows of a quarter of a megabyte, so that neither an upload nor a
+//! download holds more than that in memory.
 //!
-//! All that the rest knows of where bytes are is in this file: [`Upload`] writes and finishes, [`read_chunk`] reads,
-//! a deleted owner takes its bytes along. An upload holds neither a transaction nor a connection while it waits for
-//! its client: its chunks are short statements under an id that nobody knows yet, and the transaction that creates or
-//! changes the owner makes them its content. What broken uploads leave is swept away.
+//! Only this file knows how bytes are stored: [`Upload`] writes and finishes, [`read_chunk`] reads, and the bytes are
+//! deleted with their owner. An upload holds neither a transaction nor a connection while it waits for its client. Its
+//! chunks are short statements under an id that nobody knows yet, and the transaction that creates or changes the owner
+//! attaches them. A sweep deletes the chunks of abandoned uploads.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -35,23 +35,24 @@ const EXTEND: &str = include_str!("../../../sql/queries/binaries/extend.sql");
 const LIST_GIVEN_UP: &str = include_str!("../../../sql/queries/binaries/list_given_up.sql");
 const SWEEP: &str = include_str!("../../../sql/queries/binaries/sweep.sql");
 
-/// Bytes of one row; the last of a binary may have fewer.
+/// The bytes of one row; the last row of a binary may have fewer.
 pub const CHUNK: usize = 256 << 10;
-/// Half of the time after which an upload counts as given up: none that ends is swept away.
+/// The longest duration of an upload. An upload counts as abandoned after twice this time, so the sweep never deletes
+/// one that still finishes.
 const LONGEST_UPLOAD: Duration = Duration::from_secs(12 * 3600);
-/// How often leftovers are looked for.
+/// The pause between two sweeps of abandoned uploads.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(3600);
-/// Leftovers that one statement deletes; each may have hundreds of chunks.
+/// The number of abandoned uploads that one statement deletes; each may have hundreds of chunks.
 const SWEPT_AT_ONCE: i64 = 20;
 
-/// Bytes on their way into the store. Dropped before [`Upload::keep`], it takes them away again.
+/// An upload in progress. When it is dropped before [`Upload::keep`], its bytes are deleted.
 #[derive(Debug)]
 pub struct Upload {
     database: Database,
     tenant: TenantId,
     id: BinaryId,
     begun: Instant,
-    /// Chunks written.
+    /// The number of chunks written.
     chunks: i32,
     /// Bytes that do not fill a chunk yet.
     rest: BytesMut,
@@ -60,7 +61,7 @@ pub struct Upload {
 }
 
 impl Upload {
-    /// Begins an upload under a new id. One statement.
+    /// Begins an upload with a new id. One statement.
     ///
     /// # Errors
     /// `DiskFull`, `Unavailable` or `Database`.
@@ -81,13 +82,12 @@ impl Upload {
         })
     }
 
-    /// Bytes so far.
+    /// Returns the number of bytes so far.
     pub fn length(&self) -> u64 {
         self.length.unsigned_abs()
     }
 
-    /// Adds bytes; what fills a chunk is stored before this returns, which is the back-pressure. One statement per
-    /// chunk.
+    /// Adds bytes. Full chunks are stored before this returns, which is the back-pressure. One statement per chunk.
     ///
     /// # Errors
     /// `Invalid` when the upload takes longer than half a day, `DiskFull`, `Unavailable` or `Database`.
@@ -104,7 +104,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Stores the last chunk and says what it is all about. The bytes are complete, and still nobody's. Two statements.
+    /// Stores the last chunk and the metadata. The upload is complete then, but has no owner yet. Two statements.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -123,7 +123,7 @@ impl Upload {
         }
     }
 
-    /// The bytes have become somebody's content.
+    /// Keeps the bytes, which have an owner now.
     pub fn keep(mut self) {
         self.kept = true;
     }
@@ -140,14 +140,14 @@ impl Upload {
     }
 }
 
-/// A client that went away, or whose request turned out wrong, leaves nothing. If this fails the sweep will do.
+/// Deletes the upload of a client that disconnected or whose request was rejected. If this fails, the sweep deletes it.
 impl Drop for Upload {
     fn drop(&mut self) {
         if let (false, Ok(runtime)) = (self.kept, tokio::runtime::Handle::try_current()) {
             let (database, tenant, id) = (self.database.clone(), self.tenant.clone(), self.id);
             runtime.spawn(async move {
                 if let Err(error) = delete_unfinished(&database, &tenant, id).await {
-                    tracing::debug!(%error, "an upload that was given up stays until the sweep");
+                    tracing::debug!(%error, "an abandoned upload stays until the next sweep");
                 }
             });
         }
@@ -161,8 +161,8 @@ async fn delete_unfinished(database: &Database, tenant: &TenantId, id: BinaryId)
     Ok(())
 }
 
-/// Makes uploads the content of managed objects, in the transaction that writes these; what was their content before
-/// goes. Gives the ids of those that have become content; the others are gone, or their object is.
+/// Attaches uploads to managed objects, in the transaction that writes these objects, and deletes their old binaries.
+/// Returns the ids of the uploads that were attached; for the others, the upload or the object no longer exists.
 pub(crate) async fn attach_binaries(
     client: &tokio_postgres::Client,
     (delete_replaced, attach): (&Statement, &Statement),
@@ -185,7 +185,7 @@ pub(crate) async fn attach_binaries(
     Ok(attached?.iter().map(|row| row.get(0)).collect())
 }
 
-/// Makes an upload the file of an event, in the transaction that changes the event.
+/// Attaches an upload to an event, in the transaction that changes the event.
 ///
 /// # Errors
 /// `Unavailable` when the upload was swept away; `Database`.
@@ -201,7 +201,7 @@ pub(super) async fn attach_to_event(
     found(attached)
 }
 
-/// Puts the bytes of an upload behind those of an incomplete file, which becomes `content`, in the transaction that
+/// Appends the bytes of an upload to an incomplete file, whose metadata becomes `content`, in the transaction that
 /// changes the event.
 ///
 /// # Errors
@@ -222,7 +222,7 @@ pub(super) async fn append(
     found(client.execute(&statement, &[&tenant, &binary.id.0, &binary.length, &incomplete]).await?)
 }
 
-/// Takes away what an event has of a file, in the transaction that changes the event.
+/// Deletes the file of an event, complete or not, in the transaction that changes the event.
 ///
 /// # Errors
 /// `Database`.
@@ -238,23 +238,23 @@ pub(super) async fn delete_of_event(
 
 fn found(rows: u64) -> Result<()> {
     match rows {
-        0 => Err(Error::unavailable("an upload has gone before it became somebody's content")),
+        0 => Err(Error::unavailable("an upload was deleted before it was attached to its owner")),
         _ => Ok(()),
     }
 }
 
-/// A file of an event of which no chunk came for too long.
+/// An incomplete file of an event that received no chunk for too long.
 #[derive(Debug, Clone)]
 pub(crate) struct GivenUp {
     pub(crate) tenant: TenantId,
     pub(crate) event: EventId,
     pub(crate) source: ManagedObjectId,
     pub(crate) binary: BinaryId,
-    /// Bytes it had: a chunk that comes now makes it go on after all.
+    /// The bytes it had. A chunk that arrives now changes this number, and the file is kept.
     pub(crate) length: i64,
 }
 
-/// Some of the files of events, of all tenants, that got no chunk for this long.
+/// Returns some of the incomplete files of events of all tenants that received no chunk for this long.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -275,10 +275,10 @@ pub(crate) async fn list_given_up(database: &Database, after: Duration) -> Resul
         .collect()
 }
 
-/// The content of a managed object, without its bytes.
+/// Returns the binary of a managed object, without its bytes.
 ///
 /// # Errors
-/// `NotFound` when there is no such object or it has no content, `Unavailable` or `Database`.
+/// `NotFound` when the object does not exist or has no binary, `Unavailable` or `Database`.
 pub async fn get_binary(database: &Database, tenant: &TenantId, object: ManagedObjectId) -> Result<Binary> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(FIND).await?;
@@ -287,10 +287,10 @@ pub async fn get_binary(database: &Database, tenant: &TenantId, object: ManagedO
     Ok(Binary { id: BinaryId(row.get(0)), name: row.get(1), content_type: row.get(2), length: row.get(3) })
 }
 
-/// A chunk of a binary, counted from 0.
+/// Returns a chunk of a binary, counted from 0.
 ///
 /// # Errors
-/// `NotFound` behind the last one, and when the binary was deleted or replaced meanwhile; `Unavailable` or `Database`.
+/// `NotFound` after the last chunk, and when the binary was deleted or replaced meanwhile; `Unavailable` or `Database`.
 pub async fn read_chunk(
     database: &Database,
     tenant: &TenantId,
@@ -304,11 +304,11 @@ pub async fn read_chunk(
     Ok(Bytes::from(row.get::<_, Vec<u8>>(0)))
 }
 
-/// Removes what broken uploads of all servers left, now and then every hour, until it is dropped.
+/// Deletes the abandoned uploads of all servers every hour, until the future is dropped.
 pub async fn sweep_hourly(database: Database) {
     loop {
         if let Err(error) = sweep(&database).await {
-            tracing::warn!(%error, "leftovers of uploads could not be removed, the next try is in an hour");
+            tracing::warn!(%error, "abandoned uploads could not be deleted, the next attempt is in an hour");
         }
         tokio::time::sleep(SWEEP_INTERVAL).await;
     }

@@ -1,11 +1,11 @@
 //! Bulk updates and deletions of alarms in PostgreSQL, step by step (A-02, A-03).
 //!
-//! A bulk update has a row while it is not finished. A process holds it by a lease, and by a number, the fence: who takes
-//! over counts it up, and each step has it as its premise. So of two processes that both believe to hold it exactly one
-//! goes on.
+//! A bulk update has a row until it is finished. A process holds it by a lease and a number, the fence. A process that
+//! takes it over increments the fence, and each step checks the fence. So of two processes that both believe to hold
+//! it, exactly one continues.
 //!
-//! Both walk the alarms from the oldest to the newest, up to the last one there was at the beginning. An alarm that is
-//! sent again meanwhile gets a newer time, so it is met later rather than missed.
+//! Both operations visit the alarms from the oldest to the newest, up to the last one that existed at the beginning. An
+//! alarm that is sent again meanwhile gets a newer time, so it is visited later and not missed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::alarm_collection::{Part, list_ids};
+use super::alarm_collection::{AlarmRange, list_ids};
 use super::alarms::from_row;
 use super::leases::Hold;
 use super::{Database, PATIENCE, until_uncontended};
@@ -36,23 +36,23 @@ const UPDATE_STATUSES: &str = include_str!("../../../sql/queries/alarms/update_s
 const DELETE_MANY: &str = include_str!("../../../sql/queries/alarms/delete_many.sql");
 const LAST: &str = include_str!("../../../sql/queries/alarms/last.sql");
 
-/// Bulk updates one tenant may have unfinished.
+/// The maximum number of unfinished bulk updates of a tenant.
 const MOST_UNFINISHED: i64 = 100;
-/// Bulk updates that one look takes over.
+/// The number of bulk updates that one query takes over.
 const TAKEN_OVER_AT_ONCE: i64 = 20;
 
-/// A bulk update as it is asked for.
+/// A bulk update as it was requested.
 #[derive(Debug, Clone)]
 pub struct NewBulkAlarmUpdate {
-    /// Which alarms.
+    /// The alarms to update.
     pub filter: AlarmFilter,
-    /// What they become.
+    /// The new status of the alarms.
     pub status: AlarmStatus,
-    /// Who asks; recorded with each change.
+    /// The user who requested the update, recorded with each change.
     pub user: Arc<str>,
-    /// By which application.
+    /// The application that requested the update.
     pub application: Option<String>,
-    /// Address of the request; links in notifications start with it.
+    /// The address of the request; links in notifications start with it.
     pub links: Links,
 }
 
@@ -61,48 +61,48 @@ pub struct NewBulkAlarmUpdate {
 pub(crate) struct Held {
     pub(crate) tenant: TenantId,
     pub(crate) id: i64,
-    /// What was asked for.
+    /// The request.
     pub(crate) asked: NewBulkAlarmUpdate,
-    /// The last alarm that is meant.
+    /// The last alarm to update.
     last_alarm: i64,
-    /// Up to where it is done; `None` at the beginning.
+    /// The position up to which the update is done; `None` at the beginning.
     place: Option<Position>,
-    /// The number it is held by.
+    /// The fence of this process's lease.
     pub(crate) fence: i64,
 }
 
 impl Held {
-    /// What its lease is renewed by.
+    /// Returns the key by which the lease is renewed.
     pub(crate) fn hold(&self) -> Hold {
         Hold { tenant: self.tenant.clone(), id: self.id, fence: self.fence }
     }
 }
 
-/// Alarms that the next step is about.
+/// The alarms of the next step.
 #[derive(Debug)]
 pub(crate) struct Step {
     ids: Vec<i64>,
-    /// Where the devices are whose alarms they are.
+    /// The devices that own the alarms.
     pub(crate) sources: Vec<ManagedObjectId>,
-    /// Where the step after it begins; `None` when it is the last.
+    /// The position at which the following step begins; `None` when this is the last one.
     next: Option<Position>,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug)]
 pub(crate) enum Stepped {
     /// These alarms were changed, and there is more to do.
     On(Vec<Alarm>),
-    /// These were changed, and nothing is left to do.
+    /// These alarms were changed, and nothing is left to do.
     Finished(Vec<Alarm>),
-    /// Another process has taken over: nothing was changed.
+    /// Another process has taken over, and nothing was changed.
     TakenOver,
 }
 
-/// Begins a bulk update; this process holds it. One statement.
+/// Begins a bulk update, which this process holds. One statement.
 ///
 /// # Errors
-/// `Unavailable` when the tenant has too many unfinished; `Database`.
+/// `Unavailable` when the tenant has too many unfinished bulk updates; `Database`.
 pub(crate) async fn insert_bulk_alarm_update(
     database: &Database,
     (tenant, id): (&TenantId, i64),
@@ -133,7 +133,7 @@ pub(crate) async fn insert_bulk_alarm_update(
     Ok(Held { tenant: tenant.clone(), id, asked, last_alarm: row.get(0), place: None, fence: 1 })
 }
 
-/// Takes over bulk updates of whatever tenant whose lease has ended. One statement.
+/// Takes over bulk updates of any tenant whose lease has expired. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -143,17 +143,22 @@ pub(crate) async fn take_over(database: &Database, lease: Duration) -> Result<Ve
     rows.iter().map(held).collect()
 }
 
-/// Looks up what the next step is about: at most so many alarms that have another status. Changes nothing.
+/// Looks up the next step: at most `most` alarms that have another status. It changes nothing.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
 pub(crate) async fn find_step(database: &Database, held: &Held, most: i64) -> Result<Step> {
     let part =
-        Part { last: held.last_alarm, except: Some(held.asked.status), after: held.place, limit: most };
+        AlarmRange { last: held.last_alarm, except: Some(held.asked.status), after: held.place, limit: most };
     step(database, &held.tenant, &held.asked.filter, part).await
 }
 
-async fn step(database: &Database, tenant: &TenantId, filter: &AlarmFilter, part: Part) -> Result<Step> {
+async fn step(
+    database: &Database,
+    tenant: &TenantId,
+    filter: &AlarmFilter,
+    part: AlarmRange,
+) -> Result<Step> {
     let client = database.reader().await?;
     let (ids, next) = list_ids(&client, tenant, filter, part).await?;
     let statement = client.prepare_cached(LIST_SOURCES).await?;
@@ -161,12 +166,12 @@ async fn step(database: &Database, tenant: &TenantId, filter: &AlarmFilter, part
     Ok(Step { ids, sources: rows.iter().map(|row| ManagedObjectId(row.get(0))).collect(), next })
 }
 
-/// Makes a step: changes the alarms that still are what was asked for, with an audit record each, and notes the place
-/// reached. An alarm that would be opened beside another open one of its type is left out. One transaction.
+/// Runs a step: changes the alarms that still match the request, with an audit record each, and stores the position
+/// reached. An alarm is left out when reopening it would give its type a second open alarm. One transaction.
 ///
 /// # Errors
-/// `Contended` when devices write the same alarms, a unique violation when one of them was just raised again: then
-/// nothing was changed, and it is worth trying again. `Unavailable` or `Database`.
+/// `Contended` when devices write the same alarms; a unique violation when one of them was just raised again. Nothing
+/// was changed then, and the step can be retried. `Unavailable` or `Database`.
 pub(crate) async fn make_step(
     database: &Database,
     ids: &IdGenerator,
@@ -188,7 +193,7 @@ pub(crate) async fn make_step(
     })
 }
 
-/// Notes the place, or the end, when nobody has taken over.
+/// Stores the position or the end, if no other process has taken over.
 async fn holds(transaction: &Transaction<'_>, (held, lease): (&Held, Duration), step: &Step) -> Result<bool> {
     let (tenant, id, fence) = (&held.tenant.as_str(), &held.id, &held.fence);
     let noted = match step.next {
@@ -228,7 +233,7 @@ async fn update_statuses(
     transaction.query(&statement, &parameters).await?.iter().map(from_row).collect()
 }
 
-/// The last alarm there is; those raised later have larger ids.
+/// Returns the id of the last alarm. Alarms that are raised later have larger ids.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -241,13 +246,13 @@ pub(crate) async fn last_alarm(database: &Database, tenant: &TenantId) -> Result
 pub(crate) struct Deletion<'a> {
     pub(crate) tenant: &'a TenantId,
     pub(crate) filter: &'a AlarmFilter,
-    /// The last alarm that is meant.
+    /// The last alarm to delete.
     pub(crate) last_alarm: i64,
-    /// Up to where it is done; `None` at the beginning.
+    /// The position up to which the deletion is done; `None` at the beginning.
     pub(crate) place: Option<Position>,
 }
 
-/// Looks up which alarms are deleted next. Changes nothing.
+/// Looks up the alarms to delete next. It changes nothing.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -256,15 +261,15 @@ pub(crate) async fn find_deletion_step(
     deletion: &Deletion<'_>,
     most: i64,
 ) -> Result<Step> {
-    let part = Part { last: deletion.last_alarm, except: None, after: deletion.place, limit: most };
+    let part = AlarmRange { last: deletion.last_alarm, except: None, after: deletion.place, limit: most };
     step(database, deletion.tenant, deletion.filter, part).await
 }
 
-/// Deletes the alarms of a step that still are what was asked for, and gives them with their sources. One transaction,
-/// tried again when devices write the same alarms. `true` when it was the last step.
+/// Deletes the alarms of a step that still match the request and returns them with their sources. One transaction,
+/// which is retried when devices write the same alarms. Returns `true` when it was the last step.
 ///
 /// # Errors
-/// `Contended` when that was in vain; `Unavailable` or `Database`.
+/// `Contended` when all retries failed; `Unavailable` or `Database`.
 pub(crate) async fn delete_step(
     database: &Database,
     deletion: &mut Deletion<'_>,
@@ -296,7 +301,7 @@ fn severities(filter: &AlarmFilter) -> Vec<&'static str> {
     filter.severities.iter().map(|severity| severity.as_str()).collect()
 }
 
-/// Reads the columns of `take_over.sql`, in its order.
+/// Reads the columns of `take_over.sql` in their order.
 fn held(row: &Row) -> Result<Held> {
     let words = |column: usize| row.get::<_, Vec<&str>>(column).into_iter();
     let time = |column: usize| row.get::<_, Option<time::OffsetDateTime>>(column);

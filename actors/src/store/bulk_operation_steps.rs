@@ -1,8 +1,9 @@
-//! Bulk operations under way in PostgreSQL, step by step (K-10, K-11).
+//! The steps of running bulk operations in PostgreSQL (K-10, K-11).
 //!
-//! A process holds one by a lease and a fence. Each step is one transaction: it creates operations and notes the place reached,
-//! on the premise that nobody has taken over, changed or deleted the bulk operation and that it has come no further than the
-//! holder believes. So a step that was cut off has happened as a whole or not at all, and none happens twice.
+//! A process holds a bulk operation by a lease and a fence. Each step is one transaction that creates operations and
+//! stores the position reached. It succeeds only if no other process has taken over, nobody has changed or deleted the
+//! bulk operation, and its position is the one the holder knows. So an interrupted step has happened completely or not
+//! at all, and no step happens twice.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,7 @@ const COUNT_VANISHED: &str = include_str!("../../../sql/queries/bulk_operations/
 pub(super) const DELETE_TARGETS: &str =
     include_str!("../../../sql/queries/bulk_operations/delete_targets.sql");
 
-/// Bulk operations that one look takes over.
+/// The number of bulk operations that one query takes over.
 pub(crate) const TAKEN_OVER_AT_ONCE: usize = 100;
 
 /// A bulk operation that this process holds.
@@ -40,48 +41,48 @@ pub(crate) const TAKEN_OVER_AT_ONCE: usize = 100;
 pub(crate) struct Held {
     pub(crate) tenant: TenantId,
     pub(crate) id: BulkOperationId,
-    /// What was asked for.
-    pub(crate) asked: Arc<Asked>,
-    /// How many devices it is for; `None` until they are chosen.
+    /// The request.
+    pub(crate) asked: Arc<BulkOperationRequest>,
+    /// The number of devices; `None` until they are chosen.
     pub(crate) total: Option<i64>,
-    /// How many of them had their turn.
+    /// The number of devices that were processed.
     place: i64,
-    /// How long until the next has its turn, when it was taken; negative when that is past.
+    /// The seconds until the next device is due, counted from the takeover; negative when that time has passed.
     pub(crate) until_due: f64,
     fence: i64,
 }
 
-/// What a bulk operation was asked for; a change makes it another one.
+/// The request of a bulk operation. A change replaces it.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct BulkOperationRequest {
     pub(crate) targets: Targets,
     pub(crate) ramp: CreationRamp,
     pub(crate) prototype: Fragments,
-    /// Bytes of the prototype.
+    /// The bytes of the prototype.
     pub(crate) size: usize,
-    /// Address of the request; links in notifications start with it.
+    /// The address of the request; links in notifications start with it.
     pub(crate) links: Links,
 }
 
 impl Held {
-    /// What its lease is renewed by.
+    /// Returns the key by which the lease is renewed.
     pub(crate) fn hold(&self) -> Hold {
         Hold { tenant: self.tenant.clone(), id: self.id.0, fence: self.fence }
     }
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug)]
 pub(crate) enum Stepped {
     /// There is more to do.
     On,
     /// Nothing is left to do.
     Finished,
-    /// Another process has taken over, or somebody changed or deleted it: nothing was created.
+    /// Another process has taken over, or somebody changed or deleted the bulk operation. Nothing was created.
     TakenOver,
 }
 
-/// Takes over bulk operations of whatever tenant that are due within the lease and that nobody is at work on. One statement.
+/// Takes over bulk operations of any tenant that are due within the lease and that no process holds. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -92,11 +93,11 @@ pub(crate) async fn take_over(database: &Database, lease: Duration) -> Result<Ve
     rows.iter().map(held).collect()
 }
 
-/// Chooses the devices of a bulk operation that starts, `Finished` when there are none. A group that is gone by now, or no
-/// group any more, has none. One transaction.
+/// Chooses the devices of a bulk operation that starts. Returns `Finished` when there are none, for example because the
+/// group was deleted or is no longer a group. One transaction.
 ///
 /// # Errors
-/// `Timeout`, `Contended` when somebody else does the same, `Unavailable` or `Database`.
+/// `Timeout`; `Contended` when another process does the same; `Unavailable` or `Database`.
 pub(crate) async fn begin(database: &Database, held: &mut Held, lease: Duration) -> Result<Stepped> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
@@ -125,17 +126,17 @@ pub(crate) async fn begin(database: &Database, held: &mut Held, lease: Duration)
     })
 }
 
-/// Chooses the devices as part of the caller's transaction; how many they are. `None` when the bulk operation is no longer the
-/// holder's: then the transaction must be given up.
+/// Chooses the devices as part of the caller's transaction and returns their number. Returns `None` when this process
+/// no longer holds the bulk operation: the transaction must be rolled back then.
 ///
 /// # Errors
-/// As [`begin`], with a unique violation for `Contended`.
+/// The errors of [`begin`], with a unique violation in place of `Contended`.
 pub(super) async fn begin_within(
     transaction: &Transaction<'_>,
     (held, lease): (&Held, Duration),
     members: Members,
 ) -> Result<Option<i64>> {
-    // First the devices, which may take long, then the row, which others want to lock.
+    // The devices come first, which may take long, and then the row, which others wait to lock.
     let total = members.choose(transaction, held.id).await?;
     let parameters: [&(dyn ToSql + Sync); 5] =
         [&held.tenant.as_str(), &held.id.0, &held.fence, &total, &lease.as_secs_f64()];
@@ -143,7 +144,7 @@ pub(super) async fn begin_within(
     Ok((begun == 1).then_some(total))
 }
 
-/// Whose turn is next: at most so many devices.
+/// Returns the next devices to process, at most `most`.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -154,12 +155,12 @@ pub(crate) async fn list_targets(client: &Object, held: &Held, most: usize) -> R
     Ok(rows.iter().map(|row| ManagedObjectId(row.get(0))).collect())
 }
 
-/// Creates the operations of these devices, whose turn is next, and notes the place reached; the next is due in so many seconds.
-/// A device that is gone is counted. Gives the operations that were created. One transaction.
+/// Creates the operations of the next devices and stores the position reached and the seconds until the next device is
+/// due. A deleted device is only counted. Returns the operations that were created. One transaction.
 ///
 /// # Errors
-/// `Contended`, or a foreign key violation, when one of the devices is being deleted: then nothing was created, and it is worth
-/// trying again. `Unavailable` or `Database`.
+/// `Contended`, or a foreign key violation when one of the devices is being deleted. Nothing was created then, and the
+/// step can be retried. `Unavailable` or `Database`.
 pub(crate) async fn make_step(
     client: &mut Object,
     (held, lease): (&mut Held, Duration),
@@ -193,7 +194,7 @@ pub(crate) async fn make_step(
     Ok((stepped, queued))
 }
 
-/// Queues an operation for each device; counts those that are gone.
+/// Queues an operation for each device and counts the deleted devices.
 async fn queue(
     transaction: &Transaction<'_>,
     held: &Held,
@@ -216,7 +217,8 @@ async fn queue(
     Ok(queued)
 }
 
-/// After the premise of a step did not hold: looks whether an earlier one was made whose end was not heard of.
+/// Finds out, after the conditions of a step failed, whether an earlier step was committed whose outcome stayed
+/// unknown.
 async fn find_place(transaction: Transaction<'_>, held: &mut Held) -> Result<Stepped> {
     let parameters: [&(dyn ToSql + Sync); 3] = [&held.tenant.as_str(), &held.id.0, &held.fence];
     Ok(match transaction.query_opt(FIND_PLACE, &parameters).await? {
@@ -228,14 +230,14 @@ async fn find_place(transaction: Transaction<'_>, held: &mut Held) -> Result<Ste
     })
 }
 
-/// Reads the columns that `take_over.sql`, `insert.sql` and `update.sql` give alike.
+/// Reads the columns that `take_over.sql`, `insert.sql` and `update.sql` return alike.
 pub(super) fn held(row: &Row) -> Result<Held> {
     let Json(prototype) = row.try_get::<_, Json<Fragments>>(5)?;
     let targets = match row.get::<_, Option<i64>>(3) {
         Some(parent) => Targets::FailuresOf(BulkOperationId(parent)),
         None => Targets::Group(ManagedObjectId(row.get(2))),
     };
-    let asked = Asked {
+    let asked = BulkOperationRequest {
         targets,
         ramp: CreationRamp(row.get(4)),
         size: prototype.to_json().len(),

@@ -1,8 +1,8 @@
-//! For which devices a bulk operation is (K-03, K-04): the devices of a static or a dynamic group, or those where an earlier
-//! one failed.
+//! The devices of a bulk operation (K-03, K-04): those of a static or a dynamic group, or those where an earlier bulk
+//! operation failed.
 //!
-//! They are chosen once, at the start, and kept in the order of their turns until the last had its turn: what becomes of the
-//! group afterwards changes nothing.
+//! They are chosen once, at the start, and kept in their order until the last one is processed. Later changes of the
+//! group have no effect.
 
 use deadpool_postgres::GenericClient;
 
@@ -19,18 +19,18 @@ const FIND: &str = include_str!("../../../sql/queries/bulk_operations/find.sql")
 const LIST_MEMBERS: &str = include_str!("../../../sql/queries/bulk_operations/list_members.sql");
 const LIST_FAILURES: &str = include_str!("../../../sql/queries/bulk_operations/list_failures.sql");
 
-/// Devices that are looked for, as a statement that gives their ids.
+/// A statement that selects the ids of the devices.
 pub(super) struct Members {
     statement: String,
     filtered: Filtered,
 }
 
 impl Members {
-    /// Reads what kind of group it is, if it is one.
+    /// Reads the kind of the group and builds its statement.
     ///
     /// # Errors
-    /// `Invalid` for an unknown group or parent, an object that is a device and no group, and a dynamic group whose query
-    /// cannot be read; `Unavailable` or `Database`.
+    /// `Invalid` for an unknown group or parent, for a device that is not a group, and for a dynamic group with an
+    /// invalid query; `Unavailable` or `Database`.
     pub(super) async fn find(
         client: &impl GenericClient,
         tenant: &TenantId,
@@ -45,7 +45,7 @@ impl Members {
         }
     }
 
-    /// Nobody.
+    /// Builds a statement that selects no device.
     pub(super) fn none(tenant: &TenantId) -> Self {
         let mut filtered = Filtered::new("managed_objects o", "o.tenant", tenant.as_str());
         filtered.only("false");
@@ -78,7 +78,7 @@ impl Members {
         }
     }
 
-    /// The devices that a query finds (I-08, I-11).
+    /// Selects the devices that match a query (I-08, I-11).
     fn of_query(tenant: &TenantId, text: &str) -> Result<Self> {
         if text.trim().is_empty() {
             return Err(Error::Invalid("a query is missing".into()));
@@ -112,7 +112,7 @@ impl Members {
         Self { statement: LIST_FAILURES.to_owned(), filtered }
     }
 
-    /// How many they are now. One statement.
+    /// Counts the devices as of now. One statement.
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
@@ -121,7 +121,7 @@ impl Members {
         Ok(client.query_one(&statement, &self.filtered.parameters()).await?.get(0))
     }
 
-    /// Writes down who they are, by ascending id, as part of the caller's transaction; gives how many.
+    /// Stores the devices by ascending id, as part of the caller's transaction, and returns their number.
     ///
     /// # Errors
     /// A unique violation when they were chosen before; `Timeout`, `Unavailable` or `Database`.

@@ -1,4 +1,4 @@
-//! Bulk operations in PostgreSQL: planned, shown, changed, deleted (K-01 to K-08). Their steps are in
+//! Planning, showing, changing and deleting bulk operations in PostgreSQL (K-01 to K-08). Their steps are in
 //! [`bulk_operation_steps`](super::bulk_operation_steps).
 
 use std::time::Duration;
@@ -38,14 +38,15 @@ const COLUMNS: &str =
 /// A bulk operation that was planned.
 #[derive(Debug)]
 pub(crate) struct Planned {
-    /// As it is shown.
+    /// The bulk operation as it is shown.
     pub(crate) bulk_operation: BulkOperation,
-    /// Present when this process holds it, for it is due soon.
+    /// Present when this process holds the bulk operation because it is due soon.
     pub(crate) held: Option<Held>,
 }
 
-/// Plans a bulk operation. One that is due now has its devices chosen, and is completed if it has none (K-03); of a later one
-/// they are counted. In mode TRANSIENT nothing of it remains (M-02). One transaction.
+/// Plans a bulk operation. When it is due now, its devices are chosen, and it is completed at once if there are none
+/// (K-03); when it is due later, its devices are only counted. In mode TRANSIENT nothing is stored (M-02). One
+/// transaction.
 ///
 /// # Errors
 /// `Invalid` for an unknown group or parent; `Timeout`, `Unavailable` or `Database`.
@@ -60,7 +61,7 @@ pub(crate) async fn insert_bulk_operation(
     let (group, failed_parent) = match new.targets {
         Targets::Group(group) => (group, None),
         Targets::FailuresOf(parent) => {
-            // The group is copied, for it is shown (K-04); an unknown parent is found out below.
+            // The group is copied because it is shown (K-04). An unknown parent is detected below.
             let row = transaction.query_opt(FIND, &[&tenant.as_str(), &parent.0]).await?;
             (ManagedObjectId(row.map_or(0, |row| row.get(1))), Some(parent))
         }
@@ -79,7 +80,7 @@ pub(crate) async fn insert_bulk_operation(
     keep(transaction, planned, origin).await
 }
 
-/// Commits what was planned, unless the mode is TRANSIENT.
+/// Commits the plan, unless the mode is TRANSIENT.
 async fn keep(transaction: Transaction<'_>, planned: Planned, origin: &Origin) -> Result<Planned> {
     if origin.mode.stores() {
         transaction.commit().await?;
@@ -114,7 +115,8 @@ async fn insert(
     Ok(planned)
 }
 
-/// Chooses or counts the devices of what was just planned; `row` has what `insert.sql` and `update.sql` give.
+/// Chooses or counts the devices of a bulk operation that was just planned. `row` holds the result of `insert.sql` or
+/// `update.sql`.
 async fn plan(
     transaction: &Transaction<'_>,
     row: &Row,
@@ -127,7 +129,7 @@ async fn plan(
     let all = match is_due {
         true => {
             let all = begin_within(transaction, (&held, lease), members).await?;
-            // Nobody else can have its row, which is new or locked.
+            // Nobody else can hold its row, which is new or locked.
             all.ok_or(Error::Contended)?
         }
         false => {
@@ -148,7 +150,7 @@ async fn plan(
     Ok(Planned { bulk_operation, held: (is_held && !is_empty).then_some(held) })
 }
 
-/// A bulk operation, a deleted one too (K-07).
+/// Returns a bulk operation, even when it is deleted (K-07).
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -166,7 +168,7 @@ pub async fn get_bulk_operation(
     Ok(bulk_operation)
 }
 
-/// A page of bulk operations by ascending id.
+/// Returns a page of bulk operations by ascending id.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -190,12 +192,12 @@ pub async fn list_bulk_operations(
     Ok(Page { count, ..page })
 }
 
-/// Changes a bulk operation that has not started; of one that has, or is completed, a new one takes the place, and it is
-/// DELETED (K-08). One transaction, tried again when it loses against steps of the same moment.
+/// Changes a bulk operation that has not started. One that has started or is completed is replaced by a new one and
+/// becomes DELETED (K-08). One transaction, which is retried when it conflicts with concurrent steps.
 ///
 /// # Errors
-/// `NotFound`; `Conflict` for a deleted one; `Invalid` when the group or the parent is gone by now; `Timeout`, `Contended`,
-/// `Unavailable` or `Database`.
+/// `NotFound`; `Conflict` for a deleted one; `Invalid` when the group or the parent no longer exists; `Timeout`,
+/// `Contended`, `Unavailable` or `Database`.
 pub(crate) async fn update_bulk_operation(
     database: &Database,
     (tenant, id): (&TenantId, BulkOperationId),
@@ -245,8 +247,8 @@ async fn update(
     plan(transaction, &row, bulk_operation, lease).await
 }
 
-/// Ends a bulk operation: it creates no further operations, those it created stay (K-07). One that is deleted already stays
-/// so. One transaction.
+/// Ends a bulk operation: it creates no further operations, and those it created stay (K-07). Deleting it again has no
+/// effect. One transaction.
 ///
 /// # Errors
 /// `NotFound`, `Contended`, `Unavailable` or `Database`.
@@ -268,7 +270,7 @@ pub async fn delete_bulk_operation(
     .await
 }
 
-/// Adds where the operations stand, for all of them in one statement (K-05).
+/// Adds the progress of all given bulk operations in one statement (K-05).
 async fn count_progress(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -291,8 +293,8 @@ async fn count_progress(
     Ok(())
 }
 
-/// Reads [`COLUMNS`]. Of the progress what the bulk operation itself knows: how many devices, and how many were gone before
-/// their turn, which counts as failed.
+/// Reads [`COLUMNS`]. Of the progress it reads what the row itself holds: the number of devices, and how many were
+/// deleted before their turn, which count as failed.
 fn from_row(row: &Row) -> Result<BulkOperation> {
     let Json(prototype) = row.try_get::<_, Json<Fragments>>(5)?;
     Ok(BulkOperation {

@@ -1,8 +1,9 @@
-//! Devices of a file in PostgreSQL: users, managed objects, external ids and groups of many rows in one transaction (N-12
-//! to N-17).
+//! The bulk registration of devices in PostgreSQL: users, managed objects, external ids and groups of many CSV rows in
+//! one transaction (N-12 to N-17).
 //!
-//! A row is there whole or not at all. What would be refused is found first, and left out; what others do in the moment
-//! between is found by the constraints: then nothing of the transaction is stored, and the caller tries rows alone.
+//! A CSV row is stored completely or not at all. Rows that would violate a constraint are found first and left out.
+//! When a concurrent change still violates one, nothing of the transaction is stored, and the caller retries the rows
+//! one by one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,9 +14,9 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::Database;
 use super::announcements::{Announcements, change_over};
-use super::device_users::{self, DeviceUser, Put, put_device_users};
+use super::device_users::{self, DeviceUser, PutOutcome, put_device_users};
 use super::external_ids::insert_external_ids;
-use super::group_paths::{self, Found, GroupPaths};
+use super::group_paths::{self, FoundGroups, GroupPaths};
 use super::links::{self, insert_links};
 use super::managed_objects::{INSERT, insert_managed_objects};
 use crate::error::Result;
@@ -32,69 +33,70 @@ const LIST_TAKEN: &str = include_str!("../../../sql/queries/bulk_registration/li
 const CURRENT_TRANSACTION: &str =
     include_str!("../../../sql/queries/bulk_registration/current_transaction.sql");
 
-/// A device of a row, ready to be stored.
+/// The device of a CSV row, ready to be stored.
 #[derive(Debug)]
 pub(crate) struct DeviceRow {
     pub(crate) user: DeviceUser,
     pub(crate) object: Option<ObjectRow>,
 }
 
-/// The managed object of a device of a row.
+/// The managed object of the device of a CSV row.
 #[derive(Debug)]
 pub(crate) struct ObjectRow {
     pub(crate) id: ManagedObjectId,
     pub(crate) object: Arc<ManagedObject>,
     pub(crate) external_ids: Vec<NewExternalId>,
-    /// Names of the groups it is put in.
+    /// The path of group names under which the device is placed.
     pub(crate) path: Vec<String>,
 }
 
-/// In whose name devices are registered in a tenant.
+/// The user who registers devices in a tenant.
 #[derive(Debug, Clone)]
 pub(crate) struct Registrar {
-    /// Owner of the groups that are made.
+    /// The owner of groups that are created.
     pub(crate) user: String,
-    /// Which groups are visible (N-17).
+    /// The rights that determine which groups are visible (N-17).
     pub(crate) sees: Authority,
 }
 
-/// What a run over a file remembers from transaction to transaction. It does not grow with the file's rows.
+/// The memory of a run over a file from transaction to transaction. It does not grow with the rows of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// The transactions of this run. A user that one of them wrote last has been in the file before (N-15), whoever else
-    /// registers devices meanwhile; one whom somebody changed since then gets the password of the second row. One number
-    /// stands for hundreds of rows.
+    /// The transactions of this run. When one of them was the last to write a user, that user was in the file before
+    /// (N-15), whoever else registers devices meanwhile. A user that somebody else changed since then gets the password
+    /// of the second row. One transaction number stands for hundreds of rows.
     transactions: HashSet<i64>,
-    /// Groups that were looked up.
+    /// The groups that were looked up.
     pub(super) paths: GroupPaths,
 }
 
-/// What became of a row.
+/// The outcome of a CSV row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Registered {
-    /// User, and object if it has one, are new.
+    /// The user and, if the row has one, the managed object were created.
     Created,
-    /// The user was there and has a new password; nothing else is touched (N-13).
+    /// The user existed and got a new password; nothing else was changed (N-13).
     CredentialUpdated,
-    /// Nothing of it is stored, for this reason (N-15).
+    /// Nothing of the row is stored, for this reason (N-15).
     Failed(String),
 }
 
-/// What a transaction did.
+/// The outcome of a transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// What became of each row, in order.
+    /// The outcome of each row, in order.
     pub(crate) rows: Vec<Registered>,
-    /// The objects of devices, with their ids; created groups come first.
+    /// The created objects with their ids, groups before devices.
     pub(crate) created: Vec<(ManagedObjectId, Arc<ManagedObject>)>,
-    /// The groups that have other children than before.
+    /// The groups whose children changed.
     pub(crate) changed_groups: HashSet<ManagedObjectId>,
 }
 
-/// Registers the devices of some rows of one tenant. One transaction, which waits for changes of links when a row names groups.
+/// Registers the devices of some rows of one tenant. One transaction, which takes the lock of link changes when a row
+/// names groups.
 ///
 /// # Errors
-/// What the database refuses, by a constraint or for a value it cannot hold: then nothing is stored; `Unavailable`.
+/// The constraint violation or the invalid value that PostgreSQL reports, and nothing is stored then; `Unavailable`.
 pub(crate) async fn register_devices(
     (database, pool): (&Database, &Pool),
     (tenant, registrar): (&TenantId, &Registrar),
@@ -119,7 +121,7 @@ async fn register(
     ids: &IdGenerator,
     rows: &[DeviceRow],
     memory: &Memory,
-) -> Result<(Batch, i64, Found)> {
+) -> Result<(Batch, i64, FoundGroups)> {
     if rows.iter().any(|row| row.object.as_ref().is_some_and(|object| !object.path.is_empty())) {
         links::lock(transaction, tenant).await?;
     }
@@ -132,21 +134,21 @@ async fn register(
     let mut objects = Vec::new();
     for (row, outcome) in rows.iter().zip(&mut outcomes).filter(|(_, outcome)| outcome.is_none()) {
         *outcome = Some(match put.get(&(row.user.tenant.clone(), row.user.name.clone())) {
-            Some(Put::Created) => {
+            Some(PutOutcome::Created) => {
                 objects.extend(&row.object);
                 Registered::Created
             }
-            Some(Put::PasswordReplaced) => Registered::CredentialUpdated,
+            Some(PutOutcome::PasswordReplaced) => Registered::CredentialUpdated,
             None => Registered::Failed(device_users::refusal(&row.user.name)),
         });
     }
     insert_objects(transaction, tenant, &objects).await?;
     let paths = objects.iter().map(|row| &*row.path);
     let groups =
-        group_paths::find_or_make(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
+        group_paths::find_or_create(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
     let members = objects.iter().filter_map(|row| Some((groups.at(&row.path)?, row.id)));
     let links: Vec<_> = groups.links.iter().copied().chain(members).collect();
-    // None of them can stand above its group: they are new.
+    // None of them can be an ancestor of its group, because they are new.
     insert_links(transaction, tenant, LinkKind::ChildAssets, &links).await?;
     let statement = transaction.prepare_cached(CURRENT_TRANSACTION).await?;
     let number = transaction.query_one(&statement, &[]).await?.get(0);
@@ -160,8 +162,8 @@ async fn register(
     Ok((batch, number, found))
 }
 
-/// Asks by a plan that is made now. One that was made while a table was small would go through all of it when it has grown,
-/// and a first file makes it grow by a hundred thousand rows before anybody counts them.
+/// Runs a query with a plan that is made now. A plan that was made while a table was small would scan it completely
+/// after it has grown, and a first file adds a hundred thousand rows before PostgreSQL updates its statistics.
 pub(super) async fn look_up(
     transaction: &Transaction<'_>,
     statement: &str,
@@ -170,7 +172,7 @@ pub(super) async fn look_up(
     Ok(transaction.query_typed(statement, parameters).await?)
 }
 
-/// Rows that nothing is known against.
+/// Returns the rows that have no outcome yet.
 fn undecided<'a>(
     rows: &'a [DeviceRow],
     outcomes: &'a [Option<Registered>],
@@ -182,7 +184,8 @@ fn unknown_tenant(tenant: &TenantId) -> String {
     format!("Invalid value of 'TENANT': {tenant}; allowed: an existing tenant")
 }
 
-/// Why a tenant takes no devices; while it does, it cannot be suspended, and so not be deleted, before the commit.
+/// Returns why a tenant takes no devices. A tenant that takes them is locked until the commit: it cannot be suspended,
+/// and so not be deleted.
 pub(super) async fn refusal_of_tenant(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -197,15 +200,16 @@ pub(super) async fn refusal_of_tenant(
     })
 }
 
-/// For each row why it cannot be stored; `None` where nothing speaks against it.
+/// Returns for each row why it cannot be stored; `None` when nothing prevents it.
 async fn refused_rows(
     transaction: &Transaction<'_>,
     tenant: &TenantId,
     rows: &[DeviceRow],
     memory: &Memory,
 ) -> Result<Vec<Option<Registered>>> {
-    // In this order: a device that somebody else registers meanwhile has its external ids and its user at the same moment. Whose
-    // ids are seen is then seen itself, and its row is no duplicate but brings a new password.
+    // The order matters. A device that is registered concurrently gets its external ids and its user in one commit.
+    // When its ids are visible to the first query, its user is visible to the second one, and the row is not a
+    // duplicate but brings a new password.
     let taken = list_taken(transaction, tenant, rows).await?;
     let names: Vec<&str> = rows.iter().map(|row| &*row.user.name).collect();
     let parameters: [(&(dyn ToSql + Sync), Type); 2] =
@@ -218,7 +222,7 @@ async fn refused_rows(
         let writer = users.get(&row.user.name);
         let before = writer.is_some_and(|xid| memory.transactions.contains(xid));
         if before || seen.contains(&row.user.name) {
-            return Some("Duplicate ID: a row before has it".to_owned());
+            return Some("Duplicate ID: an earlier row has it".to_owned());
         }
         let pairs = row.object.iter().filter(|_| writer.is_none()).flat_map(|object| &object.external_ids);
         if let Some(pair) = pairs.clone().find(|pair| taken.contains(*pair) || given.contains(*pair)) {
@@ -231,7 +235,7 @@ async fn refused_rows(
     Ok(rows.iter().map(|row| refusal(row).map(Registered::Failed)).collect())
 }
 
-/// Which external ids of devices are taken, also by the device itself.
+/// Returns the external ids of the rows that are in use, also when the device itself uses them.
 async fn list_taken(
     transaction: &Transaction<'_>,
     tenant: &TenantId,

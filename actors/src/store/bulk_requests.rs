@@ -1,21 +1,21 @@
-//! Registration requests of a file in PostgreSQL: many rows in one transaction (N-11).
+//! The bulk creation of registration requests in PostgreSQL: many CSV rows in one transaction (N-11).
 
 use std::collections::HashSet;
 
 use deadpool_postgres::{Pool, Transaction};
 
 use super::bulk_registration::{Batch, Memory, Registered, Registrar, refusal_of_tenant};
-use super::group_paths::{self, Found};
+use super::group_paths::{self, FoundGroups};
 use super::{device_users, links, new_device_requests, until_uncontended};
 use crate::error::Result;
 use crate::model::bulk_registration::NewRequest;
 use crate::model::id::{IdGenerator, TenantId};
 use crate::model::reference::LinkKind;
 
-/// Makes requests that wait for their devices. One transaction, which waits for changes of links when a row names groups.
+/// Creates registration requests. One transaction, which takes the lock of link changes when a row names groups.
 ///
 /// # Errors
-/// `Duplicate` when others made one of them at the same moment: then nothing is stored; `Unavailable` or `Database`.
+/// `Duplicate` when one of them is created concurrently, and nothing is stored then; `Unavailable` or `Database`.
 pub(crate) async fn register_requests(
     pool: &Pool,
     (tenant, registrar): (&TenantId, &Registrar),
@@ -42,13 +42,13 @@ async fn register(
     ids: &IdGenerator,
     rows: &[NewRequest],
     memory: &Memory,
-) -> Result<(Batch, Found)> {
+) -> Result<(Batch, FoundGroups)> {
     if rows.iter().any(|row| !row.path.is_empty()) {
         links::lock(transaction, tenant).await?;
     }
     if let Some(reason) = refusal_of_tenant(transaction, tenant).await? {
         let rows = vec![Registered::Failed(reason); rows.len()];
-        return Ok((Batch { rows, ..Batch::default() }, Found::new()));
+        return Ok((Batch { rows, ..Batch::default() }, FoundGroups::new()));
     }
     let wanted: Vec<_> = rows.iter().map(|row| &row.id).collect();
     let taken = new_device_requests::list_taken(transaction, &wanted).await?;
@@ -67,7 +67,7 @@ async fn register(
     let new = || rows.iter().zip(&outcomes).filter(|(_, outcome)| **outcome == Registered::Created);
     let paths = new().map(|(row, _)| &*row.path);
     let groups =
-        group_paths::find_or_make(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
+        group_paths::find_or_create(transaction, (tenant, registrar), ids, paths, &memory.paths).await?;
     links::insert_links(transaction, tenant, LinkKind::ChildAssets, &groups.links).await?;
     let devices: Vec<_> = new().map(|(row, _)| (&row.id, groups.at(&row.path))).collect();
     new_device_requests::insert_all(transaction, tenant, &registrar.user, &devices).await?;

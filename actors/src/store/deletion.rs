@@ -1,17 +1,17 @@
-//! Deletions of what a filter finds, however much that is.
+//! Deletions of everything that a filter matches, whatever its size.
 
 use super::until_uncontended;
 use crate::error::{Error, Result};
 use crate::model::id::ManagedObjectId;
 use crate::model::page::Position;
 
-/// Ids that match behind a place, and where to go on: `None` behind the end.
-pub(super) type Listed = Result<(Vec<i64>, Option<Position>)>;
-/// What was deleted, with its sources.
-pub(super) type Gone<Id> = Result<Vec<(Id, ManagedObjectId)>>;
+/// The matching ids after a position, and the position to continue from, which is `None` at the end.
+pub(super) type ListedIds = Result<(Vec<i64>, Option<Position>)>;
+/// The deleted rows, with their sources.
+pub(super) type DeletedRows<Id> = Result<Vec<(Id, ManagedObjectId)>>;
 
-/// A deletion that is under way. Each step is a transaction; the collection is walked once, so that what is left over costs no
-/// step anything.
+/// A deletion in progress. Each step is a transaction. The collection is scanned once, so rows that stay do not slow
+/// down later steps.
 pub(crate) struct Deletion<L, D> {
     list: L,
     delete: D,
@@ -21,18 +21,19 @@ pub(crate) struct Deletion<L, D> {
 
 impl<L, D, Id> Deletion<L, D>
 where
-    L: AsyncFn(Option<Position>) -> Listed,
-    D: AsyncFn(&[i64]) -> Gone<Id>,
+    L: AsyncFn(Option<Position>) -> ListedIds,
+    D: AsyncFn(&[i64]) -> DeletedRows<Id>,
 {
-    /// `list` gives what comes behind a place. `delete` deletes some of that in one transaction and gives what is gone now.
+    /// Starts a deletion. `list` returns the ids after a position. `delete` deletes some of them in one transaction and
+    /// returns those that were deleted.
     pub(super) fn of(list: L, delete: D) -> Self {
         Self { list, delete, after: None, ended: false }
     }
 
-    /// Deletes what comes next and gives it with its sources; `None` when there is no more.
+    /// Deletes the next rows and returns them with their sources; `None` at the end.
     ///
     /// # Errors
-    /// `Timeout`, `Contended`, `Unavailable` or `Database`; then part of it may be gone.
+    /// `Timeout`, `Contended`, `Unavailable` or `Database`; a part of the rows may be deleted then.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<(Id, ManagedObjectId)>>> {
         if self.ended {
             return Ok(None);
@@ -47,7 +48,7 @@ where
                     gone.extend(deleted);
                     rest = others;
                 }
-                // What has large files takes long: fewer at once.
+                // Rows with large files take long, so the next attempt deletes fewer at once.
                 Err(Error::Timeout) if size > 1 => size = size.div_ceil(8),
                 Err(error) => return Err(error),
             }

@@ -1,7 +1,8 @@
-//! Credentials of devices in PostgreSQL: from the first poll to the first use (N-01, N-02, N-04, N-08).
+//! Credentials of devices in PostgreSQL, from the first poll to the first use (N-01, N-02, N-04, N-08).
 //!
-//! Passwords arrive here hashed and sealed; neither key is the database's to know. What is sealed is kept so that an answer
-//! that was lost can be given again, and goes with the request: when the device came in, or when its time is over.
+//! Passwords arrive here hashed and encrypted; the database has neither key. The encrypted password is kept so that a
+//! lost response can be repeated. It is deleted with the request, when the device authenticates or when the request
+//! expires.
 
 use std::time::Duration;
 
@@ -22,45 +23,46 @@ const KEEP: &str = include_str!("../../../sql/queries/device_credentials/keep.sq
 const FORGET: &str = include_str!("../../../sql/queries/device_credentials/forget.sql");
 const SWEEP: &str = include_str!("../../../sql/queries/device_credentials/sweep.sql");
 
-/// Longest pause between two looks for what nobody may collect any more.
+/// The longest pause between two sweeps of credentials that can no longer be collected.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What a device finds that may come in.
+/// The state of an accepted device.
 #[derive(Debug, Clone)]
 pub enum Admitted {
-    /// It was accepted and has no credentials yet.
+    /// The device was accepted and has no credentials yet.
     Accepted(TenantId),
-    /// It was given credentials before.
+    /// The device got its credentials before.
     Issued(Issued),
 }
 
-/// What a device was given before.
+/// Credentials that a device got before.
 #[derive(Debug, Clone)]
 pub struct Issued {
-    /// Whose device it is.
+    /// The tenant of the device.
     pub tenant: TenantId,
-    /// The password as [`issue`] was given it.
+    /// The encrypted password as [`issue`] stored it.
     pub sealed: String,
-    /// The hash of the password that the device's user has now; it may have another one, or be gone.
+    /// The hash of the password that the user of the device has now. The user may have another password or be deleted.
     pub hash: Option<String>,
 }
 
 /// A new password of a device.
 #[derive(Clone, Copy)]
 pub struct NewPassword<'p> {
-    /// For the user.
+    /// The hash, for the user.
     pub hash: &'p str,
-    /// For the request.
+    /// The encrypted password, for the request.
     pub sealed: &'p str,
-    /// How long it is kept there.
+    /// How long the request keeps the encrypted password.
     pub kept: Duration,
 }
 
-/// Looks for the request of a device that asks for its credentials; notes that it asked (N-01). `within` is the only tenant
-/// to look in, where there is one.
+/// Looks up the request of a device that polls for its credentials and stores that it polled (N-01). `within` limits
+/// the search to one tenant.
 ///
 /// # Errors
-/// `NotFound` of the request; `NotFound` of the credentials as long as nobody accepted it; `Unavailable` or `Database`.
+/// `NotFound` for the request; `NotFound` for the credentials as long as nobody accepted the request; `Unavailable` or
+/// `Database`.
 pub async fn poll(database: &Database, within: Option<&TenantId>, id: &DeviceId) -> Result<Admitted> {
     let client = database.loader().await?;
     let (tenant, status, issued) = request(&client, within, id).await?;
@@ -76,10 +78,10 @@ pub async fn poll(database: &Database, within: Option<&TenantId>, id: &DeviceId)
     }
 }
 
-/// What a device was given before; changes nothing. `within` as for [`poll`].
+/// Returns the credentials that a device got before. It changes nothing. `within` has the same meaning as in [`poll`].
 ///
 /// # Errors
-/// As [`poll`], and `NotFound` of the credentials when it was given none.
+/// The errors of [`poll`], and `NotFound` for the credentials when the device got none.
 pub async fn find(database: &Database, within: Option<&TenantId>, id: &DeviceId) -> Result<Issued> {
     match request(&database.reader().await?, within, id).await? {
         (_, RequestStatus::Accepted, Some(issued)) => Ok(issued),
@@ -87,7 +89,7 @@ pub async fn find(database: &Database, within: Option<&TenantId>, id: &DeviceId)
     }
 }
 
-/// The request of a device: whose it is, how it stands and what the device was given.
+/// Returns the tenant and the status of the request of a device, and the credentials that the device got.
 async fn request(
     client: &impl GenericClient,
     within: Option<&TenantId>,
@@ -102,12 +104,12 @@ async fn request(
     Ok((tenant, RequestStatus::parse(row.get(1))?, issued))
 }
 
-/// Gives an accepted device its user, and the request the password to answer again. Gives what the device shall be answered,
-/// sealed: this password, or that of another poll of the same moment. One transaction.
+/// Creates the user of an accepted device and stores the encrypted password with the request, for repeated polls.
+/// Returns the encrypted password to respond with: this one, or that of a concurrent poll. One transaction.
 ///
 /// # Errors
-/// `NotFound` when the request is gone or no longer accepted; `Conflict` when the user is there and holds more than a device does
-/// (N-08a); `Unavailable` or `Database`.
+/// `NotFound` when the request was deleted or is no longer accepted; `Conflict` when the user exists and has more
+/// rights than a device (N-08a); `Unavailable` or `Database`.
 pub async fn issue(
     database: &Database,
     tenant: &TenantId,
@@ -145,8 +147,8 @@ pub async fn issue(
     .await
 }
 
-/// Forgets the request of a device that came in with its credentials, and so the sealed password. `until` tells these
-/// credentials from those of a later request.
+/// Deletes the request, and so the encrypted password, of a device that authenticated with its credentials. `until`
+/// distinguishes these credentials from those of a later request.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -162,11 +164,11 @@ pub async fn forget(
     Ok(())
 }
 
-/// Takes away requests whose credentials nobody collected in time, until it is dropped. `kept` is how long they may.
+/// Deletes requests whose credentials were not collected within `kept`, until the future is dropped.
 pub async fn sweep(database: Database, kept: Duration) {
     loop {
         if let Err(error) = sweep_once(&database).await {
-            tracing::warn!(%error, "credentials that devices did not collect could not be removed, the next try is soon");
+            tracing::warn!(%error, "uncollected credentials of devices could not be deleted, the next attempt follows soon");
         }
         tokio::time::sleep(kept.min(SWEEP_INTERVAL)).await;
     }

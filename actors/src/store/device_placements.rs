@@ -1,4 +1,4 @@
-//! Groups that devices are put in when their users create them, in PostgreSQL (N-04).
+//! The groups in which devices are placed when their users create them, in PostgreSQL (N-04).
 
 use deadpool_postgres::GenericClient;
 
@@ -11,8 +11,8 @@ const PUT: &str = include_str!("../../../sql/queries/device_placements/put.sql")
 const FIND: &str = include_str!("../../../sql/queries/device_placements/find.sql");
 const DELETE: &str = include_str!("../../../sql/queries/device_placements/delete.sql");
 
-/// Remembers the group for the first device that a user creates, as part of the caller's transaction. Nothing when the group
-/// has gone.
+/// Stores the group of the first device that a user creates, as part of the caller's transaction. It does nothing when
+/// the group was deleted.
 pub(super) async fn put(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -24,7 +24,7 @@ pub(super) async fn put(
     Ok(())
 }
 
-/// The group that the next device of a user is put in; `None` for a user that has a device.
+/// Looks up the group for the next device of a user. Returns `None` for a user that has a device.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -40,7 +40,7 @@ pub(crate) async fn find_placement(
     Ok(row.map(|row| ManagedObjectId(row.get(0))))
 }
 
-/// Forgets it: the device is there.
+/// Deletes the placement of a user whose device exists now.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

@@ -1,4 +1,4 @@
-//! Users of devices in PostgreSQL: created, or given another password, by registration (N-08, N-12, N-13).
+//! Users of devices in PostgreSQL, which registration creates or gives another password (N-08, N-12, N-13).
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::model::role;
 const LIST_OTHERS: &str = include_str!("../../../sql/queries/device_users/list_others.sql");
 const PUT: &str = include_str!("../../../sql/queries/device_users/put.sql");
 
-/// A user of a device as it shall be.
+/// The desired state of a user of a device.
 #[derive(Debug, Clone)]
 pub(crate) struct DeviceUser {
     pub(crate) tenant: TenantId,
@@ -22,16 +22,17 @@ pub(crate) struct DeviceUser {
     pub(crate) password_hash: String,
 }
 
-/// What became of a user that was put.
+/// The outcome of storing a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Put {
-    /// It is new.
+pub(crate) enum PutOutcome {
+    /// The user was created.
     Created,
-    /// It was there and has a new password; every server process is told.
+    /// The user existed and got a new password; every server process is notified.
     PasswordReplaced,
 }
 
-/// Which of some users of a tenant hold more than a device does: registration gives these no password (N-08a).
+/// Returns those of the given users that have more rights than a device. Registration does not set their passwords
+/// (N-08a).
 pub(super) async fn list_others(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -44,25 +45,25 @@ pub(super) async fn list_others(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Why registration gives a user no password.
+/// Returns why registration does not set the password of a user.
 pub(super) fn refusal(name: &str) -> String {
     format!(
-        "User '{name}' exists and holds more than the group '{DEVICES}' gives; it gets no password by registration"
+        "User '{name}' exists and has more rights than the group '{DEVICES}' grants; registration does not set its password"
     )
 }
 
-/// The same as an error of a request for one device.
+/// Returns the same reason as an error of a request for one device.
 pub(super) fn refused(name: &str) -> Error {
     Error::Conflict { noun: Noun::NewDeviceRequest, message: refusal(name) }
 }
 
-/// Puts users, each name once, as part of the caller's transaction. What became of them, by tenant and name; left out is one of
-/// an unknown tenant, and one that holds more than a device does.
+/// Creates or updates users as part of the caller's transaction; each name occurs once. Returns the outcomes by tenant
+/// and name. A user is left out when its tenant is unknown or when it has more rights than a device.
 pub(super) async fn put_device_users(
     client: &impl GenericClient,
     announcements: &Announcements,
     users: &[DeviceUser],
-) -> Result<HashMap<(TenantId, String), Put>> {
+) -> Result<HashMap<(TenantId, String), PutOutcome>> {
     if users.is_empty() {
         return Ok(HashMap::new());
     }
@@ -76,10 +77,10 @@ pub(super) async fn put_device_users(
     let mut outcomes = HashMap::with_capacity(rows.len());
     for row in rows {
         let (tenant, name) = (TenantId::parse(row.get(0))?, row.get::<_, String>(1));
-        let put = if row.get(2) { Put::Created } else { Put::PasswordReplaced };
+        let put = if row.get(2) { PutOutcome::Created } else { PutOutcome::PasswordReplaced };
         outcomes.insert((tenant, name), put);
     }
-    for ((tenant, name), _) in outcomes.iter().filter(|(_, put)| **put == Put::PasswordReplaced) {
+    for ((tenant, name), _) in outcomes.iter().filter(|(_, put)| **put == PutOutcome::PasswordReplaced) {
         announcements.add_user(tenant, name);
     }
     Ok(outcomes)

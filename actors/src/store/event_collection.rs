@@ -1,32 +1,32 @@
-//! The collection of events: filters, pages, deletion of many (V-01, P-01 to P-07).
+//! The collection of events: filters, pages and bulk deletion (V-01, P-01 to P-07).
 
 use super::Database;
-use super::deletion::{Deletion, Gone, Listed};
+use super::deletion::{DeletedRows, Deletion, ListedIds};
 use super::events::{self, from_row};
 use super::filter::Filtered;
-use super::time_walk::{Below, Span, Table, TimeWalk};
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::event::{Event, EventFilter};
 use crate::model::id::{EventId, TenantId};
 use crate::model::page::{Page, PageRequest, Position};
 
-const EVENTS: Table = Table {
+const EVENTS: TimeTable = TimeTable {
     from: "events e",
     alias: "e",
     tenant: "e.tenant",
-    // The source is looked up for the events that are given, not joined with all.
+    // A subquery looks up the source of the returned events only, where a join would look up the sources of all.
     columns: "e.id, e.source, e.type, e.time, e.time_offset, e.text, e.created_at, e.revision, e.fragments, \
         (SELECT o.name FROM managed_objects o WHERE o.tenant = e.tenant AND o.id = e.source) AS source_name, \
         (SELECT o.type FROM managed_objects o WHERE o.tenant = e.tenant AND o.id = e.source) AS source_type",
     holds_fragment: "EXISTS (SELECT FROM unnest(reach.fragments) AS held (name) \
         WHERE e.fragments -> held.name IS NOT NULL)",
 };
-/// Events that one statement deletes, unless their files are so large that it takes too long.
+/// The number of events that one statement deletes, unless their files are so large that it takes too long.
 const DELETED_AT_ONCE: i64 = 2_000;
 
-/// A page of events, newest first unless reverted (P-06). Who lacks the role sees those that device permissions name: the
-/// source by its lineage, and a fragment of the event (P-07).
+/// Returns a page of events, newest first unless reverted (P-06). A caller without the role sees the events that its
+/// device permissions grant, by the lineage of the source and a fragment of the event (P-07).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -38,25 +38,25 @@ pub async fn list_events(
     page: &PageRequest,
 ) -> Result<Page<Event>> {
     let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
-    let walk = TimeWalk { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
-    walk.page(database, authority, page, from_row).await
+    let scan = TimeScan { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
+    scan.page(database, authority, page, from_row).await
 }
 
-/// A deletion of what a filter finds, with its files.
+/// Starts a deletion of the events that match a filter, with their files.
 #[expect(clippy::type_complexity, reason = "how to list and how to delete, which have no names")]
 pub(crate) fn deletion<'a>(
     database: &'a Database,
     tenant: &'a TenantId,
     filter: &'a EventFilter,
 ) -> Deletion<
-    impl AsyncFn(Option<Position>) -> Listed + use<'a>,
-    impl AsyncFn(&[i64]) -> Gone<EventId> + use<'a>,
+    impl AsyncFn(Option<Position>) -> ListedIds + use<'a>,
+    impl AsyncFn(&[i64]) -> DeletedRows<EventId> + use<'a>,
 > {
     let list = async move |after| {
         let conditions = |filtered: &mut Filtered| conditions(filter, filtered);
-        let walk = TimeWalk { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
+        let scan = TimeScan { table: &EVENTS, tenant, span: span(filter), conditions: &conditions };
         let client = database.reader().await?;
-        walk.ids(&client, after, DELETED_AT_ONCE).await
+        scan.ids(&client, after, DELETED_AT_ONCE).await
     };
     let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids, None).await;
     Deletion::of(list, delete)
@@ -65,21 +65,21 @@ pub(crate) fn deletion<'a>(
 fn span(filter: &EventFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        below: Below::Links(&filter.with_descendants),
+        below: Descendants::Links(&filter.with_descendants),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,
     }
 }
 
-/// The filters that no index knows.
+/// Returns the filters that no index covers.
 fn conditions(filter: &EventFilter, filtered: &mut Filtered) -> Vec<String> {
     let mut conditions = Vec::new();
     if let Some(type_) = &filter.type_ {
         conditions.push(format!("e.type = {}", filtered.parameter(type_.clone())));
     }
     if let Some(name) = &filter.fragment_type {
-        // With a cast: an operator for the position in an array has the same sign.
+        // The cast is needed because the operator for an array index has the same symbol.
         conditions.push(format!("e.fragments -> {}::text IS NOT NULL", filtered.parameter(name.clone())));
     }
     conditions

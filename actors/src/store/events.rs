@@ -1,5 +1,5 @@
-//! Events in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction; a change of an
-//! event's file is a transaction of its own, in which the event and its file change together.
+//! Events in PostgreSQL. Writes take the rows of one group commit and run inside the writer's transaction. A change of
+//! an event's file is a transaction of its own, in which the event and its file change together.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,25 +24,26 @@ const FIND_WITH_BINARY: &str = include_str!("../../../sql/queries/events/find_wi
 const DELETE_SOME: &str = include_str!("../../../sql/queries/events/delete_some.sql");
 const DELETE: &str = include_str!("../../../sql/queries/events/delete.sql");
 
-/// Events that go ahead of their source in one statement.
+/// The number of events that one statement deletes before their source is deleted.
 const DELETED_AHEAD: i64 = 10_000;
 
-/// An event that was sent.
+/// An event that a client sent.
 #[derive(Debug, Clone)]
 pub(crate) struct SentEvent {
     pub(crate) event: Event,
-    /// Who must own its source: the premise of a caller who writes by ownership.
+    /// The user who must own the source, when the caller writes by ownership.
     pub(crate) owner: Option<Arc<str>>,
 }
 
-/// What is shown of the source of an event.
+/// The properties of a source that its events show.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ShownSource {
     pub(crate) name: Option<String>,
     pub(crate) type_: Option<String>,
 }
 
-/// Stores events; gives their sources by the events' ids. Those left out have no source, or one that is not the caller's.
+/// Stores events and returns their sources by the ids of the events. An event is left out when its source does not
+/// exist or does not belong to the caller.
 pub(crate) async fn insert_events(
     client: &tokio_postgres::Client,
     statement: &Statement,
@@ -68,8 +69,8 @@ pub(crate) async fn insert_events(
     Ok(stored.iter().map(|row| (row.get(0), ShownSource { name: row.get(1), type_: row.get(2) })).collect())
 }
 
-/// Updates text and fragments of events; gives the ids of those updated. The others were changed by somebody else since
-/// they were read, or are gone.
+/// Updates text and fragments of events and returns the ids of the updated ones. Events that were changed or deleted
+/// since they were read are left out.
 pub(crate) async fn update_events(
     client: &impl GenericClient,
     statement: &Statement,
@@ -87,7 +88,7 @@ pub(crate) async fn update_events(
     Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
 }
 
-/// One event, with what is shown of its source.
+/// Returns an event with the shown properties of its source.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -98,7 +99,7 @@ pub async fn get_event(database: &Database, tenant: &TenantId, id: EventId) -> R
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Event, id))?)
 }
 
-/// One event with what it has of a file, both of one moment.
+/// Returns an event with its file, complete or not, both read in one snapshot.
 ///
 /// # Errors
 /// `NotFound` when there is no such event, `Unavailable` or `Database`.
@@ -126,8 +127,8 @@ pub async fn get_event_with_binary(
     Ok((from_row(&row)?, content))
 }
 
-/// Deletes events with their files; gives the ids and sources of those that are gone now. One statement; with a fence only while
-/// it [holds](module_leases::hold).
+/// Deletes events with their files and returns the ids and sources of the deleted ones. One statement; with a fence it
+/// succeeds only while this process [holds](module_leases::hold) the modules.
 ///
 /// # Errors
 /// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -144,11 +145,11 @@ pub(crate) async fn delete_events(
     Ok(rows.iter().map(|row| (EventId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
 }
 
-/// Events of sources that are about to be deleted, when there are too many to go with them in one statement. Each step is a
-/// transaction; what is left are fewer than [`DELETED_AHEAD`].
+/// Deletes events of sources that are about to be deleted, when these have too many for one statement. Each step is a
+/// transaction. Fewer than [`DELETED_AHEAD`] events stay.
 ///
 /// # Errors
-/// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+/// `Timeout`, `Unavailable` or `Database`; a part of the events may be deleted then.
 pub(super) async fn delete_ahead(database: &Database, tenant: &TenantId, sources: &[i64]) -> Result<()> {
     loop {
         let client = database.loader().await?;
@@ -160,8 +161,9 @@ pub(super) async fn delete_ahead(database: &Database, tenant: &TenantId, sources
     }
 }
 
-/// Makes an upload the file of an event, or its next bytes, and lets the event tell of it. One transaction, in which the
-/// event is locked first; `false` when it was changed since it was read, or is gone: then nothing is changed.
+/// Attaches an upload to an event, as its file or as the next bytes of it, and updates the event. One transaction,
+/// which locks the event first. Returns `false` when the event was changed or deleted since it was read; nothing is
+/// changed then.
 ///
 /// # Errors
 /// `Unavailable`, also for an upload that was swept away; `Contended` or `Database`.
@@ -189,7 +191,7 @@ pub(crate) async fn place_binary(
     Ok(true)
 }
 
-/// Takes the file of an event away. One transaction; `false` as [`place_binary`].
+/// Deletes the file of an event. One transaction. Returns `false` as [`place_binary`] does.
 ///
 /// # Errors
 /// `Unavailable`, `Contended` or `Database`.
@@ -205,13 +207,13 @@ pub(crate) async fn delete_binary(database: &Database, tenant: &TenantId, event:
     Ok(true)
 }
 
-/// Updates one event within a transaction, under the revision it was read with.
+/// Updates an event within a transaction, if it still has the revision that was read.
 async fn update_event(client: &impl GenericClient, tenant: &TenantId, event: &Event) -> Result<bool> {
     let statement = client.prepare_cached(UPDATE).await?;
     Ok(!update_events(client, &statement, &[(tenant, event)]).await?.is_empty())
 }
 
-/// Reads the columns of `find.sql`, in its order.
+/// Reads the columns of `find.sql` in their order.
 pub(super) fn from_row(row: &Row) -> Result<Event> {
     Ok(Event {
         id: Some(EventId(row.get(0))),

@@ -1,4 +1,4 @@
-//! External ids in PostgreSQL. They go with their object by the foreign key.
+//! External ids in PostgreSQL. The foreign key deletes them with their object.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ const LIST_OF_TYPE: &str = include_str!("../../../sql/queries/external_ids/list_
 const INSERT: &str = include_str!("../../../sql/queries/external_ids/insert.sql");
 const DELETE: &str = include_str!("../../../sql/queries/external_ids/delete.sql");
 
-/// The object behind an external id: what a device asks for first, so it waits for no console.
+/// Looks up the object that has an external id. Devices request this first, so the query uses the connections of device
+/// actors.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -31,7 +32,7 @@ pub async fn get_external_id(
     Ok((object, ExternalId { pair, object: Some(object) }))
 }
 
-/// All external ids of an object, sorted by type and value (D-01).
+/// Returns all external ids of an object, sorted by type and value (D-01).
 ///
 /// # Errors
 /// `NotFound` when there is no such object, `Unavailable` or `Database`.
@@ -54,7 +55,7 @@ pub async fn list_external_ids(
     Ok(ExternalIds { object, members: members.collect() })
 }
 
-/// What those of these objects are called that have a name of this type; of several names the first.
+/// Returns, for those of the given objects that have one, an external id of this type; of several ids the first.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -71,10 +72,11 @@ pub async fn list_names_of_type(
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), row.get(1))).collect())
 }
 
-/// Names an object. One statement: of several that give one pair at once, one stores it.
+/// Stores an external id of an object. One statement: when several requests store one pair at once, one of them
+/// succeeds.
 ///
 /// # Errors
-/// `Duplicate` when the pair is taken, `NotFound` when there is no such object, `Unavailable` or `Database`.
+/// `Duplicate` when the pair is in use, `NotFound` when the object does not exist, `Unavailable` or `Database`.
 pub async fn insert_external_id(
     database: &Database,
     tenant: &TenantId,
@@ -96,10 +98,11 @@ pub async fn insert_external_id(
     }
 }
 
-/// Names objects, as part of the caller's transaction.
+/// Stores external ids of objects, as part of the caller's transaction.
 ///
 /// # Errors
-/// A unique violation when a pair is taken, a foreign key violation when there is no such object; `Unavailable` or `Database`.
+/// A unique violation when a pair is in use; a foreign key violation when the object does not exist; `Unavailable` or
+/// `Database`.
 pub(super) async fn insert_external_ids<'a>(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -113,17 +116,17 @@ pub(super) async fn insert_external_ids<'a>(
     }
     let statement = client.prepare_cached(INSERT).await?;
     client.execute(&statement, &[&tenant.as_str(), &types, &values, &objects]).await?;
-    // Another set may have been found by this X-Id so far: the one whose object has it as its id (S-12).
+    // Until now this X-Id may have found another set: the one whose object has the X-Id as its id (S-12).
     if types.contains(&&*template_sets::x_id_type()) {
         names::announce(client, tenant).await?;
     }
     Ok(())
 }
 
-/// Takes a name from the object it was seen at; the object stays. One statement.
+/// Deletes an external id of the object that was read; the object stays. One statement.
 ///
 /// # Errors
-/// `NotFound` when it does not name that object, `Unavailable` or `Database`.
+/// `NotFound` when the external id does not belong to that object, `Unavailable` or `Database`.
 pub async fn delete_external_id(
     database: &Database,
     tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! Statements with optional filters: column names are constants of ours, values are always parameters.
+//! Statements with optional filters. Column names are constants in the code, and values are always parameters.
 
 use std::fmt::Write;
 
@@ -8,30 +8,30 @@ use crate::error::Result;
 use crate::limits::EXACT_COUNT;
 use crate::model::page::{After, Count, Page, PageRequest, TotalPages};
 
-/// The part of a statement behind `FROM`, growing with each filter that is set.
+/// The part of a statement after `FROM`, which grows with each filter that is set.
 pub(super) struct Filtered {
     from: &'static str,
     conditions: String,
     parameters: Vec<Box<dyn ToSql + Sync + Send>>,
 }
 
-/// How a collection is sorted, and so how a page finds the next.
+/// The order of a collection, which also determines how the next page is found.
 #[derive(Clone, Copy)]
 pub(super) enum Order {
-    /// By ascending id; the column.
+    /// By ascending id in this column.
     Id(&'static str),
-    /// By descending id; the column.
+    /// By descending id in this column.
     LastId(&'static str),
-    /// By ascending name; the column, which must be compared byte by byte (`COLLATE "C"`).
+    /// By ascending name in this column, which must be compared byte by byte (`COLLATE "C"`).
     Name(&'static str),
-    /// By a time and the id, both descending; the columns.
+    /// By a time and the id in these columns, both descending.
     NewestFirst(&'static str, &'static str),
-    /// By a time and the id, both ascending; the columns.
+    /// By a time and the id in these columns, both ascending.
     OldestFirst(&'static str, &'static str),
 }
 
 impl Filtered {
-    /// Starts with the tenant, as every statement does. `tenant_column` is e.g. `a.tenant`.
+    /// Starts with the condition on the tenant, as every statement does. `tenant_column` is for example `a.tenant`.
     pub(super) fn new(from: &'static str, tenant_column: &'static str, tenant: &str) -> Self {
         let mut filtered = Self { from, conditions: String::from("true"), parameters: Vec::new() };
         filtered.and(&format!("{tenant_column} = $"), tenant.to_owned());
@@ -45,12 +45,12 @@ impl Filtered {
         let _ = write!(self.conditions, " AND {}", condition.replace('$', &number));
     }
 
-    /// Adds a condition that has no parameter.
+    /// Adds a condition without a parameter.
     pub(super) fn only(&mut self, condition: &'static str) {
         let _ = write!(self.conditions, " AND {condition}");
     }
 
-    /// Adds a parameter and gives its number with the dollar sign, for a clause that is put together elsewhere.
+    /// Adds a parameter and returns its number with the dollar sign, for a clause that is built elsewhere.
     pub(super) fn parameter(&mut self, value: impl ToSql + Sync + Send + 'static) -> String {
         self.parameters.push(Box::new(value));
         format!("${}", self.parameters.len())
@@ -61,19 +61,19 @@ impl Filtered {
         let _ = write!(self.conditions, " AND {clause}");
     }
 
-    /// The conditions so far.
+    /// Returns the conditions so far.
     pub(super) fn conditions(&self) -> &str {
         &self.conditions
     }
 
-    /// Adds a condition when the filter is set.
+    /// Adds a condition if the filter is set.
     pub(super) fn and_some<T: ToSql + Sync + Send + 'static>(&mut self, condition: &str, value: Option<T>) {
         if let Some(value) = value {
             self.and(condition, value);
         }
     }
 
-    /// The statement that counts, exact up to a million (P-03).
+    /// Returns the statement that counts the matching rows, exact up to a million (P-03).
     pub(super) fn count(&self) -> String {
         let limit = EXACT_COUNT + 1;
         format!(
@@ -82,10 +82,10 @@ impl Filtered {
         )
     }
 
-    /// How many rows match, when that is asked for.
+    /// Returns how many rows match, if the request asks for it.
     ///
     /// # Errors
-    /// As [`Filtered::counted`].
+    /// The errors of [`Filtered::counted`].
     pub(super) async fn total(&self, client: &tokio_postgres::Client, total: TotalPages) -> Result<Count> {
         match total {
             TotalPages::Counted => self.counted(client).await,
@@ -93,7 +93,7 @@ impl Filtered {
         }
     }
 
-    /// How many rows match: counted up to a million, estimated by the planner beyond (P-03).
+    /// Returns how many rows match: counted up to a million, estimated by the planner beyond (P-03).
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
@@ -108,9 +108,9 @@ impl Filtered {
         Ok(Count::Of((estimate as i64).max(EXACT_COUNT + 1)))
     }
 
-    /// The statement that reads a page, and one row more to know whether there is a next page.
+    /// Returns the statement that reads a page and one row more, which shows whether there is a next page.
     pub(super) fn page(&mut self, columns: &str, order: Order, page: &PageRequest) -> String {
-        // The place of another collection, put into a link by hand, counts as none.
+        // The position of another collection, put into a link by hand, is ignored.
         let sought = page.after.as_ref().is_some_and(|after| self.seek(order, after));
         let sort = match order {
             Order::Id(column) | Order::Name(column) => column.to_owned(),
@@ -122,7 +122,7 @@ impl Filtered {
             true => 0,
             false => i64::from(page.current - 1) * i64::from(page.size),
         };
-        // Numbers of pages are parameters too: the text of a statement is the key of the statement cache.
+        // Page numbers are parameters too, because the text of a statement is its key in the statement cache.
         self.parameters.push(Box::new(i64::from(page.size) + 1));
         self.parameters.push(Box::new(offset));
         let (limit, offset) = (self.parameters.len() - 1, self.parameters.len());
@@ -132,9 +132,9 @@ impl Filtered {
         )
     }
 
-    /// The statement that deletes at most `rows` rows of the first table in `FROM`, whose columns `tenant` and `id`
-    /// are its key; `id` is that column as the conditions name it. Rows that somebody else is deleting are passed
-    /// over, so that two deletions never wait for each other in opposite orders.
+    /// Returns the statement that deletes at most `rows` rows of the first table in `FROM`, whose key is the columns
+    /// `tenant` and `id`; `id` is that column as the conditions name it. Rows that a concurrent transaction is deleting
+    /// are skipped, so that two deletions never wait for each other in opposite orders.
     pub(super) fn delete(&mut self, table: &'static str, id: &'static str, rows: i64) -> String {
         self.parameters.push(Box::new(rows));
         let (from, conditions, limit) = (self.from, &self.conditions, self.parameters.len());
@@ -144,7 +144,8 @@ impl Filtered {
         )
     }
 
-    /// Goes on where a page ended; `false` when that is no place of a collection in this order.
+    /// Continues after the end of a page. Returns `false` when the position does not belong to a collection in this
+    /// order.
     fn seek(&mut self, order: Order, after: &After) -> bool {
         let (time, id, than, after) = match (order, after) {
             (Order::Id(id), After::Position(after)) => {
@@ -170,13 +171,13 @@ impl Filtered {
         true
     }
 
-    /// The parameters, in the form the driver takes them.
+    /// Returns the parameters in the form the driver takes them.
     pub(super) fn parameters(&self) -> Vec<&(dyn ToSql + Sync)> {
         self.parameters.iter().map(|parameter| &**parameter as &(dyn ToSql + Sync)).collect()
     }
 }
 
-/// Cuts the one row more off and says where the next page starts.
+/// Removes the additional row and returns the position at which the next page starts.
 pub(super) fn page_of<T, A: Into<After>>(
     mut members: Vec<T>,
     page: &PageRequest,

@@ -1,4 +1,4 @@
-//! Who is in which group. A tenant never loses the last administrator who can log in (U-15).
+//! The members of groups. A tenant never loses its last administrator who can log in (U-15).
 
 use deadpool_postgres::GenericClient;
 
@@ -16,11 +16,11 @@ const MAY_LOSE: &str = include_str!("../../../sql/queries/group_members/may_lose
 const INSERT_ALL_POWERFUL: &str = include_str!("../../../sql/queries/group_members/insert_all_powerful.sql");
 const LOCK_ADMINS: &str = include_str!("../../../sql/queries/groups/lock_admins.sql");
 
-/// Takes a user into a group; a member already changes nothing. Gives the member. One transaction.
+/// Adds a user to a group and returns the user. Adding a member again has no effect. One transaction.
 ///
 /// # Errors
-/// `NotFound` for an unknown group; `Invalid` for an unknown user, which stands in a body; `Forbidden` when the caller's
-/// authority does not reach the user or grants less than the group.
+/// `NotFound` for an unknown group; `Invalid` for an unknown user, because a body names it; `Forbidden` when the caller
+/// has no authority over the user or lacks rights that the group grants.
 pub async fn insert_member(
     database: &Database,
     administration: &Administration,
@@ -51,11 +51,11 @@ pub async fn insert_member(
     .await
 }
 
-/// Takes a user out of a group. One transaction.
+/// Removes a user from a group. One transaction.
 ///
 /// # Errors
-/// `NotFound` for an unknown group and for a user who is no member; `Forbidden` when the caller's authority does not
-/// reach the user; `Refused` for the last administrator.
+/// `NotFound` for an unknown group and for a user who is not a member; `Forbidden` when the caller has no authority
+/// over the user; `Refused` for the last administrator.
 pub async fn delete_member(
     database: &Database,
     administration: &Administration,
@@ -94,7 +94,7 @@ async fn audit_groups(
     audit_user(client, administration, &before.name, change.into_iter().collect()).await
 }
 
-/// Enters a member, as part of the caller's transaction.
+/// Inserts a member, as part of the caller's transaction.
 pub(crate) async fn insert(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -105,7 +105,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Enters those who hold all these roles directly: the administrators from before there were groups.
+/// Adds every user who holds all these roles directly: the administrators from before groups existed.
 pub(super) async fn insert_all_powerful(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -116,16 +116,16 @@ pub(super) async fn insert_all_powerful(
     Ok(())
 }
 
-/// Makes whoever takes an administrator away wait for the one before.
+/// Makes concurrent transactions that remove an administrator wait for each other.
 pub(super) async fn lock_admins(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
     client.query_opt(LOCK_ADMINS, &[&tenant.as_str()]).await?;
     Ok(())
 }
 
-/// Makes sure that a tenant has another administrator who can log in, when this user is one (U-15).
+/// Ensures that a tenant has another administrator who can log in, if this user is one (U-15).
 ///
 /// # Errors
-/// `Refused` when there is none.
+/// `Refused` when there is no other one.
 pub(super) async fn ensure_may_lose(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -133,6 +133,6 @@ pub(super) async fn ensure_may_lose(
 ) -> Result<()> {
     match client.query_one(MAY_LOSE, &[&tenant.as_str(), &name]).await?.get(0) {
         true => Ok(()),
-        false => Err(Error::Refused("no other member of group 'admins' could log in")),
+        false => Err(Error::Refused("group 'admins' must keep a member who can log in")),
     }
 }

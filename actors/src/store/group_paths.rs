@@ -1,4 +1,4 @@
-//! Groups that paths name: found level by level, made where they are missing (N-17).
+//! Groups by their paths: they are looked up level by level and created where they are missing (N-17).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -21,17 +21,17 @@ const LIST_TOP_GROUPS: &str = include_str!("../../../sql/queries/bulk_registrati
 const LIST_SUBGROUPS: &str = include_str!("../../../sql/queries/bulk_registration/list_subgroups.sql");
 const FIND_EXISTING: &str = include_str!("../../../sql/queries/managed_objects/find_existing.sql");
 
-/// Paths that are remembered; a file with more is read on with an empty memory.
+/// The number of cached paths. A run over a file with more paths clears the cache when it is full.
 const REMEMBERED: usize = 10_000;
 
-/// Groups by their paths, as a run over a file met them: rows that are neighbours name the same ones. A group that moved
-/// meanwhile counts as where it was.
+/// A cache of groups by their paths for one run over a file, in which neighbouring rows name the same groups. A group
+/// that was moved meanwhile keeps its old path in the cache.
 #[derive(Debug, Default)]
 pub(super) struct GroupPaths(HashMap<TenantId, HashMap<Vec<String>, ManagedObjectId>>);
 
 impl GroupPaths {
-    /// Remembers what a transaction found or made, once it is committed.
-    pub(super) fn learn(&mut self, tenant: &TenantId, found: Found) {
+    /// Caches the groups that a transaction found or created, after its commit.
+    pub(super) fn learn(&mut self, tenant: &TenantId, found: FoundGroups) {
         if found.is_empty() {
             return;
         }
@@ -45,34 +45,34 @@ impl GroupPaths {
 /// The groups of some rows.
 #[derive(Debug, Default)]
 pub(super) struct Groups<'a> {
-    /// Groups that were made.
+    /// The groups that were created.
     pub(super) created: Vec<(ManagedObjectId, Arc<ManagedObject>)>,
-    /// Which of them is to be put into which group.
+    /// The links to insert, as pairs of parent and child.
     pub(super) links: Vec<(ManagedObjectId, ManagedObjectId)>,
     known: Known<'a>,
 }
 
 impl Groups<'_> {
-    /// The group at the end of a path; none at the end of an empty one.
+    /// Returns the group at the end of a path, or `None` for an empty path.
     pub(super) fn at(&self, path: &[String]) -> Option<ManagedObjectId> {
         self.known.get(path).copied()
     }
 
-    /// Every group by its path, to be remembered.
-    pub(super) fn found(&self) -> Found {
+    /// Returns every group by its path, for the cache.
+    pub(super) fn found(&self) -> FoundGroups {
         self.known.iter().map(|(path, id)| (path.to_vec(), *id)).collect()
     }
 }
 
 /// Groups by their paths.
-pub(super) type Found = Vec<(Vec<String>, ManagedObjectId)>;
+pub(super) type FoundGroups = Vec<(Vec<String>, ManagedObjectId)>;
 
-/// Finds the groups that rows are put in, among those the registrar sees, and makes what is missing; part of a transaction
-/// that alone changes links in the tenant. The links are left to the caller.
+/// Looks up the groups in which rows are placed, among those visible to the registrar, and creates missing ones. It is
+/// part of a transaction that holds the lock of link changes. The caller inserts the links.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(super) async fn find_or_make<'a>(
+pub(super) async fn find_or_create<'a>(
     transaction: &Transaction<'_>,
     (tenant, registrar): (&TenantId, &Registrar),
     ids: &IdGenerator,
@@ -105,19 +105,19 @@ pub(super) async fn find_or_make<'a>(
     Ok(Groups { known, ..groups })
 }
 
-/// A path and those above it, the shortest first.
+/// Returns a path and its parent paths, the shortest first.
 fn prefixes(path: &[String]) -> impl Iterator<Item = &[String]> {
     (1..=path.len()).map(|length| &path[..length])
 }
 
-/// The path of the group above.
+/// Returns the path of the parent group.
 fn above(path: &[String]) -> &[String] {
     path.split_last().map_or(path, |(_, above)| above)
 }
 
 type Known<'a> = BTreeMap<&'a [String], ManagedObjectId>;
 
-/// Those that are remembered and still there.
+/// Returns the cached groups that still exist.
 async fn remembered<'a>(
     transaction: &Transaction<'_>,
     tenant: &TenantId,
@@ -135,7 +135,7 @@ async fn remembered<'a>(
     Ok(known)
 }
 
-/// The groups of paths of one length. Below a group that is being made there is none.
+/// Looks up the groups of paths of one length. A group that is about to be created has no children yet.
 async fn find_level<'a>(
     transaction: &Transaction<'_>,
     (tenant, registrar): (&TenantId, &Registrar),
@@ -169,7 +169,7 @@ async fn find_level<'a>(
     Ok(found)
 }
 
-/// As the inventory shows objects (I-05).
+/// Returns whether the inventory shows the object to the registrar (I-05).
 async fn is_visible(
     client: &impl GenericClient,
     (tenant, registrar): (&TenantId, &Registrar),

@@ -1,4 +1,5 @@
-//! Groups in PostgreSQL. Of a change of what members may do every server process is told whose rights changed.
+//! Groups in PostgreSQL. When a change affects the rights of members, every server process is notified whose rights
+//! changed.
 
 use deadpool_postgres::GenericClient;
 use serde_json::value::RawValue;
@@ -34,10 +35,10 @@ const MEMBER_NAMES: &str = include_str!("../../../sql/queries/group_members/name
 /// The columns of a group, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "g.id, g.name, g.description, g.roles, g.device_permissions";
 
-/// Members of a group that are told of one by one.
+/// The maximum number of members that a notification names one by one.
 const MOST_NAMED: i64 = 1000;
 
-/// Gives a new tenant the groups of U-10, as part of the transaction that creates it.
+/// Creates the groups of U-10 in a new tenant, as part of the transaction that creates the tenant.
 pub(crate) async fn insert_default_groups(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
     for (name, roles) in default_groups() {
         insert(client, tenant, (name, &roles), (None, &DevicePermissions::default())).await?;
@@ -45,8 +46,8 @@ pub(crate) async fn insert_default_groups(client: &impl GenericClient, tenant: &
     Ok(())
 }
 
-/// Gives the groups of U-10 to every tenant from before there were groups; who holds every role becomes a member of
-/// `admins`. Done at each start, beside other servers that start. One transaction per tenant.
+/// Creates the groups of U-10 in every tenant from before groups existed. A user who holds every role becomes a member
+/// of `admins`. It runs at each start, also when several servers start at once. One transaction per tenant.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -96,7 +97,7 @@ fn duplicate(error: Error, name: &str) -> Error {
 /// Creates a group without roles. One transaction.
 ///
 /// # Errors
-/// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist.
+/// `Duplicate` when the name is in use, `NotFound` when the tenant does not exist.
 pub async fn insert_group(database: &Database, tenant: &TenantId, new: &NewGroup) -> Result<Group> {
     change(database, async |transaction, _| {
         let more = (new.description.as_deref(), &new.permissions);
@@ -106,7 +107,7 @@ pub async fn insert_group(database: &Database, tenant: &TenantId, new: &NewGroup
     .await
 }
 
-/// A group with its first members.
+/// Returns a group with its first members.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -114,10 +115,10 @@ pub async fn get_group(database: &Database, tenant: &TenantId, id: GroupId) -> R
     read_whole(&database.reader().await?, tenant, id).await
 }
 
-/// A group with its first members, by its name.
+/// Looks up a group with its first members by its name.
 ///
 /// # Errors
-/// `NotFound`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot hold.
+/// `NotFound`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot store.
 pub async fn get_group_by_name(database: &Database, tenant: &TenantId, name: &str) -> Result<Group> {
     let client = database.reader().await?;
     let id = find_id(&client, tenant, name).await?;
@@ -143,19 +144,20 @@ async fn read_whole(client: &impl GenericClient, tenant: &TenantId, id: GroupId)
     Ok(Group { users: Some(users), ..group })
 }
 
-/// A group that stays until the transaction ends.
+/// Returns a group that is locked against deletion until the transaction ends.
 pub(super) async fn keep_group(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {
     client.query_opt(KEEP, &[&tenant.as_str(), &id.0]).await?;
     read_group(client, tenant, id).await
 }
 
-/// A group nobody else changes, or joins or leaves, until the transaction ends: so its members are those whose rights change.
+/// Returns a group that is locked until the transaction ends against every change, also of its members. So the members
+/// it has are those whose rights change.
 async fn lock_group(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {
     client.query_opt(LOCK, &[&tenant.as_str(), &id.0]).await?;
     read_group(client, tenant, id).await
 }
 
-/// A page of groups by ascending id; of a user's groups when one is named.
+/// Returns a page of groups by ascending id, or of the groups of one user if `user` is given.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -177,10 +179,11 @@ pub async fn list_groups(
     Ok(Page { count, ..page_of(groups, page, |group| Position::of_id(group.id.0)) })
 }
 
-/// Changes name, description or device permissions. One transaction; sessions of members end that rested on what is gone.
+/// Changes name, description or device permissions. One transaction. Sessions of members that depend on a removed
+/// permission end.
 ///
 /// # Errors
-/// `NotFound`; `Refused` for another name of `admins` or `devices` (U-02); `Duplicate` when the name is taken.
+/// `NotFound`; `Refused` for a new name of `admins` or `devices` (U-02); `Duplicate` when the name is in use.
 pub async fn update_group(
     database: &Database,
     administration: &Administration,
@@ -192,7 +195,7 @@ pub async fn update_group(
         let before = lock_group(transaction, tenant, id).await?;
         let name = patch.name.as_ref().unwrap_or(&before.name);
         if is_protected(&before.name) && *name != before.name {
-            return Err(Error::Refused("this group keeps its name"));
+            return Err(Error::Refused("the name of this group cannot be changed"));
         }
         let description = patch.description.as_ref().unwrap_or(&before.description);
         let permissions = patch.permissions.as_ref().unwrap_or(&before.permissions);
@@ -210,7 +213,7 @@ pub async fn update_group(
     .await
 }
 
-/// Deletes a group; its members lose what they had by it. One transaction.
+/// Deletes a group; its members lose the rights it granted. One transaction.
 ///
 /// # Errors
 /// `NotFound`; `Refused` for `admins` and `devices` (U-02).
@@ -236,10 +239,11 @@ pub async fn delete_group(database: &Database, administration: &Administration, 
     .await
 }
 
-/// Gives a group a role; one it has already changes nothing. One transaction.
+/// Assigns a role to a group. Assigning it again has no effect. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Forbidden` when the caller lacks the role; `Invalid` for a role that no microservice of the tenant defines.
+/// `NotFound`; `Forbidden` when the caller lacks the role; `Invalid` for a role that no microservice of the tenant
+/// defines.
 pub async fn assign_role(
     database: &Database,
     administration: &Administration,
@@ -249,10 +253,11 @@ pub async fn assign_role(
     change_roles(database, administration, (id, Some(role)), |group| Ok(group.roles.with(&role.name))).await
 }
 
-/// Takes a role from a group. One transaction.
+/// Withdraws a role from a group. One transaction.
 ///
 /// # Errors
-/// `NotFound` for an unknown group and a role it does not hold; `Refused` when nobody could administer users any more.
+/// `NotFound` for an unknown group and for a role it does not hold; `Refused` when nobody could administer users
+/// afterwards.
 pub async fn withdraw_role(
     database: &Database,
     administration: &Administration,
@@ -261,7 +266,7 @@ pub async fn withdraw_role(
 ) -> Result<()> {
     let decide = |group: &Group| match group.roles.has(role) {
         true if group.name == ADMINS && role == role::USER_MANAGEMENT_ADMIN => {
-            Err(Error::Refused("group 'admins' keeps the role by which it administers users"))
+            Err(Error::Refused("group 'admins' must keep the role with which it administers users"))
         }
         true => Ok(group.roles.without(role)),
         false => Err(Error::not_found(Noun::Role, role)),
@@ -292,7 +297,7 @@ async fn change_roles(
     .await
 }
 
-/// Writes down what members may do now (Y-05); nothing when nothing changed.
+/// Inserts an audit record of the change of a group (Y-05), if anything changed.
 async fn audit_group(
     client: &impl GenericClient,
     administration: &Administration,
@@ -302,8 +307,8 @@ async fn audit_group(
     audit(client, administration, ("Group", "Group update"), id.to_string(), changes).await
 }
 
-/// The members of a locked group, whose rights a change of the group affects. For a very large group it gives everybody of the
-/// tenant, which only costs more look-ups.
+/// Returns the members of a locked group, whose rights a change of the group affects. For a very large group it returns
+/// all users of the tenant, which only costs more look-ups.
 async fn members(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Holders> {
     let names = client.query(MEMBER_NAMES, &[&tenant.as_str(), &id.0, &(MOST_NAMED + 1)]).await?;
     if names.len() as i64 > MOST_NAMED {

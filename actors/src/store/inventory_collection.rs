@@ -6,8 +6,8 @@ use super::Database;
 use super::filter::{Filtered, page_of};
 use super::inventory_query as query;
 use super::managed_objects::{COLUMNS, from_row};
+use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, WINDOW, WindowRows, limited_page};
 use super::server_fragments;
-use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
 use crate::error::Result;
 use crate::model::access::{Authority, Grants};
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -16,18 +16,19 @@ use crate::model::managed_object::{ManagedObject, ManagedObjectFilter};
 use crate::model::page::{Count, Page, PageRequest, Position, TotalPages};
 use crate::naming::naming;
 
-/// Most rows a window grows to for a large page.
+/// The maximum number of rows of a window for a large page.
 const LARGEST_WINDOW: i64 = 20_000;
-/// Most rows of a second window: about what finding a hundred rows by an index costs.
+/// The maximum number of rows of a second window: reading them costs about as much as finding a hundred rows by an
+/// index.
 const SECOND_WINDOW: i64 = 8000;
-/// Words of a text that are compared for their rarity.
+/// The number of words of a text whose frequencies are compared.
 const MOST_WORDS: usize = 8;
-/// Rows of a walk that is short by its nature.
+/// The window of a scan that is short anyway.
 const ALL: i64 = 1 << 40;
 
-/// A page of managed objects by ascending id; with `ids` in the order of that list (I-07), with a query that sorts in
-/// its order. Who lacks the role sees what is their own, what device permissions name and what is global (I-05), always by
-/// ascending id.
+/// Returns a page of managed objects by ascending id; with `ids` in the order of that list (I-07), with a query that
+/// sorts in its order. A caller without the role sees its own objects, those that its device permissions grant and
+/// global ones (I-05), always by ascending id.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -39,7 +40,7 @@ pub async fn list_managed_objects(
     page: &PageRequest,
 ) -> Result<Page<ManagedObject>> {
     let client = database.reader().await?;
-    let list = List { client: &client, tenant, filter, page };
+    let list = InventoryRead { client: &client, tenant, filter, page };
     if let Authority::Limited(grants) = authority {
         return list.limited(grants, user).await;
     }
@@ -58,19 +59,19 @@ pub async fn list_managed_objects(
 }
 
 /// One read of the collection.
-struct List<'a> {
+struct InventoryRead<'a> {
     client: &'a tokio_postgres::Client,
     tenant: &'a TenantId,
     filter: &'a ManagedObjectFilter,
     page: &'a PageRequest,
 }
 
-/// The index a walk goes through.
+/// The index that a scan uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ScanIndex {
     /// The list of ids.
     Ids,
-    /// The links of a child, by their kind.
+    /// The links of a child, of one kind.
     Parents(&'static str, ManagedObjectId),
     /// The objects of a type.
     Type,
@@ -80,7 +81,7 @@ enum Way {
     All,
 }
 
-impl Way {
+impl ScanIndex {
     fn of(filter: &ManagedObjectFilter) -> Self {
         let [device, asset, addition] = parents_of(filter);
         match filter {
@@ -98,7 +99,7 @@ impl Way {
         }
     }
 
-    /// Whether the walk is as short as a list or as the parents of one object.
+    /// Returns whether the scan is as short as a list of ids or as the parents of one object.
     fn is_short(self) -> bool {
         matches!(self, Self::Ids | Self::Parents(..))
     }
@@ -112,61 +113,63 @@ fn parents_of(filter: &ManagedObjectFilter) -> [(&'static str, Option<ManagedObj
     ]
 }
 
-impl List<'_> {
-    /// The rows of a page and one more, by ascending id or in the order of a list of ids.
+impl InventoryRead<'_> {
+    /// Returns the rows of a page and one more, by ascending id or in the order of a list of ids.
     async fn by_id(&self) -> Result<Vec<Row>> {
-        let way = Way::of(self.filter);
+        let index = ScanIndex::of(self.filter);
         let (skipped, wanted) = (self.skipped(), i64::from(self.page.size) + 1);
-        let all_match = self.conditions(Some(way), &mut Filtered::new("", "o.tenant", "")).is_none();
+        let all_match = self.conditions(Some(index), &mut Filtered::new("", "o.tenant", "")).is_none();
         let after = self.after();
         if all_match {
-            let (after, offset) = self.skip(way, skipped).await?;
-            let window = Window { offset, rows: wanted, skipped: 0, limit: wanted };
-            return Ok(self.window(way, after, window).await?.rows);
+            let (after, offset) = self.skip(index, skipped).await?;
+            let window = ScanWindow { offset, rows: wanted, skipped: 0, limit: wanted };
+            return Ok(self.window(index, after, window).await?.rows);
         }
-        let window = match way.is_short() {
-            true => Window { offset: 0, rows: ALL, skipped, limit: wanted },
-            false if skipped == 0 => return self.windows(way, after, wanted).await,
+        let window = match index.is_short() {
+            true => ScanWindow { offset: 0, rows: ALL, skipped, limit: wanted },
+            false if skipped == 0 => return self.windows(index, after, wanted).await,
             false => {
                 let rows = (10 * (wanted + skipped)).clamp(WINDOW, LARGEST_WINDOW);
                 let found =
-                    self.window(way, after, Window { offset: 0, rows, skipped, limit: wanted }).await?;
-                // Whether the window was the whole collection is not told, so what is not full is asked for again.
+                    self.window(index, after, ScanWindow { offset: 0, rows, skipped, limit: wanted }).await?;
+                // The window does not say whether it was the whole collection, so a page that is not full is queried
+                // again.
                 return match found.rows.len() as i64 {
                     full if full == wanted => Ok(found.rows),
                     _ => self.indexed(after, skipped, wanted).await,
                 };
             }
         };
-        Ok(self.window(way, after, window).await?.rows)
+        Ok(self.window(index, after, window).await?.rows)
     }
 
-    /// Leaves rows out at the start of a walk: gives where it starts, and how many are still to be left out. On a long walk the
-    /// place is looked up in the index alone.
-    async fn skip(&self, way: Way, rows: i64) -> Result<(Option<i64>, i64)> {
+    /// Skips rows at the start of a scan. Returns the position to start from, and how many rows are still to be
+    /// skipped. A long scan finds the position by an index-only scan.
+    async fn skip(&self, index: ScanIndex, rows: i64) -> Result<(Option<i64>, i64)> {
         let after = self.after();
-        if rows == 0 || way.is_short() {
+        if rows == 0 || index.is_short() {
             return Ok((after, rows));
         }
         let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
-        let Walk { from, bounds, sort, .. } = self.walk(way, after, &mut filtered);
+        let OrderedScan { from, bounds, sort, .. } = self.scan(index, after, &mut filtered);
         let last = filtered.parameter(rows - 1);
         let statement =
             format!("SELECT o.id FROM {from} WHERE {bounds} ORDER BY {sort} LIMIT 1 OFFSET {last}");
         let found = self.rows(&statement, &filtered).await?;
-        // Behind the end of the collection there is nothing to walk.
+        // After the end of the collection there is nothing to scan.
         Ok((Some(found.first().map_or(i64::MAX, |row| row.get(0))), 0))
     }
 
-    /// What matches much is found in the first window; what matches enough that a second one should suffice is looked for
-    /// there, for rows in order are cheaper than rows all over the table; what is rare is found by indexes.
-    async fn windows(&self, way: Way, after: Option<i64>, wanted: i64) -> Result<Vec<Row>> {
+    /// Reads windows in order. A filter that matches many rows fills the page from the first window. A second window is
+    /// read when it should suffice, because consecutive rows are cheaper to read than scattered ones. Rare matches are
+    /// found by indexes.
+    async fn windows(&self, index: ScanIndex, after: Option<i64>, wanted: i64) -> Result<Vec<Row>> {
         let (mut after, mut rows) = (after, Vec::new());
         let mut size = (10 * wanted).clamp(WINDOW, LARGEST_WINDOW);
         for attempt in 1..=2 {
             let missing = wanted - rows.len() as i64;
-            // The last row of the window is one more when it does not match.
-            let found = self.window(way, after, Window::first(size, missing + 1)).await?;
+            // The last row of the window is an additional row when it does not match.
+            let found = self.window(index, after, ScanWindow::first(size, missing + 1)).await?;
             rows.extend(found.rows);
             let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else { break };
             after = Some(position(&end).id);
@@ -182,16 +185,16 @@ impl List<'_> {
         Ok(rows)
     }
 
-    async fn window(&self, way: Way, after: Option<i64>, window: Window) -> Result<Stretch> {
+    async fn window(&self, index: ScanIndex, after: Option<i64>, window: ScanWindow) -> Result<WindowRows> {
         let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
-        let walk = self.walk(way, after, &mut filtered);
-        let conditions = self.conditions(Some(way), &mut filtered).unwrap_or_else(|| "true".into());
-        let statement = walk.window(&conditions, window, &mut filtered);
-        Ok(window.stretch(self.rows(&statement, &filtered).await?))
+        let scan = self.scan(index, after, &mut filtered);
+        let conditions = self.conditions(Some(index), &mut filtered).unwrap_or_else(|| "true".into());
+        let statement = scan.window(&conditions, window, &mut filtered);
+        Ok(window.split_end(self.rows(&statement, &filtered).await?))
     }
 
-    /// What matches behind an id, found by indexes: the planner learns nothing of the page, so it cannot hope to find
-    /// it early on a walk.
+    /// Returns the matching rows after an id, found by the indexes of the filters. The limit is hidden from the
+    /// planner, so that it cannot choose an ordered scan in the hope to find the page early.
     async fn indexed(&self, after: Option<i64>, skipped: i64, limit: i64) -> Result<Vec<Row>> {
         let mut filtered = self.matching().await?;
         filtered.and_some("o.id > $", after);
@@ -206,8 +209,8 @@ impl List<'_> {
         self.rows(&statement, &filtered).await
     }
 
-    /// Of the words of the text the one that the planner thinks fewest objects have. The index collects all objects
-    /// of each word it is asked for; asked for `pump 123` as it stands it would collect every pump.
+    /// Returns the word of the text that the fewest objects have, by the planner's estimate. The index collects all
+    /// objects of every word in a search; for `pump 123` as it stands it would collect every pump.
     async fn rarest_word(&self) -> Result<Option<String>> {
         let Some(text) = self.filter.text.as_ref().filter(|_| self.filter.query.is_none()) else {
             return Ok(None);
@@ -227,8 +230,8 @@ impl List<'_> {
         Ok(rarest.map(|(_, word)| word))
     }
 
-    /// A page in the order of the query. Found first and sorted then, unless everything matches: then an index may have
-    /// the order.
+    /// Returns a page in the order of the query. Matches are found first and sorted then, unless everything matches: an
+    /// index may have the order in that case.
     async fn sorted(&self, keys: &[SortKey]) -> Result<Vec<Row>> {
         let mut filtered = self.matching().await?;
         let sort = query::order(keys, &mut filtered);
@@ -249,88 +252,89 @@ impl List<'_> {
         self.rows(&statement, &filtered).await
     }
 
-    /// The page of a caller without the role.
+    /// Returns the page of a caller without the role.
     async fn limited(&self, grants: &Grants, user: &str) -> Result<Page<ManagedObject>> {
-        let way = Way::of(self.filter);
+        let index = ScanIndex::of(self.filter);
         let offset = if self.page.position().is_some() { 0 } else { i64::from(self.page.current) - 1 };
-        let (after, offset) = self.skip(way, offset).await?;
+        let (after, offset) = self.skip(index, offset).await?;
         let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
-        let walk = self.walk(way, after, &mut filtered);
-        let conditions = self.conditions(Some(way), &mut filtered).unwrap_or_else(|| "true".into());
+        let scan = self.scan(index, after, &mut filtered);
+        let conditions = self.conditions(Some(index), &mut filtered).unwrap_or_else(|| "true".into());
         let global = filtered.parameter(naming().fragment("Global"));
-        let sight = Sight {
+        let visibility = Visibility {
             source: "o.id",
             owner: Some(user),
             grants,
             public: format!("o.fragment_names @> ARRAY[{global}::text]"),
             holds_fragment: "o.fragment_names && reach.fragments",
         };
-        let window = Window::limited(offset, self.page);
-        let statement = walk.limited_window(&conditions, window, &sight, &mut filtered);
+        let window = ScanWindow::limited(offset, self.page);
+        let statement = scan.limited_window(&conditions, window, &visibility, &mut filtered);
         limited_page(self.page, window, self.rows(&statement, &filtered).await?, position, from_row)
     }
 
-    /// The way through the collection, from behind a position.
-    fn walk(&self, way: Way, after: Option<i64>, filtered: &mut Filtered) -> Walk {
+    /// Builds the scan of the collection from a position on.
+    fn scan(&self, index: ScanIndex, after: Option<i64>, filtered: &mut Filtered) -> OrderedScan {
         let after = filtered.parameter(after.unwrap_or_default());
-        let mut walk = Walk {
+        let mut scan = OrderedScan {
             from: "managed_objects o".into(),
             alias: "o",
             bounds: format!("o.tenant = $1 AND o.id > {after}"),
             sort: "o.id".into(),
             columns: format!("{COLUMNS}, o.id AS position"),
         };
-        // A row comparison goes straight to the position in the index, and the planner has no other index to prefer.
+        // A row comparison seeks directly to the position in the index, and the planner has no other index to prefer.
         let mut along = |column: &str, value: &Option<String>| {
             let value = filtered.parameter(value.clone().unwrap_or_default());
-            walk.bounds =
+            scan.bounds =
                 format!("o.tenant = $1 AND ({column}, o.id) > ({value}, {after}) AND {column} <= {value}");
-            walk.sort = format!("{column}, o.id");
+            scan.sort = format!("{column}, o.id");
         };
-        match way {
-            Way::All => {}
-            Way::Type => along("o.type", &self.filter.type_),
-            Way::Owner => along("o.owner", &self.filter.owner),
-            Way::Parents(kind, child) => {
+        match index {
+            ScanIndex::All => {}
+            ScanIndex::Type => along("o.type", &self.filter.type_),
+            ScanIndex::Owner => along("o.owner", &self.filter.owner),
+            ScanIndex::Parents(kind, child) => {
                 let (kind, child) = (filtered.parameter(kind), filtered.parameter(child.0));
-                walk.from = format!(
+                scan.from = format!(
                     "(SELECT o.* FROM (SELECT l.parent AS id FROM links l \
                         WHERE l.tenant = $1 AND l.child = {child} AND l.kind = {kind}) found \
                       CROSS JOIN LATERAL ({ONE_WITH_EVERYTHING}) o) o"
                 );
             }
-            Way::Ids => {
+            ScanIndex::Ids => {
                 let ids: Vec<i64> = self.filter.ids.iter().flatten().map(|id| id.0).collect();
                 let ids = filtered.parameter(ids);
-                walk.from = format!(
+                scan.from = format!(
                     "(SELECT o.*, found.place AS wanted FROM unnest({ids}::bigint[]) \
                         WITH ORDINALITY AS found (id, place) CROSS JOIN LATERAL ({ONE_WITH_EVERYTHING}) o) o"
                 );
-                walk.bounds = format!("o.wanted > {after}");
-                walk.sort = "o.wanted".into();
-                walk.columns = format!("{COLUMNS}, o.wanted AS position");
+                scan.bounds = format!("o.wanted > {after}");
+                scan.sort = "o.wanted".into();
+                scan.columns = format!("{COLUMNS}, o.wanted AS position");
             }
         }
-        walk
+        scan
     }
 
-    /// The filters as conditions, without the one that is the way; `None` when there are no others.
-    fn conditions(&self, way: Option<Way>, filtered: &mut Filtered) -> Option<String> {
+    /// Returns the filters as conditions, without the one that the scan's index covers; `None` when there are no
+    /// others.
+    fn conditions(&self, index: Option<ScanIndex>, filtered: &mut Filtered) -> Option<String> {
         let filter = self.filter;
         let mut conditions = Vec::new();
-        let mut add = |given: bool, of: Option<Way>, condition: &mut dyn FnMut() -> String| {
-            if given && (of.is_none() || way != of) {
+        let mut add = |given: bool, of: Option<ScanIndex>, condition: &mut dyn FnMut() -> String| {
+            if given && (of.is_none() || index != of) {
                 conditions.push(condition());
             }
         };
         let plain = filter.query.is_none();
         let ids = || filter.ids.iter().flatten().map(|id| id.0).collect::<Vec<i64>>();
-        add(filter.ids.is_some(), Some(Way::Ids), &mut || {
+        add(filter.ids.is_some(), Some(ScanIndex::Ids), &mut || {
             format!("o.id = ANY({})", filtered.parameter(ids()))
         });
         for (kind, child) in parents_of(filter) {
             let Some(child) = child else { continue };
-            add(true, Some(Way::Parents(kind, child)), &mut || {
+            add(true, Some(ScanIndex::Parents(kind, child)), &mut || {
                 let (kind, child) = (filtered.parameter(kind), filtered.parameter(child.0));
                 format!(
                     "EXISTS (SELECT FROM links l WHERE l.tenant = $1 AND l.child = {child} AND l.kind = {kind} \
@@ -338,17 +342,17 @@ impl List<'_> {
                 )
             });
         }
-        add(plain && filter.type_.is_some(), Some(Way::Type), &mut || {
+        add(plain && filter.type_.is_some(), Some(ScanIndex::Type), &mut || {
             format!("o.type = {}", filtered.parameter(filter.type_.clone()))
         });
-        add(filter.owner.is_some(), Some(Way::Owner), &mut || {
+        add(filter.owner.is_some(), Some(ScanIndex::Owner), &mut || {
             format!("o.owner = {}", filtered.parameter(filter.owner.clone()))
         });
         add(plain && filter.fragment_type.is_some(), None, &mut || {
             query::has_fragment(filter.fragment_type.as_deref().unwrap_or_default(), filtered)
         });
         add(plain && filter.text.is_some(), None, &mut || {
-            // A test of every row; the index is asked for one word, see `rarest_word`.
+            // Tests every row of a window. The index is searched for one word only, see `rarest_word`.
             format!("(o.words @@ search_prefixes({})) IS TRUE", filtered.parameter(filter.text.clone()))
         });
         if let Some(condition) = filter.query.as_ref().and_then(|query| query.condition.as_ref()) {
@@ -357,7 +361,7 @@ impl List<'_> {
         (!conditions.is_empty()).then(|| conditions.join(" AND "))
     }
 
-    /// All filters, without a page, in the form that indexes serve.
+    /// Returns all filters, without a page, in the form that indexes support.
     async fn matching(&self) -> Result<Filtered> {
         let mut filtered = Filtered::new("managed_objects o", "o.tenant", self.tenant.as_str());
         if let Some(conditions) = self.conditions(None, &mut filtered) {
@@ -376,12 +380,12 @@ impl List<'_> {
         Ok(filtered)
     }
 
-    /// The id behind which the page starts.
+    /// Returns the id after which the page starts.
     fn after(&self) -> Option<i64> {
         self.page.position().map(|after| after.id)
     }
 
-    /// Matching objects before the page, when the place where the page before ended is not known.
+    /// Returns the number of matching objects before the page, when the end of the previous page is not known.
     fn skipped(&self) -> i64 {
         match self.page.position() {
             Some(_) => 0,
@@ -389,16 +393,17 @@ impl List<'_> {
         }
     }
 
-    /// Runs a statement. The statements of queries are as many as there are queries, so they are not kept.
+    /// Runs a statement. There are as many statements as there are queries, so they are not kept in the statement
+    /// cache.
     async fn rows(&self, statement: &str, filtered: &Filtered) -> Result<Vec<Row>> {
         Ok(self.client.query(statement, &filtered.parameters()).await?)
     }
 }
 
-/// The object of a row of `found`, by its key whatever the planner thinks of the number of rows.
+/// Selects the object of a row of `found` by its key, whatever the planner's estimate of the number of rows.
 const ONE: &str = "SELECT o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments \
     FROM managed_objects o WHERE o.tenant = $1 AND o.id = found.id OFFSET 0";
-/// The same with what conditions look at.
+/// Selects the same object with the columns that conditions use.
 const ONE_WITH_EVERYTHING: &str =
     "SELECT o.* FROM managed_objects o WHERE o.tenant = $1 AND o.id = found.id OFFSET 0";
 

@@ -1,9 +1,8 @@
 //! The query language of the inventory as SQL (I-08): conditions on `managed_objects o`, values as parameters only.
 //!
-//! What is asked of a fragment goes through `jsonpath` in its lax mode, which looks into arrays by itself and takes
-//! values of different types for unequal; equality is found by an index then. What else is asked of a fragment names
-//! the fragment, which has an index too. What is asked of a fragment that the server writes goes to what it is made of, see
-//! [`server_fragments`].
+//! Conditions on a fragment use `jsonpath` in its lax mode, which looks into arrays and treats values of different
+//! types as unequal; an index finds equal values then. Other conditions name the fragment, for which there is an index
+//! too. Conditions on a fragment that the server writes use the data behind it, see [`server_fragments`].
 
 use super::filter::Filtered;
 use super::server_fragments;
@@ -11,7 +10,8 @@ use crate::model::inventory_query::{
     Condition, Direction, FragmentPath, Operator, Path, SortKey, TextMember, TimeMember, Value,
 };
 
-/// A condition as SQL: true, or else false or null; `not` takes both for false. The tenant must be parameter 1.
+/// Returns a condition as SQL. It evaluates to true or to false or null; `not` treats both as false. The tenant must be
+/// parameter 1.
 pub(super) fn clause(condition: &Condition, filtered: &mut Filtered) -> String {
     match condition {
         Condition::All(parts) => joined(parts, " AND ", filtered),
@@ -33,13 +33,13 @@ pub(super) fn clause(condition: &Condition, filtered: &mut Filtered) -> String {
     }
 }
 
-/// Where to look for what fulfils a condition, when it needs a fragment that the server writes: no index of objects knows
-/// those.
+/// Returns where to search for objects that satisfy a condition, if it requires a fragment that the server writes: no
+/// index of objects covers these.
 pub(super) fn bound(condition: &Condition) -> Option<&'static str> {
     match condition {
         Condition::All(parts) => parts.iter().find_map(bound),
         Condition::Has(path) => server_fragments::bound(path.fragment()),
-        // What is absent is not equal to anything, and equal to null.
+        // An absent value is unequal to everything, and it is equal to null.
         Condition::Compare(_, Operator::NotEqual, _) | Condition::Compare(_, _, Value::Null) => None,
         Condition::Compare(Path::Fragment(path) | Path::Instant(path), operator, value) => {
             server_fragments::bound_of_comparison(path, *operator, value)
@@ -48,7 +48,7 @@ pub(super) fn bound(condition: &Condition) -> Option<&'static str> {
     }
 }
 
-/// What a result is sorted by, as the list behind `ORDER BY`.
+/// Returns the sort order of a result, as the list after `ORDER BY`.
 pub(super) fn order(keys: &[SortKey], filtered: &mut Filtered) -> String {
     let mut sort = String::new();
     for SortKey { path, direction } in keys {
@@ -109,7 +109,7 @@ fn comparison(path: &Path, operator: Operator, value: &Value, filtered: &mut Fil
         (Path::Id, Value::Pattern(pieces)) => {
             format!("o.id::text LIKE {}", filtered.parameter(like(pieces)))
         }
-        // Equality does not depend on the collation, and these have an index in the database's own.
+        // Equality does not depend on the collation, and these columns have an index in the database's own.
         (Path::Text(member @ (TextMember::Type | TextMember::Owner)), Value::Text(text))
             if operator == Operator::Equal =>
         {
@@ -125,7 +125,7 @@ fn comparison(path: &Path, operator: Operator, value: &Value, filtered: &mut Fil
         (Path::Text(member), Value::Null) if operator == Operator::Equal => {
             format!("{} IS NULL", text_column(*member))
         }
-        // Of another type, or without an order.
+        // The value has another type, or its type has no order.
         _ => "false".into(),
     }
 }
@@ -155,7 +155,7 @@ fn fragment(path: &FragmentPath, operator: Operator, value: &Value, filtered: &m
         return format!("({} AND {found})", server_fragments::HAS_OPEN_ALARM);
     }
     match (operator, value) {
-        // The index finds paths with equal values; of everything else at least the name of the fragment.
+        // The index finds paths with equal values; for all other conditions it finds at least the name of the fragment.
         (Operator::Equal, Value::Text(_) | Value::Number(_) | Value::Boolean(_)) if document == STORED => {
             found
         }
@@ -173,18 +173,18 @@ fn exists(path: &FragmentPath, filtered: &mut Filtered) -> String {
     format!("({fragment} AND {document} @? {inside}::text::jsonpath)")
 }
 
-/// Whether an object shows a fragment, stored or written by the server.
+/// Returns a condition that an object shows a fragment, stored or written by the server.
 pub(super) fn has_fragment(name: &str, filtered: &mut Filtered) -> String {
     server_fragments::has_fragment(name, filtered).unwrap_or_else(|| {
         format!("o.fragment_names @> ARRAY[{}::text]", filtered.parameter(name.to_owned()))
     })
 }
 
-/// Whether any instant at a path fulfils a condition.
+/// Returns a condition that any instant at a path satisfies a condition.
 fn instants(path: &FragmentPath, condition: &str, filtered: &mut Filtered) -> String {
     let fragment = has_fragment(path.fragment(), filtered);
     let (document, inside) = place(path, filtered);
-    // As often as a comparison looks into arrays.
+    // This looks into as many levels of arrays as a comparison does.
     let path = filtered.parameter(format!("{inside}[*][*]"));
     format!(
         "({fragment} AND EXISTS (SELECT FROM jsonb_path_query({document}, {path}::text::jsonpath) AS at (value) \
@@ -192,17 +192,17 @@ fn instants(path: &FragmentPath, condition: &str, filtered: &mut Filtered) -> St
     )
 }
 
-/// The first value at a path.
+/// Returns the first value at a path as an expression.
 fn first(path: &FragmentPath, filtered: &mut Filtered) -> String {
     let (document, inside) = place(path, filtered);
     let path = filtered.parameter(inside);
     format!("jsonb_path_query_first({document}, {path}::text::jsonpath)")
 }
 
-/// Where the fragments are that clients wrote.
+/// The column with the fragments that clients wrote.
 const STORED: &str = "o.fragments";
 
-/// The JSON a path leads into, and the way there: all fragments, or one that the server writes.
+/// Returns the JSON document of a path and the rest of the path: all fragments, or one that the server writes.
 fn place(path: &FragmentPath, filtered: &mut Filtered) -> (String, String) {
     match server_fragments::document(path.fragment(), filtered) {
         Some(document) => (document, accessors(&path.segments()[1..])),
@@ -215,18 +215,18 @@ fn accessors(segments: &[String]) -> String {
     segments.iter().fold("$".to_owned(), |path, name| path + "." + &quoted(name))
 }
 
-/// A text as `jsonpath` writes it, which is as JSON does.
+/// Writes a text as a `jsonpath` string, which has the syntax of JSON.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a string is valid JSON")
 }
 
-/// The pieces between wildcards as a pattern of LIKE.
+/// Joins the pieces between wildcards to a LIKE pattern.
 fn like(pieces: &[String]) -> String {
     let escaped = |piece: &String| piece.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     pieces.iter().map(escaped).collect::<Vec<_>>().join("%")
 }
 
-/// The pieces between wildcards as a regular expression in which nothing else has a meaning.
+/// Joins the pieces between wildcards to a regular expression without any other special characters.
 fn regular_expression(pieces: &[String]) -> String {
     let escaped = |piece: &String| {
         piece.chars().fold(String::new(), |text, c| match c.is_ascii_punctuation() {

@@ -1,4 +1,4 @@
-//! Leases in PostgreSQL: rows that one process is at work on, and that another takes over when it is gone.
+//! Leases in PostgreSQL: a row is held by one process, and another process takes it over when the lease expires.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::model::id::TenantId;
 pub(crate) struct Hold {
     pub(crate) tenant: TenantId,
     pub(crate) id: i64,
-    /// The number it is held by; who takes over counts it up.
+    /// The fencing number of the holder; each takeover increments it.
     pub(crate) fence: i64,
 }
 
-/// Renews leases by a statement of tenants, ids, fences and seconds. One statement.
+/// Renews leases by a statement that takes tenants, ids, fences and seconds. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -29,7 +29,8 @@ pub(crate) async fn renew(database: &Database, statement: &str, own: &[Hold], le
     Ok(())
 }
 
-/// Ends leases before their time by a statement of tenants, ids and fences, so that others go on at once. One statement.
+/// Ends leases early by a statement that takes tenants, ids and fences, so that other processes continue at once. One
+/// statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

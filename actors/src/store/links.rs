@@ -1,7 +1,7 @@
 //! Links between managed objects in PostgreSQL.
 //!
-//! A link is one row with a foreign key at both ends: references are read from it in both directions, so they are
-//! symmetric, and they go with either object. Changes of one tenant are made one at a time (`lock.sql`).
+//! A link is one row with a foreign key at both ends. References are read from it in both directions, so they are
+//! symmetric, and they are deleted with either object. Changes of one tenant run one at a time (`lock.sql`).
 
 use std::collections::HashMap;
 
@@ -25,27 +25,27 @@ const INSERT_LINKS: &str = include_str!("../../../sql/queries/links/insert.sql")
 const DELETE: &str = include_str!("../../../sql/queries/links/delete.sql");
 const FIND_EXISTING: &str = include_str!("../../../sql/queries/managed_objects/find_existing.sql");
 
-/// Which children of which parent.
+/// The children of one kind of a parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Children {
     /// The parent.
     pub parent: ManagedObjectId,
-    /// How they hang on it.
+    /// The kind of the links.
     pub kind: LinkKind,
 }
 
-/// Waits until this transaction alone changes links and deletes objects in the tenant.
+/// Waits until no other transaction changes links or deletes objects in the tenant.
 pub(super) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Result<()> {
     let statement = transaction.prepare_cached(LOCK).await?;
     transaction.execute(&statement, &[&tenant.as_str()]).await?;
     Ok(())
 }
 
-/// Links existing objects below a parent; those linked already stay where they are. One transaction, which with a fence is made
-/// only while that [holds](module_leases::hold).
+/// Links existing objects below a parent; links that exist stay unchanged. One transaction; with a fence it succeeds
+/// only while this process [holds](module_leases::hold) the modules.
 ///
 /// # Errors
-/// `NotFound` for an unknown parent; `Invalid` for an unknown child, for the parent itself and for a ring (I-04).
+/// `NotFound` for an unknown parent; `Invalid` for an unknown child, for the parent itself and for a cycle (I-04).
 pub(crate) async fn add_children(
     database: &Database,
     tenant: &TenantId,
@@ -65,7 +65,8 @@ pub(crate) async fn add_children(
     .await
 }
 
-/// Creates an object below a parent. One transaction: there is never a child without its link. A fence as in [`add_children`].
+/// Creates an object below a parent. One transaction, so a child never exists without its link. The fence has the same
+/// meaning as in [`add_children`].
 ///
 /// # Errors
 /// `NotFound` for an unknown parent; `Unavailable` or `Database`.
@@ -137,8 +138,8 @@ async fn insert(
     insert_links(transaction, tenant, to.kind, &links).await
 }
 
-/// Links parents with children, in this order, as part of the caller's transaction, which holds the [`lock`]. That both exist
-/// and that no ring closes is the caller's to know.
+/// Inserts links in this order, as part of the caller's transaction, which holds the [`lock`]. The caller ensures that
+/// both objects exist and that no cycle arises.
 pub(super) async fn insert_links(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -155,7 +156,8 @@ pub(super) async fn insert_links(
     Ok(())
 }
 
-/// Takes a child off its parent; `false` when it was not linked. The objects stay. A fence as in [`add_children`].
+/// Removes the link of a child. Returns `false` when it was not linked. The objects stay. The fence has the same
+/// meaning as in [`add_children`].
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -174,7 +176,7 @@ pub(crate) async fn remove_child(
     Ok(!removed.is_empty())
 }
 
-/// Whether a child hangs on a parent.
+/// Returns whether an object is linked below a parent.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -191,7 +193,7 @@ pub async fn is_child(
     Ok(client.query_opt(&statement, &parameters).await?.is_some())
 }
 
-/// A page of the children of an object, in the order they were added.
+/// Returns a page of the children of an object, in the order in which they were added.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -216,7 +218,7 @@ pub async fn list_children(
     Ok(Page { members, next: page.next, count })
 }
 
-/// Fills the reference blocks of objects that were read, and what the server tells of them.
+/// Adds the references and the server's fragments to objects that were read.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -233,7 +235,7 @@ pub async fn add_references(
     fill_references(&client, tenant, objects, wanted).await
 }
 
-/// As [`add_references`], over a connection at hand.
+/// Does the same as [`add_references`], over a given connection.
 async fn fill_references(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -243,7 +245,7 @@ async fn fill_references(
     let ids: Vec<i64> = objects.iter().filter_map(|object| object.id).map(|id| id.0).collect();
     let (mut of, told) = futures_util::future::try_join(
         references(client, tenant, &ids, wanted),
-        server_fragments::told(client, tenant, &ids),
+        server_fragments::load(client, tenant, &ids),
     )
     .await?;
     for object in objects {
@@ -253,7 +255,7 @@ async fn fill_references(
     Ok(())
 }
 
-/// The references of some objects, by id; children and parents are asked for in one round trip.
+/// Returns the references of some objects, by id. Children and parents are queried in one round trip.
 pub(super) async fn references(
     client: &impl GenericClient,
     tenant: &TenantId,

@@ -31,7 +31,7 @@ const FIND: &str = include_str!("../../../sql/queries/managed_objects/find.sql")
 /// The columns of a managed object, in the order [`from_row`] reads them.
 pub(super) const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
 
-/// A change of a managed object, merged with what is stored by the statement itself.
+/// A change of a managed object, which the statement itself merges with the stored state.
 #[derive(Debug, Clone)]
 pub(crate) struct ManagedObjectUpdate {
     pub(crate) id: ManagedObjectId,
@@ -52,7 +52,7 @@ pub(crate) struct ChangedBy {
 }
 
 impl ManagedObjectUpdate {
-    /// Whether the object is made, or was made, a template set of the CSV protocol by this (S-15).
+    /// Returns whether this change makes the object a template set of the CSV protocol or changes such a set (S-15).
     pub(crate) fn sets_templates(&self) -> bool {
         let fragment = template_sets::fragment();
         self.patch.fragments.names().any(|name| name == fragment)
@@ -84,7 +84,7 @@ pub(crate) async fn insert_managed_objects(
     Ok(client.execute(statement, &parameters).await?)
 }
 
-/// Updates managed objects; gives them as they stand now, by id. Those left out do not exist.
+/// Updates managed objects and returns them as they stand now, by id. Objects that do not exist are left out.
 pub(crate) async fn update_managed_objects(
     client: &tokio_postgres::Client,
     statement: &Statement,
@@ -144,12 +144,12 @@ pub(crate) async fn update_managed_objects(
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
 }
 
-/// Objects deleted in one transaction; a large cascade takes several, the deepest first, so that one that is cut off leaves
-/// nothing that hangs in the air.
+/// The number of objects that one transaction deletes. A large cascade takes several transactions, the deepest objects
+/// first, so that an interrupted one leaves no orphans.
 const DELETED_AT_ONCE: usize = 1000;
 
-/// Deletes managed objects in this order, and gives those that were there. What is linked below them meanwhile stays. With a fence
-/// only while it [holds](module_leases::hold).
+/// Deletes managed objects in this order and returns those that existed. Objects that are linked below them meanwhile
+/// stay. With a fence it succeeds only while this process [holds](module_leases::hold) the modules.
 ///
 /// # Errors
 /// `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -159,7 +159,7 @@ pub(crate) async fn delete_managed_objects(
     going: &[ManagedObjectId],
     fence: Option<i64>,
 ) -> Result<Vec<ManagedObjectId>> {
-    // Their data goes ahead of them, in transactions of its own.
+    // Their data is deleted first, in transactions of its own.
     module_leases::ensure_held(database, tenant, fence).await?;
     let mut gone = Vec::with_capacity(going.len());
     for chunk in going.chunks(DELETED_AT_ONCE) {
@@ -176,8 +176,8 @@ pub(crate) async fn delete_managed_objects(
     Ok(gone)
 }
 
-/// What goes with a managed object when it is deleted (I-10), the deepest first, itself last; nothing when there is no such
-/// object.
+/// Returns the objects that are deleted with a managed object (I-10), the deepest first and the object itself last.
+/// Returns nothing when the object does not exist.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -219,7 +219,7 @@ async fn delete_chunk(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// One managed object with the references that are wanted and what the server tells of it.
+/// Returns a managed object with the requested references and the server's fragments.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -231,12 +231,12 @@ pub async fn get_managed_object(
 ) -> Result<ManagedObject> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(FIND).await?;
-    // All are sent before the first answer is awaited.
+    // All queries are sent before the first result is awaited.
     let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &id.0];
     let (row, mut references, told) = futures_util::future::try_join3(
         async { Ok::<_, Error>(client.query_opt(&statement, &parameters).await?) },
         links::references(&client, tenant, &[id.0], wanted),
-        server_fragments::told(&client, tenant, &[id.0]),
+        server_fragments::load(&client, tenant, &[id.0]),
     )
     .await?;
     let mut object = from_row(&row.ok_or_else(|| Error::not_found(Noun::ManagedObject, id))?)?;
@@ -244,7 +244,7 @@ pub async fn get_managed_object(
     Ok(ManagedObject { references: references.remove(&id.0).unwrap_or_default(), ..object })
 }
 
-/// The series a source has measured, as fragment and series name, sorted (I-09).
+/// Returns the series of a source as fragment and series name, sorted (I-09).
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -273,7 +273,7 @@ pub(super) fn from_row(row: &Row) -> Result<ManagedObject> {
     })
 }
 
-/// The names of those of these objects that have one.
+/// Returns the names of those of the given objects that have one.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

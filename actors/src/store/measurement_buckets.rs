@@ -1,9 +1,9 @@
-//! Series by buckets: the least and the greatest number of each day, hour or minute (G-07).
+//! Series by buckets: the minimum and the maximum of each day, hour or minute (G-07).
 //!
-//! PostgreSQL reads the range from the index of sources and groups it while it reads, by the bucket of the device's clock.
-//! A plan for several processes is no faster and takes processors from the writers, so none is asked for. Of a source that
-//! is rolled up, days and hours are put together from its rollups ([`measurement_rollups`]) and from the few measurements
-//! that are not in them. Numbers are doubles here, also those that were sent with more digits than a double holds.
+//! PostgreSQL reads the range by an index scan over the source and groups it by the bucket of the device's clock. A
+//! parallel plan is no faster and takes processors from the writers, so none is used. For a source with rollups, days
+//! and hours are computed from its rollups ([`measurement_rollups`]) and the few measurements that are not in them.
+//! Numbers are doubles here, also those that were sent with more digits than a double holds.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,42 +19,43 @@ use super::measurement_rollups;
 use crate::error::{Error, Result};
 use crate::limits::SERIES_CELLS;
 use crate::model::id::TenantId;
-use crate::model::measurement::{Aggregation, Pair, Place, SeriesFilter, SeriesValues, too_large};
+use crate::model::measurement::{Aggregation, MinMax, SeriesFilter, SeriesValues, SlotKey, too_large};
 use crate::model::timestamp::Timestamp;
 
-/// Columns that one statement aggregates.
+/// The number of columns that one statement aggregates.
 const COLUMNS_AT_ONCE: usize = 50;
 
-/// A series in one of its units, and where the numbers are.
-pub(super) struct Column {
-    /// Its place in the result.
+/// A series in one of its units, and where its numbers are stored.
+pub(super) struct SeriesColumn {
+    /// The index of the series in the result.
     pub(super) series: usize,
-    /// Its unit.
+    /// The unit of the numbers.
     pub(super) unit: Option<Box<str>>,
-    /// For each shape that has it: the shape, the place among its numbers from 0, and whether those are too many for the
-    /// index.
+    /// For each shape with this series: the shape, the index among its numbers from 0, and whether it has too many
+    /// numbers for the index of sources.
     pub(super) places: Vec<(i64, usize, bool)>,
 }
 
-/// Buckets of several offsets that are read again one by one; more of them are read again together.
+/// The maximum number of buckets with several offsets that are read again one by one. More of them are read again
+/// together.
 const MIXED_ONE_BY_ONE: usize = 8;
 
-/// Adds the pair of every bucket.
+/// Adds the minimum and the maximum of every bucket.
 ///
 /// # Errors
-/// `Invalid` when there are more than can be answered; `Timeout`, `Unavailable` or `Database`.
+/// `Invalid` when there are more buckets than a response may have; `Timeout`, `Unavailable` or `Database`.
 pub(super) async fn buckets(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
     aggregation: Aggregation,
-    columns: &[Column],
+    columns: &[SeriesColumn],
     values: &mut SeriesValues,
 ) -> Result<()> {
     let most = SERIES_CELLS / columns.len().max(1);
     let deadline = Instant::now() + database.statement_timeout();
     let mut client = database.reader().await?;
-    // What a mark says holds for the rollups of the same moment.
+    // One snapshot, because a mark describes the rollups of its own snapshot only.
     let moment = client.build_transaction().read_only(true).isolation_level(IsolationLevel::RepeatableRead);
     let moment = moment.start().await?;
     let is_wide = columns.iter().flat_map(|column| &column.places).any(|(.., is_wide)| *is_wide);
@@ -65,7 +66,7 @@ pub(super) async fn buckets(
     };
     let mut met = 0;
     for columns in columns.chunks(COLUMNS_AT_ONCE) {
-        let read = Read { moment: &moment, tenant, filter, aggregation, columns, most };
+        let read = BucketRead { moment: &moment, tenant, filter, aggregation, columns, most };
         met = met.max(match rolled {
             Some(rolled) => read.read_rollups(rolled, values).await?,
             None => read.read_measurements(values).await?,
@@ -81,70 +82,70 @@ pub(super) async fn buckets(
     Ok(())
 }
 
-/// The instants between which the measurements of mixed buckets lie.
-fn again(mixed: &[(PrimitiveDateTime, Range)]) -> Vec<Range> {
+/// Returns the ranges of time that contain the measurements of mixed buckets.
+fn again(mixed: &[(PrimitiveDateTime, TimeRange)]) -> Vec<TimeRange> {
     let ranges = mixed.iter().map(|(_, range)| *range);
     match mixed.len() > MIXED_ONE_BY_ONE {
-        true => ranges.reduce(|a, b| Range(a.0.min(b.0), a.1.max(b.1))).into_iter().collect(),
+        true => ranges.reduce(|a, b| TimeRange(a.0.min(b.0), a.1.max(b.1))).into_iter().collect(),
         false => ranges.collect(),
     }
 }
 
-/// From the first to the last instant.
+/// The first and the last instant of a range.
 #[derive(Clone, Copy)]
-struct Range(OffsetDateTime, OffsetDateTime);
+struct TimeRange(OffsetDateTime, OffsetDateTime);
 
 /// How the offset of a bucket is found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Offsets {
-    /// By what its first and its last measurements say, which costs little: devices should send one offset.
+enum OffsetSource {
+    /// By its first and its last measurements, which is cheap: devices should use one offset.
     ///
-    /// The first instant and the first time the clock showed are an offset apart, the last ones too. Where both are the same
-    /// offset, that is the one of the first measurement: were it another, then some later measurement would show an earlier
-    /// time than the first, and the last instant and the last time shown would have to be off by the same minutes. No
-    /// clock that is set once within a bucket does that: it would have to be set to and fro. Where they are not the same,
+    /// The first instant and the first local time differ by an offset, and so do the last ones. When both offsets are
+    /// equal, this is the offset of the first measurement. Otherwise a later measurement would show an earlier local
+    /// time than the first one, and the last instant and the last local time would have to be off by the same minutes;
+    /// a clock would have to be changed back and forth within a bucket for that. When the two offsets are different,
     /// the offset is null.
     Assumed,
-    /// By grouping by it as well: works an interval out for each measurement.
+    /// By grouping by the offset as well, which computes an interval for each measurement.
     Exact,
 }
 
-/// Which measurements are read.
+/// The measurements to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// All of a range.
+enum MeasurementSubset {
+    /// All measurements of a range.
     Whole,
-    /// Those with this id or a later one, which are few in the whole tenant: then they are found by their ids.
+    /// Those with this id or a greater one. They are few in the whole tenant, so they are found by their ids.
     SinceFew(i64),
-    /// The same where they are many: then they are looked for among those of the source. The planner must not know the id,
-    /// for what arrived since it last counted it takes for nothing and would read the whole fleet's.
+    /// The same when they are many, so they are searched among those of the source. The id is hidden from the planner:
+    /// its statistics do not cover recent rows, so it would expect none and read those of the whole tenant.
     SinceMany(i64),
-    /// Those before this id, of the hours that the range begins in the middle of.
+    /// Those before this id, of the hour in which the range begins.
     CutAtFrom(i64),
-    /// Those before this id, of the hours that the range ends in the middle of.
+    /// Those before this id, of the hour in which the range ends.
     CutAtTo(i64),
 }
 
-/// What one read needs.
-struct Read<'a> {
+/// The parameters of one read.
+struct BucketRead<'a> {
     moment: &'a Transaction<'a>,
     tenant: &'a TenantId,
     filter: &'a SeriesFilter,
     aggregation: Aggregation,
-    columns: &'a [Column],
+    columns: &'a [SeriesColumn],
     most: usize,
 }
 
-impl Read<'_> {
-    fn range(&self) -> Range {
-        Range(self.filter.date_from.instant(), self.filter.date_to.instant())
+impl BucketRead<'_> {
+    fn range(&self) -> TimeRange {
+        TimeRange(self.filter.date_from.instant(), self.filter.date_to.instant())
     }
 
-    /// Adds what measurements say; gives how many there are.
+    /// Adds the values of measurements and returns how many measurements were read.
     async fn read_measurements(&self, values: &mut SeriesValues) -> Result<i64> {
         let (mut mixed, mut met) = (Vec::new(), 0);
-        for row in &self.measured(Part::Whole, Offsets::Assumed, self.range()).await? {
-            let span = Range(row.try_get(2)?, row.try_get(3)?);
+        for row in &self.measured(MeasurementSubset::Whole, OffsetSource::Assumed, self.range()).await? {
+            let span = TimeRange(row.try_get(2)?, row.try_get(3)?);
             met += row.try_get::<_, i64>(4)?;
             match row.try_get(1)? {
                 Some(zone) => add(row, zone, self.columns, self.filter, values)?,
@@ -152,7 +153,7 @@ impl Read<'_> {
             }
         }
         for range in again(&mixed) {
-            for row in &self.measured(Part::Whole, Offsets::Exact, range).await? {
+            for row in &self.measured(MeasurementSubset::Whole, OffsetSource::Exact, range).await? {
                 let bucket: PrimitiveDateTime = row.try_get(0)?;
                 if mixed.iter().any(|(mixed, _)| *mixed == bucket) {
                     add(row, row.try_get(1)?, self.columns, self.filter, values)?;
@@ -162,26 +163,26 @@ impl Read<'_> {
         Ok(met)
     }
 
-    /// Adds what rollups say of the hours that lie in the range as a whole, and what measurements say of the others and of
-    /// what is not rolled up; gives how much of that there is. The least of parts is the least of all, so the parts may
-    /// overlap.
+    /// Adds the rollups of the hours that lie completely in the range, and the measurements of the other hours and
+    /// those beyond the mark. Returns how many of the latter there are. The parts may overlap, because the minimum of
+    /// minima is the overall minimum.
     async fn read_rollups(&self, rolled: i64, values: &mut SeriesValues) -> Result<i64> {
-        let Range(from, to) = self.range();
+        let TimeRange(from, to) = self.range();
         let hour = time::Duration::HOUR;
         let mut met = 0;
         let since = match measurement_rollups::are_few_since(self.moment, self.tenant, rolled).await? {
-            true => Part::SinceFew(rolled),
-            false => Part::SinceMany(rolled),
+            true => MeasurementSubset::SinceFew(rolled),
+            false => MeasurementSubset::SinceMany(rolled),
         };
         for row in &self.rolled_up().await? {
             add(row, row.try_get(1)?, self.columns, self.filter, values)?;
         }
         for (part, range) in [
-            (since, Range(from, to)),
-            (Part::CutAtFrom(rolled), Range(from, to.min(from.saturating_add(hour)))),
-            (Part::CutAtTo(rolled), Range(from.max(to.saturating_sub(hour)), to)),
+            (since, TimeRange(from, to)),
+            (MeasurementSubset::CutAtFrom(rolled), TimeRange(from, to.min(from.saturating_add(hour)))),
+            (MeasurementSubset::CutAtTo(rolled), TimeRange(from.max(to.saturating_sub(hour)), to)),
         ] {
-            for row in &self.measured(part, Offsets::Exact, range).await? {
+            for row in &self.measured(part, OffsetSource::Exact, range).await? {
                 if part == since {
                     met += row.try_get::<_, i64>(4)?;
                 }
@@ -191,7 +192,12 @@ impl Read<'_> {
         Ok(met)
     }
 
-    async fn measured(&self, part: Part, offsets: Offsets, range: Range) -> Result<Vec<Row>> {
+    async fn measured(
+        &self,
+        part: MeasurementSubset,
+        offsets: OffsetSource,
+        range: TimeRange,
+    ) -> Result<Vec<Row>> {
         let mut filtered = Filtered::new("", "m.tenant", self.tenant.as_str());
         let statement = self.statement(part, offsets, range, &mut filtered);
         self.rows(&statement, &filtered).await
@@ -219,14 +225,14 @@ impl Read<'_> {
         }
     }
 
-    /// The condition on the shape, and how many shapes there are.
+    /// Returns the condition on the shape, and the number of shapes.
     fn of_shapes(&self, filtered: &mut Filtered) -> (String, usize) {
         let mut shapes: Vec<i64> =
             self.columns.iter().flat_map(|column| column.places.iter().map(|(shape, ..)| *shape)).collect();
         shapes.sort_unstable();
         shapes.dedup();
         match *shapes {
-            // Compared at once, not looked for in a list.
+            // An equality is cheaper than a search in a list.
             [shape] => (format!("m.shape = {}", filtered.parameter(shape)), 1),
             _ => {
                 let count = shapes.len();
@@ -235,9 +241,15 @@ impl Read<'_> {
         }
     }
 
-    /// Buckets and offsets are worked out below the grouping, and `OFFSET 0` keeps them there: each number is taken out of
-    /// its row once, not once for the least and once for the greatest.
-    fn statement(&self, part: Part, offsets: Offsets, range: Range, filtered: &mut Filtered) -> String {
+    /// Buckets and offsets are computed in a subquery, and `OFFSET 0` keeps them there. So each number is extracted
+    /// from its row once, instead of once for the minimum and once for the maximum.
+    fn statement(
+        &self,
+        part: MeasurementSubset,
+        offsets: OffsetSource,
+        range: TimeRange,
+        filtered: &mut Filtered,
+    ) -> String {
         let stride = self.stride();
         let source = filtered.parameter(self.filter.source.0);
         let (from, to) = (filtered.parameter(range.0), filtered.parameter(range.1));
@@ -245,15 +257,15 @@ impl Read<'_> {
         // The instant at which the hour of the device's clock began.
         let hour = "m.time - (m.local_time - date_bin('1 hour', m.local_time, '1970-01-01'))";
         let of_part = match part {
-            Part::Whole => String::new(),
-            Part::SinceFew(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
-            Part::SinceMany(rolled) => {
+            MeasurementSubset::Whole => String::new(),
+            MeasurementSubset::SinceFew(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
+            MeasurementSubset::SinceMany(rolled) => {
                 format!(" AND m.id >= (SELECT {}::bigint)", filtered.parameter(rolled))
             }
-            Part::CutAtFrom(rolled) => {
+            MeasurementSubset::CutAtFrom(rolled) => {
                 format!(" AND m.id < {} AND {hour} < {from}", filtered.parameter(rolled))
             }
-            Part::CutAtTo(rolled) => {
+            MeasurementSubset::CutAtTo(rolled) => {
                 format!(" AND m.id < {} AND {hour} > {to} - interval '1 hour'", filtered.parameter(rolled))
             }
         };
@@ -263,8 +275,10 @@ impl Read<'_> {
             let _ = write!(pairs, ", min(n{at}), max(n{at})");
         }
         let (below, zone, by) = match offsets {
-            Offsets::Assumed => ("m.local_time", ASSUMED, "bucket"),
-            Offsets::Exact => ("m.local_time - (m.time AT TIME ZONE 'UTC') AS zone", "zone", "bucket, zone"),
+            OffsetSource::Assumed => ("m.local_time", ASSUMED, "bucket"),
+            OffsetSource::Exact => {
+                ("m.local_time - (m.time AT TIME ZONE 'UTC') AS zone", "zone", "bucket, zone")
+            }
         };
         let limit = filtered.parameter(self.most as i64 + 1);
         // No measurement is older than 1970, so every bucket begins at or after the origin.
@@ -279,11 +293,11 @@ impl Read<'_> {
         )
     }
 
-    /// The same columns from the rollups of the hours that lie in the range from begin to end.
+    /// Returns the same columns from the rollups of the hours that lie completely in the range.
     fn statement_of_rollups(&self, filtered: &mut Filtered) -> String {
         let stride = self.stride();
-        let Range(from, to) = self.range();
-        // A bound comes with the offset it was asked with.
+        let TimeRange(from, to) = self.range();
+        // A bound has the offset of the request.
         let utc = |instant: OffsetDateTime| {
             let instant = instant.to_offset(UtcOffset::UTC);
             PrimitiveDateTime::new(instant.date(), instant.time())
@@ -298,7 +312,7 @@ impl Read<'_> {
         }
         let limit = filtered.parameter(self.most as i64 + 1);
         let began = "m.hour - make_interval(mins => m.zone)";
-        // No clock is further than 14 hours from UTC, so the index is asked for a day more.
+        // No clock is further than 14 hours from UTC, so the index scan covers an additional day.
         format!(
             "SELECT date_bin('{stride}', m.hour, '1970-01-01') AS bucket, m.zone, min(m.first_time), \
                 max(m.first_time), 0::bigint{pairs} \
@@ -311,12 +325,12 @@ impl Read<'_> {
     }
 }
 
-/// The offset of a bucket, or null where its two ends do not agree.
+/// The offset of a bucket, or null when its two ends have different offsets.
 const ASSUMED: &str = "CASE WHEN max(local_time) - min(local_time) = max(time) - min(time) \
     THEN min(local_time) - (min(time) AT TIME ZONE 'UTC') END";
 
-/// The number of a column in an array of a row, or null.
-fn number(column: &Column, shapes: usize, of: &str, filtered: &mut Filtered) -> String {
+/// Returns the number of a column from an array of a row, or null.
+fn number(column: &SeriesColumn, shapes: usize, of: &str, filtered: &mut Filtered) -> String {
     let mut by_place: BTreeMap<(usize, bool), Vec<i64>> = BTreeMap::new();
     for (shape, at, is_wide) in &column.places {
         by_place.entry((*at, *is_wide)).or_default().push(*shape);
@@ -326,7 +340,7 @@ fn number(column: &Column, shapes: usize, of: &str, filtered: &mut Filtered) -> 
         false => format!("m.{of}[{}]", at + 1),
     };
     if by_place.len() == 1 && column.places.len() == shapes {
-        // All rows that are read have it in one place.
+        // It is at the same index in all rows that are read.
         return by_place.into_keys().map(element).collect();
     }
     let mut case = String::from("CASE");
@@ -340,17 +354,17 @@ fn number(column: &Column, shapes: usize, of: &str, filtered: &mut Filtered) -> 
 fn add(
     row: &Row,
     zone: i16,
-    columns: &[Column],
+    columns: &[SeriesColumn],
     filter: &SeriesFilter,
     values: &mut SeriesValues,
 ) -> Result<()> {
     let (bucket, first): (PrimitiveDateTime, OffsetDateTime) = (row.try_get(0)?, row.try_get(2)?);
     let start = bucket.assume_utc();
-    let place = Place {
+    let place = SlotKey {
         slot: start.unix_timestamp(),
-        // At one instant, one of two offsets must be first.
+        // When two offsets share an instant, one of them must be first.
         first: (first.unix_timestamp_nanos(), zone.into()),
-        // The clock of the device shows the bucket's start at this instant.
+        // The clock of the device shows the start of the bucket at this instant.
         key: Timestamp::stored(start - time::Duration::minutes(zone.into()), zone),
     };
     for (at, column) in columns.iter().enumerate() {
@@ -358,7 +372,7 @@ fn add(
         if let (Some(min), Some(max)) = (min, max) {
             let conversion = filter.units.zip(column.unit.as_deref());
             let conversion = conversion.and_then(|(system, unit)| system.conversion(unit));
-            let pair = Pair { min: min.into(), max: max.into() };
+            let pair = MinMax { min: min.into(), max: max.into() };
             values.add(place, column.series, pair.converted(conversion));
         }
     }

@@ -1,7 +1,7 @@
-//! The collection of measurements: filters, pages, deletion (G-01, G-04, G-05, P-01 to P-07).
+//! The collection of measurements: filters, pages and deletion (G-01, G-04, G-05, P-01 to P-07).
 //!
-//! Type, names of fragments and of series are in the shape of a measurement: the filters that ask for them are answered from
-//! the few shapes there are, and a measurement is then found by the number of its shape.
+//! The shape of a measurement holds its type and the names of its fragments and series. Filters on these select among
+//! the few shapes of a tenant, and measurements are then found by the number of their shape.
 
 use deadpool_postgres::Client;
 use tokio_postgres::types::ToSql;
@@ -11,8 +11,8 @@ use super::filter::Filtered;
 use super::measurement_rollups;
 use super::measurement_rows::{INDEXED, completed, indexed};
 use super::module_leases;
-use super::time_walk::{Below, Span, Table, TimeWalk};
-use super::walk::Window;
+use super::ordered_scan::ScanWindow;
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::id::{ManagedObjectId, MeasurementId, TenantId};
@@ -23,10 +23,10 @@ const LIST_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_s
 const LIST_SOURCES: &str = include_str!("../../../sql/queries/measurements/list_sources.sql");
 const DELETE_MANY: &str = include_str!("../../../sql/queries/measurements/delete_many.sql");
 
-/// Measurements deleted in one transaction.
+/// The number of measurements that one transaction deletes.
 const DELETED_AT_ONCE: i64 = 5_000;
 
-pub(super) const MEASUREMENTS: Table = Table {
+pub(super) const MEASUREMENTS: TimeTable = TimeTable {
     from: "measurements m",
     alias: "m",
     tenant: "m.tenant",
@@ -35,8 +35,8 @@ pub(super) const MEASUREMENTS: Table = Table {
         WHERE s.tenant = $1 AND s.id = m.shape AND s.members && reach.fragments)",
 };
 
-/// A page of measurements, oldest first unless reverted (G-05). Who lacks the role sees those that device permissions name:
-/// the source by its lineage, and a fragment of the measurement (P-07).
+/// Returns a page of measurements, oldest first unless reverted (G-05). A caller without the role sees the measurements
+/// that its device permissions grant, by the lineage of the source and a fragment of the measurement (P-07).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -52,22 +52,22 @@ pub async fn list_measurements(
         return Ok(page.empty());
     }
     let conditions = |filtered: &mut Filtered| conditions(shapes.as_deref(), None, filtered);
-    let walk = TimeWalk { table: &MEASUREMENTS, tenant, span: span(filter), conditions: &conditions };
-    let Page { members, next, count } = walk.page(database, authority, page, indexed).await?;
+    let scan = TimeScan { table: &MEASUREMENTS, tenant, span: span(filter), conditions: &conditions };
+    let Page { members, next, count } = scan.page(database, authority, page, indexed).await?;
     Ok(Page { members: completed(database, tenant, members).await?, next, count })
 }
 
-/// Which measurements are being deleted, and how far that is.
+/// The filter and the progress of a deletion of measurements.
 pub(crate) struct Deletion {
     filter: MeasurementFilter,
     shapes: Option<Vec<i64>>,
-    /// What arrives later stays: else a deletion might never end.
+    /// Measurements with this id or a greater one stay; otherwise the deletion might never end.
     before: i64,
     after: Option<Position>,
     is_over: bool,
 }
 
-/// Begins to delete what matches, as far as it has arrived before the id `before`.
+/// Begins to delete matching measurements with ids below `before`.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -82,7 +82,7 @@ pub(crate) async fn begin_deletion(
     Ok(Deletion { filter, shapes, before, after: None, is_over })
 }
 
-/// Deletes the next measurements, in a transaction of their own; gives them with their sources. `None` when all are gone.
+/// Deletes the next measurements in a transaction of its own and returns them with their sources; `None` at the end.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -99,13 +99,13 @@ pub(crate) async fn delete_next(
         let conditions =
             |filtered: &mut Filtered| conditions(deletion.shapes.as_deref(), Some(deletion.before), filtered);
         let span = span(&deletion.filter);
-        let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
+        let scan = TimeScan { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
         match deletion.shapes {
-            Some(_) => walk.ids(&client, deletion.after, DELETED_AT_ONCE).await?,
-            // Where all match, more need not be looked at than are deleted.
+            Some(_) => scan.ids(&client, deletion.after, DELETED_AT_ONCE).await?,
+            // When all rows match, only those to delete need to be read.
             None => {
-                let window = Window::first(DELETED_AT_ONCE, DELETED_AT_ONCE);
-                walk.ids_in(&client, deletion.after, window).await?
+                let window = ScanWindow::first(DELETED_AT_ONCE, DELETED_AT_ONCE);
+                scan.ids_in(&client, deletion.after, window).await?
             }
         }
     };
@@ -113,7 +113,8 @@ pub(crate) async fn delete_next(
     Ok(Some(delete_measurements(&mut client, tenant, &ids, None).await?))
 }
 
-/// Deletes one measurement; says whether it was still there. With a fence only while it [holds](module_leases::hold).
+/// Deletes a measurement and returns whether it existed. With a fence it succeeds only while this process
+/// [holds](module_leases::hold) the modules.
 ///
 /// # Errors
 /// `Conflict`, `Unavailable` or `Database`.
@@ -149,7 +150,7 @@ async fn delete_measurements(
     Ok(gone.iter().map(|row| (MeasurementId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
 }
 
-/// The shapes the filters ask for; `None` when they ask for none in particular.
+/// Returns the shapes that the filters select; `None` when they do not restrict the shape.
 async fn shapes(
     database: &Database,
     tenant: &TenantId,
@@ -172,14 +173,14 @@ async fn shapes(
 fn span(filter: &MeasurementFilter) -> Span<'_> {
     Span {
         source: filter.source,
-        below: Below::Links(&[]),
+        below: Descendants::Links(&[]),
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,
     }
 }
 
-/// The filters that the indexes do not sort by.
+/// Returns the filters that the order of the indexes does not cover.
 fn conditions(shapes: Option<&[i64]>, before: Option<i64>, filtered: &mut Filtered) -> Vec<String> {
     let mut conditions = Vec::new();
     if let Some(shapes) = shapes {

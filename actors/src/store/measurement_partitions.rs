@@ -1,19 +1,20 @@
-//! The partitions of the measurements, one a month, made ahead.
+//! The monthly partitions of the measurements, which are created in advance.
 
 use std::time::Duration;
 
 use super::Database;
 use crate::error::Result;
 
-/// Partitions that are made ahead, beside that of this month.
+/// The number of partitions that are created in advance, besides that of the current month.
 const MONTHS_AHEAD: i32 = 3;
-/// How often is looked after them.
+/// The pause between two checks.
 const INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Makes the partitions of this and the next months, unless they stand.
+/// Creates the partitions of this month and the next months, if they do not exist.
 ///
-/// The table is locked for a moment, which writers and readers wait for; a reader that is long under way is not waited
-/// for longer than half a second, for the others would wait behind. There is time to try again for months.
+/// The table is locked for a moment, and writers and readers wait for that. The statement itself waits for a
+/// long-running reader for half a second at most, because all others would wait behind it. It can be retried for
+/// months.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -21,7 +22,7 @@ pub async fn make_partitions(database: &Database) -> Result<()> {
     let mut client = database.loader().await?;
     for month in 0..=MONTHS_AHEAD {
         let transaction = client.transaction().await?;
-        // Two servers that start together make one.
+        // When two servers start together, one of them creates the partition.
         let prepare =
             "SET LOCAL lock_timeout = '500ms'; SELECT pg_advisory_xact_lock(hashtext('measurements'))";
         transaction.batch_execute(prepare).await?;
@@ -32,11 +33,11 @@ pub async fn make_partitions(database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Looks after the partitions every hour, until it is dropped.
+/// Creates missing partitions every hour, until the future is dropped.
 pub async fn make_partitions_hourly(database: Database) {
     loop {
         if let Err(error) = make_partitions(&database).await {
-            tracing::warn!(%error, "partitions of measurements could not be made, the next try is in an hour");
+            tracing::warn!(%error, "partitions of measurements could not be created, the next attempt is in an hour");
         }
         tokio::time::sleep(INTERVAL).await;
     }

@@ -1,13 +1,14 @@
-//! Rollups: the least and the greatest numbers of each hour of a source, for series over very many measurements (G-07).
+//! Rollups: the minimum and the maximum of each number for each hour of a source, for series over very many
+//! measurements (G-07).
 //!
-//! They are built after a series was read that met many measurements which are not in them, and cost a write nothing. A
-//! *mark* says how far: the rollups of a source hold exactly its measurements with an id below the mark. Ids rise with the
-//! time of arrival, so measurements that come late need no care; they are read as they are, beside the rollups. Only a
-//! deletion does: it deletes mark and rollups in its transaction.
+//! They are built after a read of a series met many measurements without rollups, so they cost writes nothing. A *mark*
+//! stores their progress: the rollups of a source cover exactly its measurements with an id below the mark. Ids rise
+//! with the time of arrival, so measurements that arrive late need no special care; they are read individually besides
+//! the rollups. A deletion does need care: it deletes the mark and the rollups in its transaction.
 //!
-//! An id is given before its row is committed. A write is given up after ten seconds and the clocks of servers differ a
-//! little, so the mark never moves closer to now than five minutes ([`Limits::rollup_lag`](crate::limits::Limits)), nor to
-//! the begin of a transaction that is still writing: below it nothing is stored any more.
+//! An id is assigned before its row is committed. A write times out after ten seconds, and the clocks of servers differ
+//! a little. So the mark stays at least five minutes behind now ([`Limits::rollup_lag`](crate::limits::Limits)) and
+//! behind the start of every writing transaction: no row is stored below it any more.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -33,20 +34,20 @@ const MOVE_MARK: &str = include_str!("../../../sql/queries/measurement_rollups/m
 const DELETE_MARKS: &str = include_str!("../../../sql/queries/measurement_rollups/delete_marks.sql");
 const LIST_SOURCE_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_source_shapes.sql");
 
-/// So many measurements of a tenant are read one by one.
+/// The maximum number of recent measurements of a tenant that are found by their ids.
 const FEW: i64 = 2000;
-/// Sources of which is remembered when they were last rolled up.
+/// The number of sources whose last rollup attempt is cached.
 const REMEMBERED: usize = 10_000;
 
-/// What this process knows of its work on rollups.
+/// The state of this process's rollup work.
 pub(crate) struct Rollups {
-    /// So many measurements a read must meet.
+    /// The number of measurements that a read must meet before it starts a rollup.
     rows: i64,
-    /// So old they must be.
+    /// The age that measurements must have.
     lag: Duration,
-    /// When a source was last tried: what is too young now is so for a while.
+    /// When each source was last tried, because recent measurements stay too young for a while.
     tried: Cache<ManagedObjectId, Instant>,
-    /// One at a time, so that readers keep their connections.
+    /// One rollup runs at a time, so that readers keep their connections.
     work: Mutex<()>,
 }
 
@@ -60,14 +61,15 @@ impl Rollups {
         }
     }
 
-    /// Whether a source should be rolled up of which a read met so many measurements that are not.
+    /// Returns whether a rollup should start after a read met this number of measurements without rollups.
     fn is_due(&self, source: ManagedObjectId, rows: i64) -> bool {
         let pause = self.lag / 5;
         rows > self.rows && self.tried.get(&source).is_none_or(|tried| tried.elapsed() >= pause)
     }
 }
 
-/// Up to which id the measurements of a source are in its rollups, when there are any.
+/// Looks up the mark: the id below which the measurements of a source are in its rollups. Returns `None` when there is
+/// none.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -81,7 +83,7 @@ pub(super) async fn find_mark(
     Ok(row.map(|row| row.get(0)).filter(|rolled| *rolled > 0))
 }
 
-/// Whether only few measurements of a tenant have arrived with this id or a later one.
+/// Returns whether only few measurements of a tenant have this id or a greater one.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -91,7 +93,7 @@ pub(super) async fn are_few_since(transaction: &Transaction<'_>, tenant: &Tenant
     Ok(count <= FEW)
 }
 
-/// Rolls a source up in the background, when a read has met so many of its measurements that this pays.
+/// Starts a rollup in the background, if a read has met enough measurements of the source for it to pay off.
 pub(super) fn roll_up_soon(database: &Database, tenant: &TenantId, source: ManagedObjectId, rows: i64) {
     if !database.rollups().is_due(source, rows) || !database.has_room() {
         return;
@@ -99,7 +101,7 @@ pub(super) fn roll_up_soon(database: &Database, tenant: &TenantId, source: Manag
     let (database, tenant) = (database.clone(), tenant.clone());
     tokio::spawn(async move {
         let rollups = database.rollups();
-        // While another is under way this one waits for the next read.
+        // While another rollup runs, this one waits for the next read.
         let Ok(_working) = rollups.work.try_lock() else { return };
         rollups.tried.insert(source, Instant::now());
         if let Err(error) = roll_up(&database, &tenant, source).await {
@@ -108,7 +110,7 @@ pub(super) fn roll_up_soon(database: &Database, tenant: &TenantId, source: Manag
     });
 }
 
-/// Rolls all measurements of a source up that are old enough.
+/// Rolls up all measurements of a source that are old enough.
 async fn roll_up(database: &Database, tenant: &TenantId, source: ManagedObjectId) -> Result<()> {
     let mut client = database.reader().await?;
     while database.has_room()
@@ -118,8 +120,8 @@ async fn roll_up(database: &Database, tenant: &TenantId, source: ManagedObjectId
     Ok(())
 }
 
-/// Sees to it that a source has a mark, in a transaction of its own: a deletion has to find it before anything is read.
-/// `false` when there cannot be one now.
+/// Ensures that a source has a mark, in a transaction of its own, because a deletion has to find it before anything is
+/// read. Returns `false` when the source cannot have one now.
 async fn make_mark(client: &mut Client, tenant: &TenantId, source: ManagedObjectId) -> Result<bool> {
     let transaction = client.transaction().await?;
     let statement = transaction.prepare_cached(FIND_MARK).await?;
@@ -136,8 +138,8 @@ async fn make_mark(client: &mut Client, tenant: &TenantId, source: ManagedObject
     Ok(made > 0)
 }
 
-/// Rolls up to the end of the first month that is not, at most: so no statement takes too long. Says whether there is
-/// more. One transaction: who is stopped in the middle has changed nothing.
+/// Rolls up to the end of the first month that is not covered, at most, so that no statement takes too long. Returns
+/// whether there is more. One transaction, so an interruption changes nothing.
 async fn roll_up_month(
     database: &Database,
     client: &mut Client,
@@ -151,7 +153,7 @@ async fn roll_up_month(
     transaction.query_opt(&statement, &[&tenant.as_str(), &source.0]).await?;
     let statement = transaction.prepare_cached(LOCK_MARK).await?;
     let Some(mark) = transaction.query_opt(&statement, &[&tenant.as_str(), &source.0, &lag]).await? else {
-        // Another server is at it, or measurements were deleted.
+        // Another server is doing it, or measurements were deleted.
         return Ok(false);
     };
     let (rolled, most, of_month): (i64, i64, Option<i64>) =
@@ -170,7 +172,7 @@ async fn roll_up_month(
     Ok(until < most)
 }
 
-/// The shapes of a source that are rolled up, and how many numbers each has.
+/// Returns the shapes of a source that are rolled up, and how many numbers each has.
 async fn numbers_of_shapes(
     database: &Database,
     client: &Client,
@@ -185,8 +187,8 @@ async fn numbers_of_shapes(
     Ok(narrow.map(|(id, shape)| (id, shape.series().count())).filter(|(_, numbers)| *numbers > 0).collect())
 }
 
-/// Merges the measurements of a shape with ids from $4 to below $5 into the rollups. One `min` and `max` for each number: to
-/// take arrays apart and put them together again would take many times as long.
+/// Returns the statement that merges the measurements of a shape with ids from $4 to below $5 into the rollups. It has
+/// one `min` and one `max` for each number: unnesting and aggregating arrays would take many times as long.
 fn merge(numbers: usize) -> String {
     let (mut taken, mut least, mut greatest) = (String::new(), String::new(), String::new());
     let (mut less, mut greater) = (String::new(), String::new());
@@ -216,14 +218,14 @@ fn merge(numbers: usize) -> String {
     )
 }
 
-/// Forgets the rollups of sources whose measurements this transaction will delete. To be called before it deletes any: who
-/// is rolling one up is waited for, and nobody begins to before the transaction has ended. So no rollup ever holds what
-/// was deleted.
+/// Deletes the rollups of sources whose measurements this transaction will delete. It must be called before the first
+/// deletion: it waits for a rollup in progress, and no rollup starts before the transaction has ended. So no rollup
+/// ever contains deleted measurements.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
 pub(super) async fn forget(transaction: &Transaction<'_>, tenant: &TenantId, sources: &[i64]) -> Result<()> {
-    // First the lock, then a statement that sees every mark which was made before.
+    // The lock comes first, and then a statement that sees every mark committed before.
     let statement = transaction.prepare_cached(SHARE_TENANT).await?;
     transaction.query_one(&statement, &[&tenant.as_str()]).await?;
     let statement = transaction.prepare_cached(DELETE_MARKS).await?;

@@ -1,7 +1,7 @@
-//! Reading measurements: what an index holds of them, and the rest where there is more.
+//! Reading measurements: first the columns in the index, then the row if it holds more.
 //!
-//! The measurements of a source lie scattered among those of a fleet, a page of the disk each, while the index of sources has
-//! them side by side. So a row itself is looked at only when its shape says that it holds more.
+//! The measurements of a source are scattered over the table, a disk page each, while the index of sources stores them
+//! side by side. So a row itself is read only when its shape says that it holds more than the index.
 
 use std::collections::HashMap;
 
@@ -20,10 +20,10 @@ use crate::model::timestamp::Timestamp;
 const FIND: &str = include_str!("../../../sql/queries/measurements/find.sql");
 const FIND_REST: &str = include_str!("../../../sql/queries/measurements/find_rest.sql");
 
-/// The columns of [`indexed`], in its order; the alias is `m`.
+/// The columns of [`indexed`] in their order; the alias is `m`.
 pub(super) const INDEXED: &str = "m.id, m.source, m.time, m.local_time, m.shape, m.readings";
 
-/// A measurement as far as the index of sources holds it.
+/// The columns of a measurement that the index of sources holds.
 pub(super) struct Indexed {
     id: i64,
     source: i64,
@@ -43,13 +43,13 @@ pub(super) fn indexed(row: &Row) -> Result<Indexed> {
     })
 }
 
-/// What no index holds.
-struct Rest {
+/// The columns that no index holds.
+struct UnindexedColumns {
     wide_readings: Option<Vec<f64>>,
     verbatim: Option<Fragments>,
 }
 
-/// The whole measurements, in order. One that was deleted since it was found is left out.
+/// Returns complete measurements, in order. A measurement that was deleted since it was found is left out.
 pub(super) async fn completed(
     database: &Database,
     tenant: &TenantId,
@@ -68,9 +68,9 @@ pub(super) async fn completed(
     let mut rest = rest(&client, tenant, &more).await?;
     let complete = |row: Indexed| {
         let shape = shapes.get(&row.shape)?.clone();
-        let Rest { wide_readings, verbatim } = match is_more(&&row) {
+        let UnindexedColumns { wide_readings, verbatim } = match is_more(&&row) {
             true => rest.remove(&row.id)?,
-            false => Rest { wide_readings: None, verbatim: None },
+            false => UnindexedColumns { wide_readings: None, verbatim: None },
         };
         Some(Measurement {
             id: Some(MeasurementId(row.id)),
@@ -84,7 +84,7 @@ pub(super) async fn completed(
     Ok(rows.into_iter().filter_map(complete).collect())
 }
 
-async fn rest(client: &Client, tenant: &TenantId, ids: &[i64]) -> Result<HashMap<i64, Rest>> {
+async fn rest(client: &Client, tenant: &TenantId, ids: &[i64]) -> Result<HashMap<i64, UnindexedColumns>> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
@@ -92,13 +92,13 @@ async fn rest(client: &Client, tenant: &TenantId, ids: &[i64]) -> Result<HashMap
     let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
     let read = |row: &Row| {
         let verbatim: Option<Json<Fragments>> = row.try_get(2)?;
-        let rest = Rest { wide_readings: row.try_get(1)?, verbatim: verbatim.map(|json| json.0) };
+        let rest = UnindexedColumns { wide_readings: row.try_get(1)?, verbatim: verbatim.map(|json| json.0) };
         Ok((row.try_get(0)?, rest))
     };
     rows.iter().map(read).collect()
 }
 
-/// One measurement.
+/// Returns a measurement.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.

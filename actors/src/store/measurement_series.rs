@@ -7,24 +7,24 @@ use std::time::Instant;
 use super::Database;
 use super::access::{Source, find_source};
 use super::filter::Filtered;
-use super::measurement_buckets::{Column, buckets};
+use super::measurement_buckets::{SeriesColumn, buckets};
 use super::measurement_collection::MEASUREMENTS;
 use super::measurement_rows::{completed, indexed};
 use super::measurements::INDEXED_READINGS;
-use super::time_walk::{Below, Span, TimeWalk};
+use super::time_scan::{Descendants, Span, TimeScan};
 use crate::error::{Error, Result};
 use crate::limits::{SERIES_CELLS, SERIES_VALUES};
 use crate::model::access::{Authority, Ownership};
 use crate::model::id::TenantId;
 use crate::model::measurement::{
-    Measurement, Pair, Place, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape,
+    Measurement, MinMax, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape, SlotKey,
 };
 use crate::model::page::{PageRequest, TotalPages};
 
 const LIST_SOURCE_SHAPES: &str = include_str!("../../../sql/queries/measurements/list_source_shapes.sql");
 
-/// Series of a source: as they were measured, at most 5000 values, or by buckets. Who lacks the role sees the kinds of
-/// measurements that device permissions name (U-12).
+/// Returns the series of a source: as they were measured, with at most 5000 values, or by buckets. A caller without the
+/// role sees the shapes that its device permissions grant (U-12).
 ///
 /// # Errors
 /// `Forbidden`; `Invalid` when there are too many buckets; `Timeout`, `Unavailable` or `Database`.
@@ -38,7 +38,7 @@ pub async fn get_series(
     if matches!(authority, Authority::Limited(_)) {
         shapes = permitted(database, tenant, filter, (authority, user), shapes).await?;
     }
-    let selection = Selection::of(filter, shapes);
+    let selection = SeriesSelection::of(filter, shapes);
     let mut values = SeriesValues::of(selection.heads(filter));
     match filter.aggregation {
         Some(aggregation) => {
@@ -53,15 +53,15 @@ pub async fn get_series(
     values.within(SERIES_CELLS)
 }
 
-/// A kind of measurements with its number.
-pub(super) type Kind = (i64, Arc<Shape>);
+/// A shape with its number.
+pub(super) type NumberedShape = (i64, Arc<Shape>);
 
-/// The kinds a source has sent, in the order it began to.
+/// Returns the shapes that a source has sent, in the order of their first use.
 async fn shapes_of_source(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
-) -> Result<Vec<Kind>> {
+) -> Result<Vec<NumberedShape>> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(LIST_SOURCE_SHAPES).await?;
     let rows = client.query(&statement, &[&tenant.as_str(), &filter.source.0]).await?;
@@ -70,17 +70,17 @@ async fn shapes_of_source(
     Ok(ids.into_iter().filter_map(|id| Some((id, definitions.get(&id)?.clone()))).collect())
 }
 
-/// Those that device permissions let a caller without the role read.
+/// Returns those shapes that the device permissions of a caller without the role allow it to read.
 async fn permitted(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
     (authority, user): (&Authority, &str),
-    mut shapes: Vec<Kind>,
-) -> Result<Vec<Kind>> {
+    mut shapes: Vec<NumberedShape>,
+) -> Result<Vec<NumberedShape>> {
     let client = database.reader().await?;
     let Some(source) = find_source(&client, tenant, filter.source).await? else {
-        // What does not exist has sent nothing.
+        // An object that does not exist has sent nothing.
         return Ok(Vec::new());
     };
     let by = (authority, user, Ownership::Ignored);
@@ -93,23 +93,23 @@ async fn permitted(
     }
 }
 
-/// The series that are asked for, and where each shape has them.
-struct Selection {
+/// The requested series, and where each shape has them.
+struct SeriesSelection {
     series: Vec<SeriesName>,
     shapes: Vec<SelectedShape>,
-    /// Whether there are shapes that hold none of them.
+    /// Whether some shapes have none of these series.
     is_part: bool,
 }
 
 struct SelectedShape {
     id: i64,
     shape: Arc<Shape>,
-    /// Place among the numbers of a measurement, and among the series.
+    /// Pairs of the index among the numbers of a measurement and the index among the series.
     positions: Vec<(usize, usize)>,
 }
 
-impl Selection {
-    fn of(filter: &SeriesFilter, shapes: Vec<Kind>) -> Self {
+impl SeriesSelection {
+    fn of(filter: &SeriesFilter, shapes: Vec<NumberedShape>) -> Self {
         let mut series = Vec::new();
         let mut places: HashMap<SeriesName, usize> = HashMap::new();
         let mut enter = |name: SeriesName| {
@@ -132,7 +132,7 @@ impl Selection {
             }
         }
         let count = shapes.len();
-        let selected = |(id, shape): Kind| {
+        let selected = |(id, shape): NumberedShape| {
             let place = |(at, (of, series)): (usize, (&str, &crate::model::measurement::Series))| {
                 Some((at, *places.get(&name(of, &series.name))?))
             };
@@ -143,7 +143,7 @@ impl Selection {
         Self { series, is_part: shapes.len() < count, shapes }
     }
 
-    /// The head of each series, with the first unit the source ever sent for it.
+    /// Returns the head of each series, with the first unit the source ever sent for it.
     fn heads(&self, filter: &SeriesFilter) -> Vec<SeriesHead> {
         let head = |name: &SeriesName| SeriesHead {
             unit: None,
@@ -163,16 +163,16 @@ impl Selection {
         heads
     }
 
-    /// The same as columns of a statement: one for each series in each of its units.
-    fn columns(&self) -> Vec<Column> {
-        let mut columns: Vec<Column> = Vec::new();
+    /// Returns the columns of a statement: one for each series in each of its units.
+    fn columns(&self) -> Vec<SeriesColumn> {
+        let mut columns: Vec<SeriesColumn> = Vec::new();
         let mut places: HashMap<(usize, Option<Box<str>>), usize> = HashMap::new();
         for SelectedShape { id, shape, positions } in &self.shapes {
             let units: Vec<Option<Box<str>>> = shape.series().map(|(_, s)| s.unit.clone()).collect();
             for (at, series) in positions {
                 let unit = units[*at].clone();
                 let place = *places.entry((*series, unit.clone())).or_insert_with(|| {
-                    columns.push(Column { series: *series, unit, places: Vec::new() });
+                    columns.push(SeriesColumn { series: *series, unit, places: Vec::new() });
                     columns.len() - 1
                 });
                 columns[place].places.push((*id, *at, shape.is_wide(INDEXED_READINGS as usize)));
@@ -182,12 +182,12 @@ impl Selection {
     }
 }
 
-/// Reads what was measured, until there is enough.
+/// Reads measurements until the result is complete.
 async fn measured(
     database: &Database,
     tenant: &TenantId,
     filter: &SeriesFilter,
-    selection: &Selection,
+    selection: &SeriesSelection,
     values: &mut SeriesValues,
 ) -> Result<()> {
     let Some(widest) = selection.shapes.iter().map(|shape| shape.positions.len()).max() else {
@@ -200,20 +200,20 @@ async fn measured(
     };
     let span = Span {
         source: Some(filter.source),
-        below: Below::Links(&[]),
+        below: Descendants::Links(&[]),
         date_from: Some(filter.date_from),
         date_to: Some(filter.date_to),
         order: filter.order,
     };
-    let walk = TimeWalk { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
-    // One more than fits tells that there is more.
+    let scan = TimeScan { table: &MEASUREMENTS, tenant, span, conditions: &conditions };
+    // One more than the limit shows that there are more.
     let size = (SERIES_VALUES / widest + 1) as u32;
     let mut page = PageRequest { size, current: 1, after: None, total: TotalPages::Omitted };
     let deadline = Instant::now() + database.statement_timeout();
     loop {
-        let found = walk.page(database, &Authority::Role, &page, indexed).await?;
+        let found = scan.page(database, &Authority::Role, &page, indexed).await?;
         for measurement in completed(database, tenant, found.members).await? {
-            // Most are the same in memory, which is what is compared first.
+            // Most shapes are the same allocation, and pointers are compared first.
             let selected = selection.shapes.iter().find(|selected| selected.shape == measurement.shape);
             if let Some(selected) = selected {
                 add(&measurement, &selected.positions, filter, values);
@@ -238,8 +238,8 @@ fn add(
     values: &mut SeriesValues,
 ) {
     let nanos = measurement.time.instant().unix_timestamp_nanos();
-    let place = Place {
-        // Times are shown in milliseconds: what has the same name is the same time.
+    let place = SlotKey {
+        // Times are shown in milliseconds, so equal milliseconds are the same time.
         slot: nanos.div_euclid(1_000_000) as i64,
         first: (nanos, measurement.id.map_or(0, |id| id.0)),
         key: measurement.time,
@@ -251,7 +251,7 @@ fn add(
     };
     for (at, series) in positions {
         if let (Some(reading), Some(conversion)) = (readings.get(*at), conversions.get(*at)) {
-            let pair = Pair { min: reading.clone(), max: reading.clone() };
+            let pair = MinMax { min: reading.clone(), max: reading.clone() };
             values.add(place, *series, pair.converted(*conversion));
         }
     }

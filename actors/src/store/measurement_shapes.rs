@@ -1,5 +1,5 @@
-//! What this process knows of shapes: their definitions, and which sources are known to send them. Both never change
-//! once they are stored, so they are remembered without asking again.
+//! A cache of shapes: their definitions, and which sources are known to send them. Both never change once they are
+//! stored, so cached entries stay valid.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::model::measurement::Shape;
 
 const FIND: &str = include_str!("../../../sql/queries/measurements/find_shapes.sql");
 
-/// Pairs of source and shape that are remembered; a fleet of a hundred thousand devices sends some kinds each.
+/// The number of cached pairs of source and shape; a fleet of a hundred thousand devices sends a few shapes each.
 const SEEN: usize = 1_000_000;
-/// Definitions that are remembered.
+/// The number of cached definitions.
 const DEFINITIONS: usize = 10_000;
 
 /// The shapes this process has met.
@@ -30,17 +30,18 @@ impl Default for Shapes {
 }
 
 impl Shapes {
-    /// Whether a source is known to send a shape: then both are stored.
+    /// Returns whether a source is known to send a shape; both are stored then.
     pub(crate) fn are_seen(&self, source: ManagedObjectId, shape: i64) -> bool {
         self.seen.get(&(source, shape)).is_some()
     }
 
-    /// Remembers that a source sends a shape. To be called when that is committed.
+    /// Notes that a source sends a shape. It must be called after the commit.
     pub(crate) fn saw(&self, source: ManagedObjectId, shape: i64) {
         self.seen.insert((source, shape), ());
     }
 
-    /// The copy of a shape that all its measurements in memory have in common: windows of modules retain many.
+    /// Returns the copy of a shape that all its measurements in memory share, because windows of modules retain many
+    /// measurements.
     pub(crate) fn share(&self, tenant: &TenantId, number: i64, shape: Shape) -> Arc<Shape> {
         let key = (tenant.clone(), number);
         self.definitions.get(&key).unwrap_or_else(|| {
@@ -50,7 +51,7 @@ impl Shapes {
         })
     }
 
-    /// The definitions of shapes that measurements of a tenant have, by number.
+    /// Returns the definitions of shapes of a tenant, by number.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -81,7 +82,7 @@ impl Shapes {
         }
         match unknown.iter().all(|shape| found.contains_key(shape)) {
             true => Ok(found),
-            false => Err(Error::unavailable("a kind of measurements was deleted this moment")),
+            false => Err(Error::unavailable("a shape of measurements was deleted concurrently")),
         }
     }
 }

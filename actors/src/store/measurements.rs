@@ -1,5 +1,5 @@
-//! Measurements in PostgreSQL: how they get in, and what is known of their shapes. Writes take the rows of one group
-//! commit and run inside the writer's transaction.
+//! Storing measurements and their shapes in PostgreSQL. Writes take the rows of one group commit and run inside the
+//! writer's transaction.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -22,25 +22,25 @@ pub(crate) const INSERT_COLLECTIONS: &str =
 const DELETE_REST: &str = include_str!("../../../sql/queries/measurements/delete_rest.sql");
 const DELETE_OF_SOURCES: &str = include_str!("../../../sql/queries/measurements/delete_of_sources.sql");
 
-/// So many numbers fit an entry of an index beside its other columns.
+/// The number of numbers that fit into an index entry besides its other columns.
 pub(super) const INDEXED_READINGS: i32 = 256;
-/// Measurements of a deleted source that go in one transaction.
+/// The number of measurements of a deleted source that one transaction deletes.
 const DELETED_AT_ONCE: i64 = 10_000;
 
-/// Measurements that are sent together: stored all or none (G-02).
+/// Measurements of one request, of which all or none are stored (G-02).
 #[derive(Debug, Clone)]
 pub(crate) struct SentMeasurements {
     pub(crate) measurements: Vec<Arc<Measurement>>,
-    /// The number of the shape of each.
+    /// The number of the shape of each measurement.
     pub(crate) shapes: Vec<i64>,
-    /// Definitions of those shapes that a source has not been seen to send, with the place of the first such measurement.
+    /// Definitions of the shapes that a source is not known to send, each with its first measurement.
     pub(crate) unseen: Vec<UnseenShape>,
-    /// Who must own their sources: the premise of a caller who writes by ownership.
+    /// The user who must own the sources, when the caller writes by ownership.
     pub(crate) owner: Option<Arc<str>>,
 }
 
 impl SentMeasurements {
-    /// Whether all of them are among the stored ones.
+    /// Returns whether all of them are among the stored ones.
     pub(crate) fn are_among(&self, stored: &HashSet<i64>) -> bool {
         let is_stored =
             |measurement: &Arc<Measurement>| measurement.id.is_some_and(|id| stored.contains(&id.0));
@@ -54,7 +54,7 @@ pub(crate) struct UnseenShape {
     pub(crate) source: ManagedObjectId,
     pub(crate) shape: i64,
     pub(crate) definition: String,
-    /// The measurement that has it.
+    /// The first measurement with this shape.
     pub(crate) first: i64,
 }
 
@@ -77,19 +77,20 @@ impl Statements {
     }
 }
 
-type Rows<'a> = [(&'a TenantId, &'a SentMeasurements)];
+type SentRows<'a> = [(&'a TenantId, &'a SentMeasurements)];
 
-/// Stores measurements with the shapes that are new; gives the ids of those that are stored. What is left out has no
-/// source, or one that is not the caller's, or comes with such.
+/// Stores measurements with their new shapes and returns the ids of the stored measurements. A measurement is left out
+/// when its source, or that of another measurement of the same request, does not exist or does not belong to the
+/// caller.
 pub(crate) async fn insert_measurements(
     client: &tokio_postgres::Client,
     statements: &Statements,
-    rows: &mut Rows<'_>,
+    rows: &mut SentRows<'_>,
 ) -> Result<HashSet<i64>> {
     if rows.is_empty() {
         return Ok(HashSet::new());
     }
-    // Sources are locked in one order, so that writers and deletions do not wait for each other.
+    // Sources are locked in one order, so that writers and deletions cannot deadlock.
     rows.sort_by_key(|(_, sent)| sent.measurements.first().map(|first| first.source));
     let (singles, collections): (Vec<_>, Vec<_>) =
         rows.iter().partition(|(_, sent)| sent.measurements.len() == 1);
@@ -98,8 +99,8 @@ pub(crate) async fn insert_measurements(
         biased;
         insert_shapes(client, &statements.insert_shapes, rows),
         insert_source_shapes(client, &statements.insert_source_shapes, rows),
-        insert_rows(client, &statements.insert, &singles, Bound::Alone),
-        insert_rows(client, &statements.insert_collections, &collections, Bound::Together),
+        insert_rows(client, &statements.insert, &singles, Atomicity::PerRow),
+        insert_rows(client, &statements.insert_collections, &collections, Atomicity::PerRequest),
     );
     shapes?;
     sources?;
@@ -111,9 +112,9 @@ pub(crate) async fn insert_measurements(
 async fn insert_shapes(
     client: &tokio_postgres::Client,
     statement: &Statement,
-    rows: &Rows<'_>,
+    rows: &SentRows<'_>,
 ) -> Result<()> {
-    // In one order, so that two batches with the same new shapes do not wait for each other.
+    // In one order, so that two batches with the same new shapes cannot deadlock.
     let mut unseen = BTreeMap::new();
     for (tenant, sent) in rows {
         for shape in &sent.unseen {
@@ -132,7 +133,7 @@ async fn insert_shapes(
 async fn insert_source_shapes(
     client: &tokio_postgres::Client,
     statement: &Statement,
-    rows: &Rows<'_>,
+    rows: &SentRows<'_>,
 ) -> Result<()> {
     let mut unseen = BTreeMap::new();
     for (tenant, sent) in rows {
@@ -151,23 +152,23 @@ async fn insert_source_shapes(
     Ok(())
 }
 
-/// Whether the rows of one request stand and fall together.
+/// Whether a request with several rows is stored only as a whole.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Bound {
-    Alone,
-    Together,
+enum Atomicity {
+    PerRow,
+    PerRequest,
 }
 
 async fn insert_rows(
     client: &tokio_postgres::Client,
     statement: &Statement,
     rows: &[&(&TenantId, &SentMeasurements)],
-    bound: Bound,
+    atomicity: Atomicity,
 ) -> Result<HashSet<i64>> {
     if rows.is_empty() {
         return Ok(HashSet::new());
     }
-    let columns = Columns::of(rows);
+    let columns = RowArrays::of(rows);
     let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![
         &columns.tenants,
         &columns.ids,
@@ -182,23 +183,23 @@ async fn insert_rows(
         &columns.owners,
         &INDEXED_READINGS,
     ];
-    if bound == Bound::Together {
+    if atomicity == Atomicity::PerRequest {
         parameters.extend([&columns.collections as &(dyn ToSql + Sync), &columns.sizes]);
     }
     let stored = client.query(statement, &parameters).await?;
     Ok(stored.iter().map(|row| row.get(0)).collect())
 }
 
-/// The rows as one array per column, as `unnest` takes them.
+/// The rows as one array per column, in the form that `unnest` takes.
 #[derive(Default)]
-struct Columns<'a> {
+struct RowArrays<'a> {
     tenants: Vec<&'a str>,
     ids: Vec<i64>,
     sources: Vec<i64>,
     times: Vec<time::OffsetDateTime>,
     local_times: Vec<time::PrimitiveDateTime>,
     shapes: Vec<i64>,
-    /// Where the numbers of a row begin in `readings`, counted from 1.
+    /// The index at which the numbers of a row begin in `readings`, counted from 1.
     firsts: Vec<i32>,
     counts: Vec<i32>,
     readings: Vec<f64>,
@@ -208,7 +209,7 @@ struct Columns<'a> {
     sizes: Vec<i64>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> RowArrays<'a> {
     fn of(rows: &[&'a (&TenantId, &SentMeasurements)]) -> Self {
         let mut columns = Self::default();
         for (collection, (tenant, sent)) in rows.iter().enumerate() {
@@ -232,7 +233,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Deletes all measurements of sources that are about to be deleted, a part at a time: a device may have millions.
+/// Deletes all measurements of sources that are about to be deleted, in parts, because a device may have millions.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
@@ -255,8 +256,8 @@ pub(crate) async fn delete_of_sources(
     Ok(())
 }
 
-/// Deletes what is left of the measurements of sources, in the transaction that has locked and will delete these; rollups go
-/// with them.
+/// Deletes the remaining measurements of sources, in the transaction that has locked and will delete these sources, and
+/// with them their rollups.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

@@ -10,21 +10,21 @@ mod embedded {
     refinery::embed_migrations!("../sql/migrations");
 }
 
-/// Where PostgreSQL listens unless its address says otherwise.
+/// The port of PostgreSQL if its address names none.
 const POSTGRES_PORT: u16 = 5432;
 
-/// Any number, the same in every server process.
+/// An arbitrary number, the same in every server process.
 const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
 
 /// Brings the schema up to date.
 ///
 /// # Errors
-/// `Unavailable` or `Invalid` with the address when there is no connection; `Conflict` when the schema is not one that this
-/// program made or one before it.
+/// `Unavailable` or `Invalid` with the address when the connection fails; `Conflict` when neither this program nor an
+/// earlier version made the schema.
 pub(super) async fn run(config: &Config) -> Result<()> {
     let (mut client, connection) = config.connect(NoTls).await.map_err(|error| refused_at(config, error))?;
     let driver = tokio::spawn(connection);
-    // A migration may take longer than a query of a client may.
+    // A migration may take longer than the query of a client may.
     client.batch_execute("SET statement_timeout = 0").await?;
     client.execute("SELECT pg_advisory_lock($1)", &[&ADVISORY_LOCK]).await?;
     let runner = embedded::migrations::runner();
@@ -34,23 +34,23 @@ pub(super) async fn run(config: &Config) -> Result<()> {
     };
     client.execute("SELECT pg_advisory_unlock($1)", &[&ADVISORY_LOCK]).await?;
     drop(client);
-    // The driver ends with the client; what it ended with no longer matters.
+    // The driver ends with the client; its result no longer matters.
     let _ = driver.await;
     outcome
 }
 
-/// Why there is no connection to the operator's PostgreSQL, with its address.
+/// Returns why the connection to the operator's PostgreSQL failed, with its address.
 fn refused_at(config: &Config, error: tokio_postgres::Error) -> Error {
     let at = address(config);
     match Error::from(error) {
         Error::Unavailable(cause) => {
-            Error::unavailable(format!("PostgreSQL at {at} is not reached: {cause}"))
+            Error::unavailable(format!("PostgreSQL at {at} cannot be reached: {cause}"))
         }
         other => Error::Invalid(format!("PostgreSQL at {at} refuses the connection: {other}")),
     }
 }
 
-/// Hosts with ports, or sockets, as they are tried.
+/// Returns the hosts with ports, or the sockets, in the order in which they are tried.
 fn address(config: &Config) -> String {
     let ports = config.get_ports();
     let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
@@ -64,15 +64,15 @@ fn address(config: &Config) -> String {
     hosts.collect::<Vec<_>>().join(", ")
 }
 
-/// Why the schema is not brought up to date. The usual reason is a program that was replaced by an older one.
+/// Returns why the schema cannot be migrated. The usual reason is that a newer program was replaced by an older one.
 async fn misfit(runner: &Runner, client: &Client, error: &refinery::Error) -> Error {
     let known = runner.get_migrations().iter().map(|migration| i64::from(migration.version())).max();
     let newest = "SELECT max(version)::bigint FROM refinery_schema_history";
-    // What stands in the way of this question stood in the way of the migration too, and is told as that.
+    // If this query fails, it fails for the same reason as the migration, whose error is reported then.
     let found = client.query_one(newest, &[]).await.ok().and_then(|row| row.get::<_, Option<i64>>(0));
     let message = match (found, known) {
         (Some(found), Some(known)) if found > known => format!(
-            "its schema has version {found}, this program knows versions up to {known}: a newer program was here. \
+            "its schema has version {found}, this program knows versions up to {known}: a newer program migrated it. \
              Start that one, or restore a copy of the database from before it"
         ),
         _ => format!("the schema does not fit this server: {error}"),

@@ -1,6 +1,6 @@
-//! PostgreSQL: the truth. The only importer of `tokio-postgres`; one file per noun.
+//! PostgreSQL, the source of truth. Only this module imports `tokio-postgres`; it has one file per noun.
 //!
-//! One transaction is one function. Console reads and device actors have pools of their own, so that slow reads
+//! One transaction is one function. Client reads and device actors have separate connection pools, so that slow reads
 //! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
 
 pub mod access;
@@ -62,6 +62,7 @@ pub(crate) mod operation_diagnosis;
 pub mod operation_queues;
 pub mod operations;
 pub mod options;
+mod ordered_scan;
 pub(crate) mod presence;
 mod room;
 mod server_fragments;
@@ -69,11 +70,10 @@ pub mod standard_applications;
 pub mod subscriptions;
 pub mod template_sets;
 pub mod tenants;
-mod time_walk;
+mod time_scan;
 pub mod token_clients;
 pub mod user_changes;
 pub mod users;
-mod walk;
 pub(crate) mod watch;
 
 use std::sync::Arc;
@@ -95,12 +95,12 @@ pub use room::{Room, keep_log_short};
 
 const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
 
-/// How many connections a server may use beside one per writer.
+/// The number of connections that a server may use, besides one per writer.
 #[derive(Debug, Clone, Copy)]
 pub struct Connections {
-    /// For reads of consoles and clients.
+    /// For reads of consoles and other clients.
     pub reads: usize,
-    /// For device actors that load.
+    /// For device actors that load data.
     pub devices: usize,
 }
 
@@ -121,32 +121,33 @@ pub struct Database {
     bus: Arc<announcements::Bus>,
 }
 
-/// How long a request waits for a connection before it is answered 503.
+/// How long a request waits for a connection before its response is 503.
 const CONNECTION_WAIT: Duration = Duration::from_secs(5);
-/// How long making one connection may take: PostgreSQL starts a process for it, which takes seconds on a machine that is overloaded.
+/// How long it may take to open a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
+/// machine.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// A writer looks rows up by key, in batches of any size. Planned anew for each batch its statements would cost more to
-/// plan than to run; planned once, on a small table, they must not scan it when it has grown.
+/// Planner settings of writers, which look rows up by key in batches of any size. Planning each batch anew would cost
+/// more than running it, and a plan that was made once, on a small table, must not scan the table when it has grown.
 const WRITER_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
     -c enable_mergejoin=off -c jit=off";
 
-/// Reads filter by what clients send. A plan made without knowing the value, or one that pays for a disk's head to move,
-/// scans a table for a page of five; planning anew costs a fraction of a millisecond. What indexes find is joined in memory,
-/// which for a hundred thousand rows must not be cut down to pages.
+/// Planner settings of readers, which filter by values that clients send. A generic plan, or one with the seek costs of
+/// a disk, scans a table for a page of five rows; planning anew costs a fraction of a millisecond. Rows that indexes
+/// find are joined in memory, and a hundred thousand of them must not spill to disk.
 const READER_PLANS: &str =
     "-c plan_cache_mode=force_custom_plan -c random_page_cost=1.1 -c jit=off -c work_mem=16MB";
 
-/// A device's write waits behind a step of bulk work, so a step does not wait long for a device's write: that would be the
-/// start of a deadlock, and who is its victim would be a matter of luck. And a process that hangs in the middle of a step
-/// does not keep others from what it has locked.
+/// Timeouts of a step of bulk work. A device's write waits for a step, so a step does not wait long for a device's
+/// write: this would risk a deadlock with an arbitrary victim. And a process that hangs in the middle of a step must
+/// not keep its locks.
 const PATIENCE: &str = "SET LOCAL lock_timeout = 250; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 
 impl Database {
-    /// Prepares the pools; connects to nothing yet. `url` is `postgres://…` or `key=value …`.
+    /// Prepares the pools without connecting yet. `url` is `postgres://…` or `key=value …`.
     ///
     /// # Errors
-    /// `Invalid` when the address cannot be read.
+    /// `Invalid` when the URL cannot be parsed.
     pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
         let mut config: Config =
             url.parse().map_err(|e| Error::Invalid(format!("Invalid database URL: {e}")))?;
@@ -169,28 +170,28 @@ impl Database {
         })
     }
 
-    /// A pool of one connection, for a writer, or for what is written now and then.
+    /// Creates a pool of one connection, for a writer or for occasional writes.
     pub(crate) fn writer_pool(&self) -> Result<Pool> {
         pool(&with_options(&self.config, WRITER_PLANS), 1)
     }
 
-    /// A pool for what writes many rows in steps, so many at a time.
+    /// Creates a pool for work that writes many rows in steps; `steps` is the number of concurrent steps.
     pub(crate) fn step_pool(&self, steps: usize) -> Result<Pool> {
         pool(&with_options(&self.config, WRITER_PLANS), steps)
     }
 
-    /// The same database for reads that shall not be in the way of those of clients: by so many connections of their own, where a
-    /// statement may take so long.
+    /// Returns the same database for reads that must not slow down those of clients. It has connections of its own,
+    /// whose statements time out after `longest`.
     ///
     /// # Errors
-    /// None for an address that was read before.
+    /// None for a URL that was parsed before.
     pub(crate) fn apart(&self, connections: usize, longest: Duration) -> Result<Self> {
         let options = format!("{READER_PLANS} -c statement_timeout={}", longest.as_millis());
         let reads = pool(&with_options(&self.config, &options), connections)?;
         Ok(Self { devices: reads.clone(), reads, statement_timeout: longest, ..self.clone() })
     }
 
-    /// Whether PostgreSQL answered last time it was asked.
+    /// Returns whether PostgreSQL responded to the last ping.
     pub fn is_reachable(&self) -> bool {
         self.reachable.load(Ordering::Relaxed)
     }
@@ -200,18 +201,20 @@ impl Database {
             match reachable {
                 true => tracing::info!("database is reachable again"),
                 false => {
-                    tracing::error!("database is not reachable, writes are answered 503 until it is back")
+                    tracing::error!(
+                        "database is not reachable, requests that need it get 503 until it is back"
+                    )
                 }
             }
         }
     }
 
-    /// A connection for a read.
+    /// Returns a connection for a read.
     pub(crate) async fn reader(&self) -> Result<Object> {
         self.take(&self.reads).await
     }
 
-    /// A connection for a device actor that loads.
+    /// Returns a connection for a device actor that loads data.
     pub(crate) async fn loader(&self) -> Result<Object> {
         self.take(&self.devices).await
     }
@@ -224,28 +227,28 @@ impl Database {
         Ok(connection?)
     }
 
-    /// What this process and others changed.
+    /// Returns the bus of changes of this and other processes.
     pub(crate) fn bus(&self) -> &announcements::Bus {
         &self.bus
     }
 
-    /// The shapes of measurements this process has met.
+    /// Returns the cache of shapes of measurements.
     pub(crate) fn shapes(&self) -> &Shapes {
         &self.shapes
     }
 
-    /// What this process knows of rollups of measurements.
+    /// Returns the state of this process's rollup work.
     pub(crate) fn rollups(&self) -> &Rollups {
         &self.rollups
     }
 
-    /// How long one request may read.
+    /// Returns how long one request may read.
     pub(crate) fn statement_timeout(&self) -> Duration {
         self.statement_timeout
     }
 
     /// # Errors
-    /// `Unavailable` at once while PostgreSQL is known to be away, so that nobody queues up for it.
+    /// `Unavailable` at once while PostgreSQL is known to be unreachable, so that no request queues for it.
     pub(crate) fn ensure_reachable(&self) -> Result<()> {
         match self.is_reachable() {
             true => Ok(()),
@@ -253,15 +256,15 @@ impl Database {
         }
     }
 
-    /// Brings the schema up to date (`sql/migrations`), behind an advisory lock.
+    /// Migrates the schema to the newest version (`sql/migrations`), under an advisory lock.
     ///
     /// # Errors
-    /// `Unavailable` when PostgreSQL is away; `Conflict` when the schema is newer than this server.
+    /// `Unavailable` when PostgreSQL is unreachable; `Conflict` when the schema is newer than this server.
     pub async fn migrate(&self) -> Result<()> {
         migrations::run(&self.config).await
     }
 
-    /// Draws the number of this server process; it goes into the ids the process makes.
+    /// Draws the number of this server process, which is part of the ids that the process generates.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -270,7 +273,7 @@ impl Database {
         Ok(row.get(0))
     }
 
-    /// What [`agree`](Self::agree) wrote.
+    /// Returns the value that [`agree`](Self::agree) stored.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -279,7 +282,8 @@ impl Database {
         Ok(self.reader().await?.query_opt(statement, &[&name]).await?.map(|row| row.get(0)))
     }
 
-    /// The greatest id of what was given one by a clock, so that ids rise although the clock was set back meanwhile (C-13).
+    /// Returns the greatest id that was generated from a clock, so that ids rise even if the clock was set back
+    /// meanwhile (C-13).
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -287,7 +291,8 @@ impl Database {
         Ok(self.reader().await?.query_one(FIND_GREATEST_ID, &[]).await?.get(0))
     }
 
-    /// Writes a fact every process of this deployment must agree on, unless it stands, and gives what stands.
+    /// Stores a value that all processes of this deployment must share, unless there is one already, and returns the
+    /// stored value.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -299,10 +304,10 @@ impl Database {
     }
 }
 
-/// Runs a transaction again that lost against others of the same moment, a few times.
+/// Retries a transaction a few times while it conflicts with concurrent ones.
 ///
 /// # Errors
-/// What the transaction fails with; `Contended` when it lost every time.
+/// The error of the transaction; `Contended` when every attempt conflicted.
 async fn until_uncontended<T>(transaction: impl AsyncFn() -> Result<T>) -> Result<T> {
     for _ in 0..4 {
         match transaction().await {

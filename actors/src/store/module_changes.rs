@@ -1,5 +1,6 @@
-//! Changes of modules in PostgreSQL. What a change comes to is decided from all modules of the tenant, for they are planned
-//! together; so changes of one tenant are made one at a time (`lock.sql`), and every server process is told with the commit.
+//! Changes of modules in PostgreSQL. A change is decided from all modules of the tenant, because they are planned
+//! together. So changes of one tenant run one at a time (`lock.sql`), and every server process is notified at
+//! the commit.
 
 use std::sync::Arc;
 
@@ -33,27 +34,27 @@ const DELETE: &str = include_str!("../../../sql/queries/modules/delete.sql");
 #[derive(Debug, Clone)]
 pub(crate) struct StoredModule {
     pub(crate) module: Module,
-    /// How often it was deployed: what runs of another deployment is not this one.
+    /// The number of its deployments. It distinguishes this deployment from earlier ones that still run.
     pub(crate) deployment: i64,
     pub(crate) text: Arc<str>,
 }
 
-/// One row that changes, as it is to be afterwards, with what an audit record says of it.
+/// One row to change, in its new state, with the data for an audit record.
 #[derive(Debug, Clone)]
 pub(crate) enum ModuleChange {
-    /// Stored and deployed.
+    /// The module is stored and deployed.
     Insert {
         module: Module,
         text: Arc<str>,
         inputs: InputStreams,
     },
-    /// Has another name.
+    /// The module gets another name.
     Rename {
         module: Module,
         before: String,
     },
     Deploy(Module),
-    /// Why is absent where somebody asked for it.
+    /// The module is undeployed. `reason` is `None` when a user requested it.
     Undeploy {
         module: Module,
         reason: Option<String>,
@@ -68,20 +69,21 @@ pub(crate) enum ModuleChange {
     Delete(Module),
 }
 
-/// On whose behalf modules change.
+/// The caller on whose behalf modules change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChangedBy<'a> {
     pub(crate) origin: &'a Origin,
     pub(crate) ids: &'a IdGenerator,
-    /// The change is made only while the modules of the tenant are held by this number.
+    /// The fencing number: the change succeeds only while the modules of the tenant are held with it.
     pub(crate) fence: Option<i64>,
 }
 
-/// Changes modules of a tenant as `decide` says, from all of them, and gives what it gives. One transaction, whose commit is told to
-/// every server process. `decide` runs where it may take its time.
+/// Changes modules of a tenant as `decide` determines from all of them, and returns its result. One transaction; every
+/// server process is notified at its commit. `decide` runs on a thread where it may block.
 ///
 /// # Errors
-/// What `decide` fails with, then nothing changed; `Conflict` when another process holds the modules; `Contended`, `Unavailable` or `Database`.
+/// The error of `decide`, and nothing is changed then; `Conflict` when another process holds the modules; `Contended`,
+/// `Unavailable` or `Database`.
 pub(crate) async fn change_modules<T: Send + 'static>(
     database: &Database,
     tenant: &TenantId,
@@ -110,8 +112,8 @@ pub(crate) async fn change_modules<T: Send + 'static>(
     .await
 }
 
-/// What runs of a tenant, with the texts, the oldest first, and its [generation](super::module_holders::Survey); `None` when nothing
-/// runs. One statement.
+/// Returns the deployed modules of a tenant with their texts, the oldest first, and their
+/// [generation](super::module_holders::Survey); `None` when nothing is deployed. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -163,7 +165,7 @@ async fn make(
     record(transaction, tenant, change, by).await
 }
 
-/// Writes down who changed what of a module.
+/// Inserts an audit record of the change of a module.
 async fn record(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -211,7 +213,7 @@ async fn record(
 }
 
 impl ModuleChange {
-    /// The row as it is to be; of a deletion as it was.
+    /// Returns the new row; for a deletion the old one.
     pub(crate) fn module(&self) -> &Module {
         match self {
             Self::Insert { module, .. }
@@ -225,7 +227,7 @@ impl ModuleChange {
     }
 }
 
-/// Reads `list_texts.sql` and `list_deployed.sql`.
+/// Reads the columns of `list_texts.sql` and `list_deployed.sql`.
 fn stored(row: &Row) -> StoredModule {
     StoredModule {
         module: from_row(row),

@@ -1,8 +1,8 @@
-//! Which process runs the modules of a tenant, in PostgreSQL: one at a time.
+//! The leases of event-processing modules in PostgreSQL: one process at a time runs the modules of a tenant.
 //!
-//! Who takes over counts the fence up; what modules write has it as its [premise](super::module_leases). The lease goes where the tenant's events come: a
-//! process that misses them takes over from one that nothing comes to any more. It ends with the [connection](ModuleSession) of its
-//! holder, or when it runs out.
+//! A process that takes over increments the fence, which every [write of a module](super::module_leases) checks. The
+//! lease moves to the process that receives the tenant's events: a process that sees events of the tenant takes over
+//! from one that receives none any more.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ const RENEW: &str = include_str!("../../../sql/queries/module_holders/renew.sql"
 const GIVE_BACK: &str = include_str!("../../../sql/queries/module_holders/give_back.sql");
 const SURVEY: &str = include_str!("../../../sql/queries/module_holders/survey.sql");
 
-/// Tenants whose modules one look takes on.
+/// The number of tenants whose modules one query takes over.
 pub(crate) const TAKEN_OVER_AT_ONCE: usize = 100;
 
-/// That a process runs the modules of a tenant.
+/// The lease of the modules of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ModuleHold {
     pub(crate) tenant: TenantId,
@@ -45,20 +45,21 @@ pub(crate) struct Terms {
     pub(crate) lost: Lost,
     /// How long without a sign of life until a process counts as gone.
     pub(crate) lease: Duration,
-    /// How long nothing must have come to the process that runs modules until another one takes over.
+    /// How long the holder must have received no events before another process may take over.
     pub(crate) idle: Duration,
 }
 
-/// What runs of a tenant, somewhere.
+/// The deployed modules of a tenant, wherever they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Survey {
-    /// What its modules read.
+    /// The streams that its modules read.
     pub(crate) inputs: InputStreams,
-    /// Another number when something else runs.
+    /// A number that is different when other modules are deployed.
     pub(crate) generation: i64,
 }
 
-/// Takes the modules of a tenant on for a process; `None` when another one runs them. One statement.
+/// Takes the lease of the modules of a tenant. Returns the fence, or `None` when another process holds the lease. One
+/// statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -74,7 +75,8 @@ pub(crate) async fn take(
     Ok(row.map(|row| row.get(0)))
 }
 
-/// Takes on what nobody runs, what those ran that are gone, and of the missed tenants what runs where nothing comes. One statement.
+/// Takes over leases that no process holds and, for the given tenants, leases whose holder receives no events. One
+/// statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -95,8 +97,7 @@ pub(crate) async fn take_over(
         .collect()
 }
 
-/// Renews leases, each with whether something came, for they are held by this connection now; gives the tenants that are still held. One
-/// statement.
+/// Renews leases, each with whether its tenant had events, and returns the tenants that are still held. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -117,7 +118,7 @@ pub(crate) async fn renew(
     rows.iter().map(|row| TenantId::parse(row.get(0))).collect()
 }
 
-/// Ends leases before their time, so that others go on at once. One statement.
+/// Ends leases early, so that other processes continue at once. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -131,7 +132,7 @@ pub(crate) async fn give_back(session: &ModuleSession, own: &[ModuleHold]) -> Re
     Ok(())
 }
 
-/// What runs, of every tenant that has something deployed. One statement.
+/// Returns the streams and the generation of every tenant with deployed modules. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

@@ -1,4 +1,4 @@
-//! The premise of what event-processing modules write: this process runs the modules of the tenant, until the commit.
+//! The condition for writes of event-processing modules: this process holds the modules of the tenant until the commit.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::error::{Error, Noun, Result};
 use crate::model::id::TenantId;
 
 const HOLD: &str = include_str!("../../../sql/queries/module_holders/hold_leases.sql");
-/// How the database names what it refuses by.
+/// The name of the condition in PostgreSQL's errors.
 const PREMISE: &str = "module_lease_is_held";
 
-/// The statement for [`hold`]; none where there is nothing to hold.
+/// Prepares the statement for [`hold`]; `None` when there is no lease to hold.
 pub(crate) async fn prepare(
     client: &impl GenericClient,
     premises: &BTreeSet<(&TenantId, i64)>,
@@ -25,10 +25,10 @@ pub(crate) async fn prepare(
     }
 }
 
-/// Keeps the modules of these tenants from being taken over until the transaction ends.
+/// Prevents other processes from taking over the modules of these tenants until the transaction ends.
 ///
 /// # Errors
-/// `Conflict` when this process does not hold them by these numbers, or no longer.
+/// `Conflict` when this process does not hold them with these fences, or no longer.
 pub(crate) async fn hold(
     client: &impl GenericClient,
     statement: Option<&Statement>,
@@ -40,16 +40,16 @@ pub(crate) async fn hold(
     match client.query(statement, &[&tenants, &fences]).await.map_err(Error::from) {
         Err(error) if error.constraint() == Some(PREMISE) => Err(Error::Conflict {
             noun: Noun::Module,
-            message: "the modules of this tenant run elsewhere now".into(),
+            message: "another server process runs the modules of this tenant now".into(),
         }),
         outcome => outcome.map(drop),
     }
 }
 
-/// As [`hold`], within a transaction of one write; nothing for a write that no module makes.
+/// Does the same as [`hold`] within a transaction of one write; without a fence it does nothing.
 ///
 /// # Errors
-/// As that.
+/// The errors of [`hold`].
 pub(super) async fn hold_one(
     transaction: &Transaction<'_>,
     tenant: &TenantId,
@@ -63,7 +63,7 @@ pub(super) async fn hold_one(
 /// Runs one statement; with a fence in a transaction that holds the lease.
 ///
 /// # Errors
-/// As [`hold`], and what the statement fails with.
+/// The errors of [`hold`] and of the statement.
 pub(super) async fn query_held(
     client: &mut Object,
     (tenant, fence): (&TenantId, Option<i64>),
@@ -80,10 +80,10 @@ pub(super) async fn query_held(
     Ok(rows)
 }
 
-/// Whether a write of many transactions may begin; the last of them asks once more.
+/// Ensures that a write of several transactions may begin; the last of them checks again.
 ///
 /// # Errors
-/// As [`hold`].
+/// The errors of [`hold`].
 pub(super) async fn ensure_held(database: &Database, tenant: &TenantId, fence: Option<i64>) -> Result<()> {
     if fence.is_none() {
         return Ok(());

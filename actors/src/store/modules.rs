@@ -1,5 +1,5 @@
-//! Event-processing modules in PostgreSQL: what is shown of them (Q-03, Q-18). What changes them is in
-//! [`module_changes`](super::module_changes), who runs them in [`module_holders`](super::module_holders).
+//! Reading event-processing modules from PostgreSQL (Q-03, Q-18). Their changes are in
+//! [`module_changes`](super::module_changes), their leases in [`module_holders`](super::module_holders).
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
@@ -19,7 +19,7 @@ const IS_DEPLOYED: &str = include_str!("../../../sql/queries/modules/is_deployed
 /// The columns of a module, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "m.id, m.name, m.deployed, m.last_modified, m.switched_off, m.warnings";
 
-/// A page of the modules of a tenant, by id (Q-18).
+/// Returns a page of the modules of a tenant, by id (Q-18).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -37,7 +37,7 @@ pub async fn list_modules(
     Ok(Page { count, ..page_of(modules, page, |module: &Module| Position::of_id(module.id.0)) })
 }
 
-/// One module.
+/// Returns a module.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -47,7 +47,7 @@ pub async fn get_module(database: &Database, tenant: &TenantId, id: ModuleId) ->
     Ok(from_row(&row.ok_or_else(|| Error::not_found(Noun::Module, id))?))
 }
 
-/// The text of a module as it was uploaded, byte for byte (Q-03).
+/// Returns the text of a module as it was uploaded, byte for byte (Q-03).
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -57,12 +57,12 @@ pub async fn get_module_text(database: &Database, tenant: &TenantId, id: ModuleI
     Ok(row.ok_or_else(|| Error::not_found(Noun::Module, id))?.get(0))
 }
 
-/// Whether a module of this name is deployed, at whichever server it runs.
+/// Returns whether a module of this name is deployed, on whichever server it runs.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn is_deployed(database: &Database, tenant: &TenantId, name: &str) -> Result<bool> {
-    // The database knows no NUL, and so no such name.
+    // PostgreSQL cannot store NUL, so there is no such name.
     if name.contains('\0') {
         return Ok(false);
     }

@@ -1,8 +1,8 @@
-//! What names stand for: external ids and template sets are remembered by every server, and looked up again once something
-//! about the names of their tenant changed.
+//! The generations of names. Every server caches external ids and template sets and looks them up again after a change
+//! in their tenant.
 //!
-//! A change is announced with its commit to every server, and counted at this one before it is acknowledged; so who reads a
-//! generation first and looks up then remembers nothing that is out of date.
+//! A change is announced to every server at its commit, and this server counts it before it acknowledges the request.
+//! So a cache that reads the generation before the look-up stores nothing that is out of date.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,11 @@ use super::announcements::{self, Change};
 use crate::error::Result;
 use crate::model::id::TenantId;
 
-/// Tenants that share a counter look up again for each other's changes, which is harmless and rare.
+/// The number of counters. Tenants that share a counter look names up again after each other's changes, which is
+/// harmless and rare.
 const COUNTERS: usize = 256;
 
-/// Counts changes of names.
+/// Counters of changes of names.
 #[derive(Debug)]
 pub(super) struct Generations([AtomicU64; COUNTERS]);
 
@@ -36,18 +37,18 @@ impl Generations {
 }
 
 impl Database {
-    /// Counts up when objects or external ids of the tenant were deleted, or a template set came, changed or went. Who
-    /// remembers what a name stands for remembers this with it, read before the look-up.
+    /// Returns a counter that rises when objects or external ids of the tenant are deleted or a template set is
+    /// created, changed or deleted. A cache of names stores it with each entry and reads it before the look-up.
     pub fn names_generation(&self, tenant: &TenantId) -> u64 {
         self.names.of(tenant).load(Ordering::Acquire)
     }
 
-    /// Something about the names of a tenant changed; called after the commit and before anybody is told of it.
+    /// Notes that names of a tenant changed. It is called after the commit and before anybody is notified.
     pub(crate) fn names_changed(&self, tenant: &TenantId) {
         self.names.of(tenant).fetch_add(1, Ordering::Release);
     }
 
-    /// Changes may have been missed.
+    /// Notes that changes may have been missed.
     pub(crate) fn any_names_changed(&self) {
         self.names.0.iter().for_each(|counter| {
             counter.fetch_add(1, Ordering::Release);
@@ -55,7 +56,7 @@ impl Database {
     }
 }
 
-/// Tells every server process, with the commit of a transaction, that names of a tenant changed.
+/// Notifies every server process, at the commit of a transaction, that names of a tenant changed.
 pub(super) async fn announce(transaction: &impl GenericClient, tenant: &TenantId) -> Result<()> {
     announcements::announce(transaction, &Change::Names(tenant.clone())).await
 }

@@ -1,4 +1,4 @@
-//! Registration requests in PostgreSQL, as people see them; what devices make of them is in
+//! Registration requests in PostgreSQL, as users see them. The part of the devices is in
 //! [`device_credentials`](super::device_credentials).
 
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ const FIND_EXISTING: &str = include_str!("../../../sql/queries/managed_objects/f
 /// The columns of a request, in the order [`from_row`] reads them: those of `find.sql`.
 const COLUMNS: &str = "r.id, r.status, r.owner, r.created_at, r.group_id, r.number";
 
-/// Stores a request: WAITING_FOR_CONNECTION, whatever came before. One transaction.
+/// Stores a request with status WAITING_FOR_CONNECTION, also after an earlier request. One transaction.
 ///
 /// # Errors
 /// `Invalid` for an unknown group, `Duplicate` when there is a request for this id in any tenant (N-05, N-07);
@@ -60,11 +60,11 @@ pub async fn insert_new_device_request(
     from_row(tenant, &row)
 }
 
-/// Stores requests for devices, each with the group it shall be put in, as part of the caller's transaction.
+/// Stores requests for devices, each with the group of the device, as part of the caller's transaction.
 ///
 /// # Errors
-/// `Duplicate` when there is a request for one of them in any tenant, or one comes twice: then the transaction must not be
-/// committed. `Unavailable` or `Database`.
+/// `Duplicate` when any tenant has a request for one of them, or when one occurs twice: the transaction must not be
+/// committed then. `Unavailable` or `Database`.
 pub(super) async fn insert_all(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -101,10 +101,10 @@ pub(super) async fn list_taken(client: &impl GenericClient, ids: &[&DeviceId]) -
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// A request.
+/// Returns a request.
 ///
 /// # Errors
-/// `NotFound`, also when its credentials were used or its time is over (N-08); `Unavailable` or `Database`.
+/// `NotFound`, also when its credentials were used or it has expired (N-08); `Unavailable` or `Database`.
 pub async fn get_new_device_request(
     database: &Database,
     tenant: &TenantId,
@@ -116,7 +116,7 @@ pub async fn get_new_device_request(
     from_row(tenant, &row.ok_or_else(|| not_found(id))?)
 }
 
-/// A page of requests in the order they were made.
+/// Returns a page of requests in the order of their creation.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -135,10 +135,10 @@ pub async fn list_new_device_requests(
     Ok(Page { count, ..page_of(requests, page, |request| Position::of_id(request.number)) })
 }
 
-/// Changes the status, as N-03 allows it. One transaction.
+/// Changes the status, within the transitions of N-03. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Invalid` for a step back; `Unavailable` or `Database`.
+/// `NotFound`; `Invalid` for a transition back; `Unavailable` or `Database`.
 pub async fn update_status(
     database: &Database,
     tenant: &TenantId,
@@ -158,7 +158,7 @@ pub async fn update_status(
     Ok(NewDeviceRequest { status, ..request })
 }
 
-/// Deletes a request, and with it a password that was not collected. A user that its credentials made stays.
+/// Deletes a request and its uncollected password. The user that was created with its credentials stays.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -172,7 +172,7 @@ pub async fn delete_new_device_request(database: &Database, tenant: &TenantId, i
     }
 }
 
-/// A request that nobody else changes until the transaction ends, and its sealed password.
+/// Returns a request with its encrypted password and locks it until the transaction ends.
 pub(super) async fn lock(
     client: &impl GenericClient,
     tenant: &TenantId,

@@ -1,17 +1,17 @@
-//! The collection of operations: filters, pages, deletion of many (O-06, O-07, O-08, P-01 to P-07).
+//! The collection of operations: filters, pages and bulk deletion (O-06, O-07, O-08, P-01 to P-07).
 //!
-//! What is asked for all day is what one agent has to do: that goes by the queues of its devices and looks at no other
-//! agent's; see [`Queues`]. Everything else is walked through by time.
+//! The most frequent query asks for the pending operations of one agent. It reads the queues of the agent's devices and
+//! no other operations; see [`Queues`]. All other queries scan the collection by time.
 
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::Database;
-use super::deletion::{Deletion, Gone, Listed};
+use super::deletion::{DeletedRows, Deletion, ListedIds};
 use super::filter::{Filtered, page_of};
 use super::operation_queues::Queues;
 use super::operations::{self, external_ids, from_row};
-use super::time_walk::{Below, Span, Table, TimeWalk, devices_of_agent, position};
+use super::time_scan::{Descendants, Span, TimeScan, TimeTable, devices_of_agent, position};
 use crate::error::Result;
 use crate::model::access::Authority;
 use crate::model::id::{OperationId, TenantId};
@@ -21,24 +21,24 @@ use crate::naming::naming;
 
 const COUNT_PLACES: &str = include_str!("../../../sql/queries/operations/count_places.sql");
 
-/// Places of all that was ever done for an agent that are merged for one page. Where there are more, they are no rarity in the
-/// whole collection, and a walk through that soon has enough.
+/// The maximum number of queue positions of finished operations of an agent that are merged for one page. An agent
+/// with more has so large a share of the collection that a scan by time fills the page quickly.
 const MERGED_PLACES: i64 = 200_000;
-/// Operations that one statement deletes.
+/// The number of operations that one statement deletes.
 const DELETED_AT_ONCE: i64 = 2_000;
 
-/// The name is looked up for the operations that are given, not joined with all.
+/// A subquery looks up the name for the returned operations only, where a join would look up all names.
 const COLUMNS: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, o.revision, o.fragments, \
     (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS device_name, \
     NULL::json[] AS external_ids";
-/// The same with what devices are known by: for who asks as an agent (O-07).
+/// The same columns with the external ids of the device, for requests of an agent (O-07).
 const COLUMNS_OF_AGENT: &str = "o.id, o.device, o.bulk_operation, o.created_at, o.status, o.failure_reason, o.revision, \
     o.fragments, \
     (SELECT d.name FROM managed_objects d WHERE d.tenant = o.tenant AND d.id = o.device) AS device_name, \
     ARRAY(SELECT json_build_array(e.type, e.value) FROM external_ids e \
         WHERE e.tenant = o.tenant AND e.object = o.device ORDER BY e.type, e.value) AS external_ids";
 
-const OPERATIONS: Table = Table {
+const OPERATIONS: TimeTable = TimeTable {
     from: "(SELECT o.*, o.device AS source, o.created_at AS time FROM operations o) o",
     alias: "o",
     tenant: "o.tenant",
@@ -47,8 +47,8 @@ const OPERATIONS: Table = Table {
         WHERE o.fragments -> held.name IS NOT NULL)",
 };
 
-/// A page of operations, oldest first unless reverted (O-06). Who lacks the role sees those that device permissions name: the
-/// device by its lineage, and a fragment of the operation (P-07).
+/// Returns a page of operations, oldest first unless reverted (O-06). A caller without the role sees the operations
+/// that its device permissions grant, by the lineage of the device and a fragment of the operation (P-07).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -60,29 +60,30 @@ pub async fn list_operations(
     page: &PageRequest,
 ) -> Result<Page<Operation>> {
     let (table, conditions) = (table(filter), |filtered: &mut Filtered| conditions(filter, filtered));
-    let walk = TimeWalk { table: &table, tenant, span: span(filter), conditions: &conditions };
+    let scan = TimeScan { table: &table, tenant, span: span(filter), conditions: &conditions };
     if matches!(authority, Authority::Role)
         && let Some(queues) = queues(database, tenant, filter, Queues::places(page)).await?
     {
         let client = database.reader().await?;
-        let count = walk.matching().total(&client, page.total).await?;
+        let count = scan.matching().total(&client, page.total).await?;
         let rows = queues.rows(&client, table.columns, page).await?;
         let page = page_of(rows, page, position);
         let members = page.members.iter().map(listed).collect::<Result<Vec<_>>>()?;
         return Ok(Page { members, next: page.next, count });
     }
-    walk.page(database, authority, page, listed).await
+    scan.page(database, authority, page, listed).await
 }
 
-/// A deletion of what a filter finds. The newest come first: what is queued meanwhile stays, else it might never end.
+/// Starts a deletion of the operations that match a filter. It begins with the newest ones, so operations that are
+/// queued meanwhile stay; otherwise it might never end.
 #[expect(clippy::type_complexity, reason = "how to list and how to delete, which have no names")]
 pub(crate) fn deletion<'a>(
     database: &'a Database,
     tenant: &'a TenantId,
     filter: &OperationFilter,
 ) -> Deletion<
-    impl AsyncFn(Option<Position>) -> Listed + use<'a>,
-    impl AsyncFn(&[i64]) -> Gone<OperationId> + use<'a>,
+    impl AsyncFn(Option<Position>) -> ListedIds + use<'a>,
+    impl AsyncFn(&[i64]) -> DeletedRows<OperationId> + use<'a>,
 > {
     let (status, filter) =
         (filter.status, OperationFilter { order: TimeOrder::NewestFirst, ..filter.clone() });
@@ -93,14 +94,14 @@ pub(crate) fn deletion<'a>(
             return queues.ids(&client, after, DELETED_AT_ONCE).await;
         }
         let (table, conditions) = (table(&filter), |filtered: &mut Filtered| conditions(&filter, filtered));
-        let walk = TimeWalk { table: &table, tenant, span: span(&filter), conditions: &conditions };
-        walk.ids(&client, after, DELETED_AT_ONCE).await
+        let scan = TimeScan { table: &table, tenant, span: span(&filter), conditions: &conditions };
+        scan.ids(&client, after, DELETED_AT_ONCE).await
     };
     let delete = async move |ids: &[i64]| operations::delete_operations(database, tenant, ids, status).await;
     Deletion::of(list, delete)
 }
 
-/// The queues that hold what is asked for, so many places of each, where it is cheaper to merge them than to walk through all operations.
+/// Returns the queues of a filter, if merging their first positions is cheaper than a scan of all operations.
 async fn queues<'a>(
     database: &Database,
     tenant: &'a TenantId,
@@ -115,7 +116,7 @@ async fn queues<'a>(
     if status.is_some_and(OperationStatus::is_open) {
         return Ok(queues);
     }
-    // All that was ever done may be much in each queue.
+    // Each queue may hold many finished operations.
     let client = database.reader().await?;
     let statement = client.prepare_cached(COUNT_PLACES).await?;
     let marker = naming().model("Agent");
@@ -124,8 +125,8 @@ async fn queues<'a>(
     Ok(queues.filter(|_| merged <= MERGED_PLACES))
 }
 
-/// What is walked through: of one status, where that is asked for.
-fn table(filter: &OperationFilter) -> Table {
+/// Returns the table to scan; with a filter by status, the operations of this status.
+fn table(filter: &OperationFilter) -> TimeTable {
     let from = match filter.status {
         None => OPERATIONS.from,
         Some(OperationStatus::Pending) => {
@@ -142,20 +143,20 @@ fn table(filter: &OperationFilter) -> Table {
         }
     };
     let columns = if filter.agent.is_some() { COLUMNS_OF_AGENT } else { COLUMNS };
-    Table { from, columns, ..OPERATIONS }
+    TimeTable { from, columns, ..OPERATIONS }
 }
 
 fn span(filter: &OperationFilter) -> Span<'_> {
     Span {
         source: filter.device.or(filter.agent),
-        below: if filter.device.is_some() { Below::Links(&[]) } else { Below::Agent },
+        below: if filter.device.is_some() { Descendants::Links(&[]) } else { Descendants::Agent },
         date_from: filter.date_from,
         date_to: filter.date_to,
         order: filter.order,
     }
 }
 
-/// The filters that the indexes by time do not know.
+/// Returns the filters that the indexes by time do not cover.
 fn conditions(filter: &OperationFilter, filtered: &mut Filtered) -> Vec<String> {
     let mut conditions = Vec::new();
     if let (Some(agent), Some(device)) = (filter.agent, filter.device) {
@@ -166,14 +167,14 @@ fn conditions(filter: &OperationFilter, filtered: &mut Filtered) -> Vec<String> 
     conditions
 }
 
-/// The filters that every operation is asked for by itself.
+/// Returns the filters that are tested for each operation.
 pub(super) fn of_each(filter: &OperationFilter, filtered: &mut Filtered) -> Vec<String> {
     let mut conditions = Vec::new();
     if let Some(bulk_operation) = filter.bulk_operation {
         conditions.push(format!("o.bulk_operation = {}", filtered.parameter(bulk_operation.0)));
     }
     if let Some(name) = &filter.fragment_type {
-        // With a cast: an operator for the position in an array has the same sign.
+        // The cast is needed because the operator for an array index has the same symbol.
         conditions.push(format!("o.fragments -> {}::text IS NOT NULL", filtered.parameter(name.clone())));
     }
     conditions

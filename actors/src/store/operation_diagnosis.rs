@@ -1,4 +1,4 @@
-//! What PostgreSQL knows of why an operation is PENDING.
+//! The reasons in PostgreSQL why an operation is PENDING.
 
 use time::OffsetDateTime;
 use tokio_postgres::Row;
@@ -18,10 +18,10 @@ use crate::naming::naming;
 const LIST_AGENTS: &str = include_str!("../../../sql/queries/operations/list_agents.sql");
 const COUNT_AHEAD: &str = include_str!("../../../sql/queries/operations/count_ahead.sql");
 
-/// Everything but who has subscribed, which sessions know.
+/// Collects the whole diagnosis except the subscriptions, which only sessions know.
 ///
 /// # Errors
-/// `NotFound` when its device is gone; `Timeout`, `Unavailable` or `Database`.
+/// `NotFound` when its device was deleted; `Timeout`, `Unavailable` or `Database`.
 pub(crate) async fn find_out(
     database: &Database,
     tenant: &TenantId,

@@ -1,8 +1,8 @@
-//! Operations by their queues: those of a few devices, of an agent, of one bulk operation.
+//! Operations by their queues: those of a few devices, of an agent or of one bulk operation.
 //!
-//! An index has the operations of each device in order, another those of each bulk operation. The first places of each queue
-//! are read from there, merged, and only then are the operations of the page looked up. So a page costs what its queues
-//! hold, whatever else there is.
+//! One index has the operations of each device in order, another one those of each bulk operation. The first positions
+//! of each queue are read from the index and merged, and only then the operations of the page are looked up. So the
+//! cost of a page depends only on the size of its queues.
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Row};
 use super::Database;
 use super::filter::Filtered;
 use super::operation_collection::of_each;
-use super::time_walk::{devices_of_agent, position};
+use super::time_scan::{devices_of_agent, position};
 use crate::error::Result;
 use crate::model::id::{ManagedObjectId, OperationId, TenantId};
 use crate::model::operation::OperationFilter;
@@ -20,13 +20,13 @@ use crate::naming::naming;
 
 const IS_FOR: &str = include_str!("../../../sql/queries/operations/is_for.sql");
 
-/// The queues that a filter with an agent, a device or a bulk operation is about.
+/// The queues that a filter by agent, device or bulk operation selects.
 pub(super) struct Queues<'a> {
     pub(super) tenant: &'a TenantId,
     pub(super) filter: &'a OperationFilter,
 }
 
-/// Whether an operation is in the queue of an agent (O-06a); `None` when there is no such operation.
+/// Returns whether an operation is in the queue of an agent (O-06a); `None` when the operation does not exist.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -43,29 +43,29 @@ pub async fn is_for(
     Ok(client.query_opt(&statement, &parameters).await?.map(|row| row.get(0)))
 }
 
-/// Which places of the merged queues are wanted.
-struct Places {
+/// The range of positions of the merged queues to read.
+struct PositionRange {
     after: Option<Position>,
     skipped: i64,
     limit: i64,
 }
 
 impl Queues<'_> {
-    /// Places that are read of each queue for a page.
+    /// Returns how many positions of each queue are read for a page.
     pub(super) fn places(page: &PageRequest) -> i64 {
-        let places = Places::of(page);
+        let places = PositionRange::of(page);
         places.skipped.saturating_add(places.limit)
     }
 
-    /// The rows of a page and one more, with their `position`. One statement.
+    /// Returns the rows of a page and one more, with their `position`. One statement.
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
     pub(super) async fn rows(&self, client: &Client, columns: &str, page: &PageRequest) -> Result<Vec<Row>> {
-        self.read(client, columns, Places::of(page)).await
+        self.read(client, columns, PositionRange::of(page)).await
     }
 
-    /// Ids behind a position, at most so many, and where to go on: `None` behind the end.
+    /// Returns ids after a position, and the position to continue from, which is `None` at the end.
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
@@ -75,24 +75,24 @@ impl Queues<'_> {
         after: Option<Position>,
         limit: i64,
     ) -> Result<(Vec<i64>, Option<Position>)> {
-        let rows = self.read(client, "o.id", Places { after, skipped: 0, limit }).await?;
+        let rows = self.read(client, "o.id", PositionRange { after, skipped: 0, limit }).await?;
         let next = rows.last().filter(|_| rows.len() as i64 >= limit).map(position);
         Ok((rows.iter().map(|row| row.get(0)).collect(), next))
     }
 
-    async fn read(&self, client: &Client, columns: &str, places: Places) -> Result<Vec<Row>> {
+    async fn read(&self, client: &Client, columns: &str, places: PositionRange) -> Result<Vec<Row>> {
         let mut filtered = Filtered::new("", "o.tenant", self.tenant.as_str());
         let statement = self.statement(columns, places, &mut filtered);
         Ok(client.query(&statement, &filtered.parameters()).await?)
     }
 
-    fn statement(&self, columns: &str, places: Places, filtered: &mut Filtered) -> String {
+    fn statement(&self, columns: &str, places: PositionRange, filtered: &mut Filtered) -> String {
         let (key, queues) = self.queues(filtered);
         let (than, direction) = match self.filter.order {
             TimeOrder::NewestFirst => ('<', " DESC"),
             TimeOrder::OldestFirst => ('>', ""),
         };
-        // As a range, so that only the index of these queues has the order.
+        // Written as a range, so that only the index of these queues has the order.
         let mut bounds = format!("o.tenant = $1 AND o.{key} >= queue.id AND o.{key} <= queue.id");
         if let Some(status) = self.filter.status {
             bounds += &format!(" AND o.status = '{}'", status.as_str());
@@ -122,7 +122,7 @@ impl Queues<'_> {
         )
     }
 
-    /// The column whose values are queues, and the queues that are wanted.
+    /// Returns the column that identifies a queue, and the selected queues.
     fn queues(&self, filtered: &mut Filtered) -> (&'static str, String) {
         let OperationFilter { agent, device, bulk_operation, .. } = self.filter;
         match (agent, device) {
@@ -144,7 +144,7 @@ impl Queues<'_> {
     }
 }
 
-impl Places {
+impl PositionRange {
     fn of(page: &PageRequest) -> Self {
         let skipped = match page.position() {
             Some(_) => 0,

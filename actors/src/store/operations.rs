@@ -28,21 +28,21 @@ const HAS_AGENT: &str = include_str!("../../../sql/queries/operations/has_agent.
 #[derive(Debug, Clone)]
 pub(crate) struct ToQueue {
     pub(crate) device: ManagedObjectId,
-    /// The bulk operation that makes it.
+    /// The bulk operation that creates it.
     pub(crate) bulk_operation: Option<BulkOperationId>,
     pub(crate) fragments: Fragments,
 }
 
-/// An operation that was queued, as its agents are told of it.
+/// An operation that was queued, with the data for its notifications.
 #[derive(Debug, Clone)]
 pub(crate) struct Queued {
     pub(crate) operation: Operation,
-    /// Whom it is for; nobody where it FAILED at once (K-10).
+    /// The agents that are notified; none if the operation FAILED at once (K-10).
     pub(crate) agents: Vec<ManagedObjectId>,
 }
 
-/// Queues operations in this order. `None` stands for one that was left out: its device does not exist or belongs to no
-/// agent (O-01); of a bulk operation, its device does not exist or has one already (K-05).
+/// Queues operations in this order. `None` stands for an operation that was left out: its device does not exist or has
+/// no agent (O-01); for a bulk operation, its device does not exist or has an operation of it already (K-05).
 pub(crate) async fn insert_operations(
     client: &impl GenericClient,
     statement: &Statement,
@@ -66,17 +66,18 @@ pub(crate) async fn insert_operations(
     Ok(queued)
 }
 
-/// An operation as a PUT leaves it.
+/// An operation after a PUT.
 #[derive(Debug, Clone)]
 pub(crate) struct OperationUpdate {
-    /// The new state; its `revision` is the one it was read with: the premise.
+    /// The new state. Its `revision` is the one that was read: the operation is updated only if it still has this
+    /// revision.
     pub(crate) operation: Operation,
-    /// The record that tells of another status, with its id (O-09).
+    /// The audit record of a new status, with its id (O-09).
     pub(crate) audit: Option<(i64, NewAuditRecord)>,
 }
 
-/// Updates operations and inserts their audit records; gives the ids. Those left out were changed by somebody else since
-/// they were read, or are gone.
+/// Updates operations, inserts their audit records and returns their ids. Operations that were changed or deleted since
+/// they were read are left out.
 pub(crate) async fn update_operations(
     client: &impl GenericClient,
     statement: &Statement,
@@ -120,7 +121,7 @@ pub(crate) async fn update_operations(
     Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
 }
 
-/// One operation.
+/// Returns an operation.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -131,7 +132,7 @@ pub async fn get_operation(database: &Database, tenant: &TenantId, id: Operation
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Operation, id))?)
 }
 
-/// Deletes operations, of one status where that is asked for; gives the ids and devices of those that are gone now. One
+/// Deletes operations, optionally only those of one status, and returns the ids and devices of the deleted ones. One
 /// statement.
 ///
 /// # Errors
@@ -149,7 +150,7 @@ pub(super) async fn delete_operations(
     Ok(rows.iter().map(|row| (OperationId(row.get(0)), ManagedObjectId(row.get(1)))).collect())
 }
 
-/// Whether a device is an agent, or below one by childDevices links (O-01).
+/// Returns whether a device is an agent or a descendant of one by childDevices links (O-01).
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -164,7 +165,7 @@ pub(crate) async fn has_agent(
     Ok(client.query_one(&statement, &[&tenant.as_str(), &device.0, &agent]).await?.get(0))
 }
 
-/// Reads the columns of `insert.sql`, in its order.
+/// Reads the columns of `insert.sql` in their order.
 fn from_inserted(row: &Row, new: &ToQueue) -> Result<Queued> {
     let agents = row.get::<_, Option<Vec<i64>>>(6).unwrap_or_default();
     let operation = Operation {
@@ -182,7 +183,7 @@ fn from_inserted(row: &Row, new: &ToQueue) -> Result<Queued> {
     Ok(Queued { operation, agents: agents.into_iter().map(ManagedObjectId).collect() })
 }
 
-/// Reads the columns of `find.sql`, in its order.
+/// Reads the columns of `find.sql` in their order.
 pub(super) fn from_row(row: &Row) -> Result<Operation> {
     Ok(Operation {
         id: Some(OperationId(row.get(0))),

@@ -1,4 +1,4 @@
-//! Tenant options in PostgreSQL. Secrets arrive here sealed (Z-05): their key is not the database's to know.
+//! Tenant options in PostgreSQL. Secrets arrive here encrypted (Z-05), and the database does not have their key.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,18 +28,18 @@ const UPSERT: &str = include_str!("../../../sql/queries/options/upsert.sql");
 const DELETE: &str = include_str!("../../../sql/queries/options/delete.sql");
 const SET_EDITABLE: &str = include_str!("../../../sql/queries/options/set_editable.sql");
 
-/// What a write does to one option.
+/// A write to one option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptionChange {
-    /// Stores this value; of a secret the sealed one.
+    /// Stores this value; for a secret the encrypted one.
     Set(String),
-    /// Leaves a secret as it is, for only its place-holder was written back (Z-05).
+    /// Leaves a secret unchanged, because only its placeholder was written back (Z-05).
     Keep,
-    /// Removes it.
+    /// Removes the option.
     Remove,
 }
 
-/// The value of an option as it is stored; `None` when the tenant did not set it.
+/// Looks up the stored value of an option. Returns `None` when the tenant did not set it.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -55,7 +55,7 @@ pub async fn find_option(
     Ok(row.map(|row| row.get(0)))
 }
 
-/// An option as it may be shown, set or predefined.
+/// Returns an option as it may be shown, set or predefined.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -67,10 +67,10 @@ pub async fn get_option(database: &Database, tenant: &TenantId, name: OptionName
     }
 }
 
-/// Between category and key where they are one name; in neither of them there are control characters.
+/// The separator between category and key in a combined name. Neither of them contains control characters.
 const BETWEEN: char = '\n';
 
-/// A page of options by category and key.
+/// Returns a page of options by category and key.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -85,7 +85,7 @@ pub async fn list_options(
     let row = client.query_one(&statement, &[&tenant.as_str(), &categories, &keys]).await?;
     let count = page.count_of(row.get(0));
     drop(client);
-    let part = Part {
+    let part = OptionRange {
         category: None,
         after: page.after_name().map(|name| name.split_once(BETWEEN).unwrap_or((name, ""))),
         limit: Some(i64::from(page.size) + 1),
@@ -96,7 +96,7 @@ pub async fn list_options(
     Ok(Page { count, ..page_of(options, page, |last| After::Name(name(last).into())) })
 }
 
-/// All options of a category by key.
+/// Returns all options of a category by key.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -105,11 +105,12 @@ pub async fn list_category(
     tenant: &TenantId,
     category: &str,
 ) -> Result<Vec<TenantOption>> {
-    let part = Part { category: Some(category), after: None, limit: None, offset: 0 };
+    let part = OptionRange { category: Some(category), after: None, limit: None, offset: 0 };
     read(database, tenant, part).await
 }
 
-/// What a tenant set in a category, as it is stored: secrets are sealed. For who may open them (Z-05).
+/// Returns the stored options of a tenant in a category, with encrypted secrets, for callers that may decrypt them
+/// (Z-05).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -124,8 +125,8 @@ pub async fn list_stored(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// What the tenant turns alarms into. A value that cannot be read, for it was written past the check, counts as
-/// absent.
+/// Returns the alarm mappings of the tenant. An invalid value, which can only be stored by bypassing the
+/// validation, is ignored.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -141,15 +142,15 @@ pub(crate) async fn list_alarm_mappings(database: &Database, tenant: &TenantId) 
     Ok(options.into_iter().filter_map(mapping).collect())
 }
 
-/// Which options to read.
-struct Part<'a> {
+/// The range of options to read.
+struct OptionRange<'a> {
     category: Option<&'a str>,
     after: Option<(&'a str, &'a str)>,
     limit: Option<i64>,
     offset: i64,
 }
 
-async fn read(database: &Database, tenant: &TenantId, part: Part<'_>) -> Result<Vec<TenantOption>> {
+async fn read(database: &Database, tenant: &TenantId, part: OptionRange<'_>) -> Result<Vec<TenantOption>> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(LIST).await?;
     let (categories, keys, values) = predefined();
@@ -172,11 +173,12 @@ async fn read(database: &Database, tenant: &TenantId, part: Part<'_>) -> Result<
     Ok(rows.iter().map(option).collect())
 }
 
-/// Writes options of a tenant, all or none, and gives the names of those that were set before. Servers that remember
-/// one of them are told. Changed keys of tokens are audited (T-09). One transaction.
+/// Writes options of a tenant, all or none, and returns the names of those that were set before. Servers that cache one
+/// of them are notified. Changed keys of tokens are audited (T-09). One transaction.
 ///
 /// # Errors
-/// `Forbidden` when one of them is not editable (Z-04), `Invalid` when a secret shall stay that is not there.
+/// `Forbidden` when one of them is not editable (Z-04); `Invalid` when a placeholder stands for a secret that does not
+/// exist.
 pub async fn write_options(
     database: &Database,
     administration: &Administration,
@@ -197,7 +199,7 @@ pub async fn write_options(
             *change == OptionChange::Keep && !before.contains_key(name)
         };
         if let Some((name, _)) = changes.iter().find(absent) {
-            let allowed = "this place-holder only where a secret is stored already";
+            let allowed = "this placeholder only where a secret is stored already";
             return Err(Error::invalid_value(&name.key, ENCRYPTED, allowed));
         }
 
@@ -223,7 +225,8 @@ pub async fn write_options(
     .await
 }
 
-/// Says whether a tenant may write one of its options, and gives the option. Nobody remembers it, so nobody is told.
+/// Sets whether a tenant may write one of its options, and returns the option. No server caches this, so none is
+/// notified.
 ///
 /// # Errors
 /// `NotFound` for an unknown option or tenant.
@@ -253,8 +256,8 @@ fn set_value((name, change): &(OptionName, OptionChange)) -> Option<(&OptionName
     }
 }
 
-/// What a write does to a key that tokens are verified with: whoever has such a key speaks for any user (T-09). `None` for other
-/// options, and where nothing changes.
+/// Returns the audited change of a key with which tokens are verified, because whoever has the private key can act as
+/// any user (T-09). Returns `None` for other options, and when nothing changes.
 fn key_change(
     (name, change): &(OptionName, OptionChange),
     before: &HashMap<OptionName, String>,
@@ -270,12 +273,12 @@ fn key_change(
         .then(|| AttributeChange::text(&name.key, previous.map(shown), new.map(shown)))
 }
 
-/// Names as the arrays that statements take.
+/// Returns names as the arrays that statements take.
 fn columns<'a>(names: impl Iterator<Item = &'a OptionName>) -> (Vec<&'a str>, Vec<&'a str>) {
     names.map(|name| (&*name.category, &*name.key)).unzip()
 }
 
-/// [`PREDEFINED`] as the arrays that statements take.
+/// Returns [`PREDEFINED`] as the arrays that statements take.
 fn predefined() -> (Vec<&'static str>, Vec<&'static str>, Vec<&'static str>) {
     let mut columns = (Vec::new(), Vec::new(), Vec::new());
     for (category, key, value) in PREDEFINED {

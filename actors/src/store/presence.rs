@@ -1,4 +1,4 @@
-//! Which device users hold a real-time connection, for every server process to see.
+//! The device users that have a real-time connection, visible to every server process.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const END: &str = include_str!("../../../sql/queries/presence/end.sql");
 /// A user of a tenant.
 pub(crate) type User = (TenantId, std::sync::Arc<str>);
 
-/// Promises that users are connected to this process for a while from now. One statement.
+/// Marks users as connected to this process for the time of a lease. One statement.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.
@@ -25,7 +25,7 @@ pub(crate) async fn renew(pool: &Pool, process: i64, users: &[User], lease: Dura
     Ok(())
 }
 
-/// Takes promises of this process back; when that was is kept. One statement.
+/// Removes marks of this process and stores when that was. One statement.
 ///
 /// # Errors
 /// `Contended`, `Unavailable` or `Database`.

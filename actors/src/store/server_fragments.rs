@@ -1,6 +1,7 @@
-//! What the server itself tells of managed objects (R-01, A-12): read with their references, one statement for a page.
+//! Fragments that the server writes into managed objects (R-01, A-12). They are read with the references, one statement
+//! per page.
 //!
-//! Queries ask of it too (I-08): then it is put together for each row that is looked at, by SQL that says the same as
+//! Queries use them too (I-08). For these they are computed for each row that is read, by SQL with the same rules as
 //! [`model::availability`](crate::model::availability).
 
 use std::collections::HashMap;
@@ -22,11 +23,11 @@ use crate::naming::naming;
 const LIST_SERVER_FRAGMENTS: &str =
     include_str!("../../../sql/queries/availability/list_server_fragments.sql");
 
-/// What there is to tell of some objects, by id. One statement.
+/// Returns the server's fragments of some objects, by id. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(super) async fn told(
+pub(super) async fn load(
     client: &impl GenericClient,
     tenant: &TenantId,
     ids: &[i64],
@@ -37,7 +38,7 @@ pub(super) async fn told(
     Ok(rows.iter().map(|row| (row.get(0), from_row(row))).collect())
 }
 
-/// Puts into an object what there is to tell of it. Devices without alarms show that they have none.
+/// Adds the server's fragments to an object. Devices without alarms show that they have none.
 pub(super) fn complete(object: &mut ManagedObject, told: &HashMap<i64, ServerFragments>) {
     let mut told = object.id.and_then(|id| told.get(&id.0)).copied().unwrap_or_default();
     if told.open_alarms == Some(OpenAlarms::default()) {
@@ -61,24 +62,24 @@ fn from_row(row: &tokio_postgres::Row) -> ServerFragments {
     ServerFragments { open_alarms: Some(open), availability: watched }
 }
 
-/// Whether `managed_objects o` is watched. The tenant is parameter 1 in all of these; OFFSET 0 has each row looked up by its
-/// key, for what is asked of a window must not cost a table.
+/// Tests whether `managed_objects o` is watched. The tenant is parameter 1 in all of these expressions. OFFSET 0 makes
+/// the planner look each row up by its key, because a test of the rows of a window must not scan a table.
 const IS_WATCHED: &str =
     "EXISTS (SELECT FROM availability w WHERE w.tenant = $1 AND w.device = o.id OFFSET 0)";
-/// Whether it has an open alarm.
+/// Tests whether the object has an open alarm.
 pub(super) const HAS_OPEN_ALARM: &str = "EXISTS (SELECT FROM alarms a WHERE a.tenant = $1 AND a.source = o.id AND a.status <> 'CLEARED' OFFSET 0)";
-/// The same as sets of ids: where the page is not found in a window, these are where to look.
+/// The same conditions as sets of ids, for pages that are not found in a window.
 const WATCHED_IDS: &str = "o.id = ANY(ARRAY(SELECT w.device FROM availability w WHERE w.tenant = $1))";
 const OPEN_ALARM_IDS: &str =
     "o.id = ANY(ARRAY(SELECT DISTINCT a.source FROM alarms a WHERE a.tenant = $1 AND a.status <> 'CLEARED'))";
-/// `plat_ActiveAlarmsStatus` as JSON.
+/// The fragment `plat_ActiveAlarmsStatus` as JSON.
 const OPEN_ALARMS: &str = "(SELECT jsonb_build_object( \
         'critical', count(*) FILTER (WHERE a.severity = 'CRITICAL'), \
         'major', count(*) FILTER (WHERE a.severity = 'MAJOR'), \
         'minor', count(*) FILTER (WHERE a.severity = 'MINOR'), \
         'warning', count(*) FILTER (WHERE a.severity = 'WARNING')) \
     FROM alarms a WHERE a.tenant = $1 AND a.source = o.id AND a.status <> 'CLEARED')";
-/// `plat_Availability` as JSON.
+/// The fragment `plat_Availability` as JSON.
 const WATCHED: &str = "(SELECT jsonb_build_object( \
         'lastMessage', to_char(w.last_message AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), \
         'status', CASE \
@@ -88,7 +89,7 @@ const WATCHED: &str = "(SELECT jsonb_build_object( \
                 AND a.severity = 'CRITICAL') THEN 'UNAVAILABLE' \
             ELSE 'AVAILABLE' END) \
     FROM availability w WHERE w.tenant = $1 AND w.device = o.id)";
-/// `plat_Connection` as JSON; null where it is absent.
+/// The fragment `plat_Connection` as JSON, or null when it is absent.
 const CONNECTED: &str = "(SELECT jsonb_build_object('status', told.status) FROM (SELECT CASE \
             WHEN w.response_interval <= 0 THEN 'MAINTENANCE' \
             WHEN EXISTS (SELECT FROM presence p WHERE p.tenant = $1 AND p.user_name = o.owner \
@@ -97,23 +98,25 @@ const CONNECTED: &str = "(SELECT jsonb_build_object('status', told.status) FROM 
         FROM availability w WHERE w.tenant = $1 AND w.device = o.id OFFSET 0) told \
     WHERE told.status IS NOT NULL)";
 
-/// Which fragment of the server this is, without its prefix.
+/// Returns the name of a fragment of the server without its prefix; `None` for other fragments.
 fn known(name: &str) -> Option<&'static str> {
     let bare = name.strip_prefix(&*naming().fragment_prefix)?;
     SERVER_FRAGMENTS.into_iter().find(|known| *known == bare)
 }
 
-/// A fragment of the server as a JSON expression on `managed_objects o`; `None` for what clients write.
+/// Returns a fragment of the server as a JSON expression on `managed_objects o`; `None` for fragments that clients
+/// write.
 pub(super) fn document(name: &str, filtered: &mut Filtered) -> Option<String> {
     Some(match known(name)? {
         AVAILABILITY => WATCHED.into(),
         CONNECTION => CONNECTED.into(),
-        // Shown on every device, and on what has an open alarm.
+        // Every device and every object with an open alarm shows this fragment.
         _ => format!("(CASE WHEN {} THEN {OPEN_ALARMS} END)", shows_alarms(filtered)),
     })
 }
 
-/// Whether `managed_objects o` shows a fragment of the server; `None` for what clients write.
+/// Returns a condition that `managed_objects o` shows a fragment of the server; `None` for fragments that clients
+/// write.
 pub(super) fn has_fragment(name: &str, filtered: &mut Filtered) -> Option<String> {
     Some(match known(name)? {
         AVAILABILITY => IS_WATCHED.into(),
@@ -122,12 +125,13 @@ pub(super) fn has_fragment(name: &str, filtered: &mut Filtered) -> Option<String
     })
 }
 
-/// Which objects show a fragment of the server at most, in a form that finds them by their ids; `None` for the others.
+/// Returns a superset of the objects that show a fragment of the server, in a form that finds them by their ids; `None`
+/// for other fragments.
 pub(super) fn bound(name: &str) -> Option<&'static str> {
     known(name).filter(|known| *known != ACTIVE_ALARMS_STATUS).map(|_| WATCHED_IDS)
 }
 
-/// The same for a comparison of a fragment.
+/// Returns the same for a comparison of a fragment.
 pub(super) fn bound_of_comparison(
     path: &FragmentPath,
     operator: Operator,
@@ -144,7 +148,8 @@ fn shows_alarms(filtered: &mut Filtered) -> String {
     format!("o.fragment_names @> ARRAY[{device}::text] OR {HAS_OPEN_ALARM}")
 }
 
-/// Whether a comparison holds for a number of open alarms only if there are any: then few objects need a look.
+/// Returns whether a comparison with the number of open alarms is true only if there are any; few objects need to be
+/// read then.
 pub(super) fn implies_open_alarm(path: &FragmentPath, operator: Operator, value: &Value) -> bool {
     let Value::Number(number) = value else { return false };
     let Ok(number) = number.parse::<f64>() else { return false };

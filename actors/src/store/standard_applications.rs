@@ -1,4 +1,4 @@
-//! The applications every deployment starts with (W-16): made once. What the operator does with them afterwards stays.
+//! The applications of a new deployment (W-16). They are created once, and later changes by the operator stay.
 
 use super::Database;
 use super::announcements::{Change, change};
@@ -9,7 +9,7 @@ use crate::model::application::Application;
 const FIND: &str = include_str!("../../../sql/queries/standard_applications/find.sql");
 const CLAIM: &str = include_str!("../../../sql/queries/standard_applications/claim.sql");
 
-/// Whether this deployment had its standard applications made, be they there or deleted.
+/// Returns whether the standard applications of this deployment were created, even if they were deleted since.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -17,10 +17,10 @@ pub async fn were_made(database: &Database) -> Result<bool> {
     Ok(database.reader().await?.query_one(FIND, &[]).await?.get(0))
 }
 
-/// Makes the standard applications, unless this deployment had them made. One transaction.
+/// Creates the standard applications, unless this deployment has created them before. One transaction.
 ///
 /// # Errors
-/// `Duplicate` names what is taken; `Unavailable` or `Database`.
+/// `Duplicate` names the conflicting value; `Unavailable` or `Database`.
 pub async fn make(database: &Database, applications: &[(Application, StoredSecrets)]) -> Result<()> {
     change(database, async |transaction, announcements| {
         if transaction.execute(CLAIM, &[]).await? == 0 {

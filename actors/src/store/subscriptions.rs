@@ -1,5 +1,5 @@
-//! Subscriptions in PostgreSQL (Z-03). With that of a microservice its service user comes and goes (W-11), in the same
-//! transaction; each change is told to every server process.
+//! Subscriptions in PostgreSQL (Z-03). The service user of a microservice is created and deleted with the subscription
+//! (W-11), in the same transaction. Every server process is notified of each change.
 
 use tokio_postgres::Row;
 
@@ -25,12 +25,13 @@ const SUBSCRIBED: &str = "subscriptions s JOIN applications a ON a.id = s.applic
 /// The columns of an application that is referred to, in the order [`referred`] reads them.
 const COLUMNS: &str = "a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.external_url";
 
-/// Subscribes a tenant to an application; `secret` is the password of the service user, if the application is a microservice.
-/// One transaction.
+/// Subscribes a tenant to an application; `secret` is the password of the service user, if the application is a
+/// microservice. One transaction.
 ///
 /// # Errors
-/// `Invalid` for an application that is unknown or not on offer; `Duplicate` when the tenant subscribes already; `NotFound` when
-/// the tenant does not exist; `Conflict` when other users have both names the service user could have.
+/// `Invalid` for an application that is unknown or not offered to the tenant; `Duplicate` when the tenant subscribes
+/// already; `NotFound` when the tenant does not exist; `Conflict` when other users have both names the service user
+/// could have.
 pub async fn insert_subscription(
     database: &Database,
     tenant: &TenantId,
@@ -38,7 +39,7 @@ pub async fn insert_subscription(
     (offer, secret): (&Offer, &UserSecret),
 ) -> Result<Subscription> {
     change(database, tenant, async |transaction, announcements| {
-        // What it requires stays as it is until its service user holds that.
+        // The lock keeps the required roles unchanged until the service user holds them.
         let row = transaction.query_opt(KEEP_APPLICATION, &[&application.0]).await?;
         let found = row.map(|row| applications::from_row(&row)).transpose()?;
         let application = found
@@ -63,11 +64,11 @@ pub async fn insert_subscription(
     .await
 }
 
-/// Ends the subscription of a tenant. Its service user is cut off, and nobody in the tenant holds a role any more that only
-/// this application defined. One transaction.
+/// Ends the subscription of a tenant. Its service user is deleted, and nobody in the tenant keeps a role that only this
+/// application defined. One transaction.
 ///
 /// # Errors
-/// `NotFound` when the tenant does not subscribe; `Refused` for an application that is not on offer.
+/// `NotFound` when the tenant does not subscribe; `Refused` for an application that is not offered.
 pub async fn delete_subscription(
     database: &Database,
     tenant: &TenantId,
@@ -79,14 +80,14 @@ pub async fn delete_subscription(
         let row = row.ok_or_else(|| Error::not_found(Noun::Subscription, application))?;
         let (owner, availability) = (TenantId::parse(row.get(0))?, Availability::parse(row.get(1))?);
         if !offer.includes(&owner, availability) {
-            return Err(Error::Refused("the tenant was subscribed to it by a tenant that looks after it"));
+            return Err(Error::Refused("another tenant made this subscription and must end it"));
         }
         dismiss(transaction, announcements, tenant, application).await
     })
     .await
 }
 
-/// A page of the applications a tenant subscribes to, by ascending id (P-06).
+/// Returns a page of the applications a tenant subscribes to, by ascending id (P-06).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -99,10 +100,10 @@ pub async fn list_subscriptions(
     read(database, filtered, "s.application", (page, Some(tenant))).await
 }
 
-/// One application a tenant subscribes to.
+/// Returns one application a tenant subscribes to.
 ///
 /// # Errors
-/// `NotFound` when it does not; `Timeout`, `Unavailable` or `Database`.
+/// `NotFound` when the tenant does not subscribe; `Timeout`, `Unavailable` or `Database`.
 pub async fn get_subscription(
     database: &Database,
     tenant: &TenantId,
@@ -114,7 +115,7 @@ pub async fn get_subscription(
     page.members.pop().ok_or_else(|| Error::not_found(Noun::Subscription, application))
 }
 
-/// The first subscriptions of a tenant, as the tenant shows them (Z-01, Z-02).
+/// Returns the first subscriptions of a tenant, which its representation contains (Z-01, Z-02).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -122,7 +123,8 @@ pub async fn first_subscriptions(database: &Database, tenant: &TenantId) -> Resu
     Ok(first(list_subscriptions(database, tenant, &FIRST).await?))
 }
 
-/// The first applications a tenant owns, as the tenant shows them; to others only those of the market (Z-01).
+/// Returns the first applications a tenant owns, which its representation contains; to other tenants only those of the
+/// market (Z-01).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -138,7 +140,7 @@ pub async fn first_owned(
     Ok(first(read(database, filtered, "a.id", (&FIRST, None)).await?))
 }
 
-/// As many as a page may have: a tenant shows no more.
+/// The first page, of the maximum size.
 const FIRST: PageRequest =
     PageRequest { size: MAX_PAGE_SIZE, current: 1, after: None, total: TotalPages::Omitted };
 

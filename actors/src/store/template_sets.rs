@@ -7,10 +7,10 @@ use crate::naming::naming;
 
 const FIND: &str = include_str!("../../../sql/queries/template_sets/find.sql");
 
-/// Which state of which object a template set is: another one after each change of the object.
+/// The version of a template set, which differs after each change of its object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// The managed object that holds it.
+    /// The managed object that holds the set.
     pub object: ManagedObjectId,
     transaction: String,
 }
@@ -18,9 +18,9 @@ pub struct Revision {
 /// A template set as it is stored.
 #[derive(Debug)]
 pub struct StoredTemplateSet {
-    /// Its state.
+    /// The version of the set.
     pub revision: Revision,
-    /// Its fragment, JSON; `None` when the state is the known one.
+    /// The fragment as JSON; `None` when the caller knows this version already.
     pub fragment: Option<String>,
 }
 
@@ -29,12 +29,12 @@ pub fn fragment() -> String {
     naming().model("smartrest_SmartRestTemplate")
 }
 
-/// The type of external ids that are X-Ids.
+/// The type of the external ids that are X-Ids.
 pub fn x_id_type() -> String {
     naming().fragment("SmartRestDeviceIdentifier")
 }
 
-/// The set that is called so, else the one whose object has this id (S-12). One statement.
+/// Looks up the set with this X-Id, or else the one whose object has it as its id (S-12). One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

@@ -1,4 +1,4 @@
-//! Tenants in PostgreSQL. Each change that concerns its users is told to every server process.
+//! Tenants in PostgreSQL. Every server process is notified of each change that affects their users.
 
 use deadpool_postgres::GenericClient;
 use serde_json::value::RawValue;
@@ -29,9 +29,9 @@ const HAND_OVER: &str = include_str!("../../../sql/queries/tenants/hand_over.sql
 const DELETE: &str = include_str!("../../../sql/queries/tenants/delete.sql");
 const PLAN_BY_INDEX: &str = include_str!("../../../sql/queries/tenants/plan_by_index.sql");
 
-/// What a tenant may have without end, each before what it would go with by a foreign key: so a row takes few others
-/// along. Table, and the rest of its key. What is not named here goes with the tenant itself; applications go first of all,
-/// for they reach into other tenants.
+/// The tables whose rows of one tenant are unbounded, with the rest of their keys. A table comes before the tables its
+/// rows reference, so that deleting a row cascades to few others. Rows of other tables are deleted with the tenant
+/// itself. Applications are deleted first of all, because they have users in other tenants.
 const CONTENTS: [(&str, &str); 23] = [
     ("subscriptions", "application"),
     ("access_tokens", "hash"),
@@ -57,13 +57,14 @@ const CONTENTS: [(&str, &str); 23] = [
     ("users", "name"),
     ("modules", "id"),
 ];
-/// Rows that one transaction of a deletion takes.
+/// The number of rows that one transaction of a deletion deletes.
 const CHUNK: i64 = 2000;
 
-/// Creates a tenant of the installation with its default groups (U-10) and tells every server process. One transaction.
+/// Creates a tenant of the installation with its default groups (U-10) and notifies every server process. One
+/// transaction.
 ///
 /// # Errors
-/// `Duplicate` when id or domain is taken.
+/// `Duplicate` when the id or the domain is in use.
 pub async fn insert_tenant(database: &Database, tenant: &NewTenant) -> Result<()> {
     change(database, async |transaction, announcements| {
         insert(transaction, tenant).await?;
@@ -74,11 +75,11 @@ pub async fn insert_tenant(database: &Database, tenant: &NewTenant) -> Result<()
     .await
 }
 
-/// Creates a tenant with its default groups and its first user, who administers it, and tells every server process.
+/// Creates a tenant with its default groups and its first user, an administrator, and notifies every server process.
 /// One transaction.
 ///
 /// # Errors
-/// `Duplicate` when id or domain is taken.
+/// `Duplicate` when the id or the domain is in use.
 pub async fn create_tenant(
     database: &Database,
     tenant: &NewTenant,
@@ -87,7 +88,7 @@ pub async fn create_tenant(
 ) -> Result<Tenant> {
     change(database, async |transaction, announcements| {
         let created = insert(transaction, tenant).await?;
-        // A request that was under way while a tenant of this id was deleted may have left something behind.
+        // A request that ran while a tenant of this id was deleted may have left rows.
         delete_contents(transaction, announcements, &tenant.id).await?;
         groups::insert_default_groups(transaction, &tenant.id).await?;
         user_changes::enter_administrator(transaction, announcements, admin, password_hash).await?;
@@ -133,7 +134,7 @@ fn unless_duplicate<T>(outcome: Result<T, tokio_postgres::Error>, key: impl FnOn
     }
 }
 
-/// A tenant, whoever asks.
+/// Returns a tenant, without a check of the caller.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -144,10 +145,10 @@ pub async fn get_tenant(database: &Database, tenant: &TenantId) -> Result<Tenant
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?)
 }
 
-/// A tenant that `caller` looks after. Everything is below `management`; below another tenant is what it created.
+/// Returns a tenant that `caller` manages: `management` manages all tenants, every other tenant those that it created.
 ///
 /// # Errors
-/// `NotFound` for an unknown tenant and for a foreign one alike.
+/// `NotFound` both for an unknown tenant and for one that the caller does not manage.
 pub async fn get_tenant_below(database: &Database, caller: &TenantId, tenant: &TenantId) -> Result<Tenant> {
     let client = database.reader().await?;
     let statement = client.prepare_cached(FIND_BELOW).await?;
@@ -155,7 +156,7 @@ pub async fn get_tenant_below(database: &Database, caller: &TenantId, tenant: &T
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?)
 }
 
-/// A page of the tenants `caller` looks after, by id, with the number of all (P-02).
+/// Returns a page of the tenants that `caller` manages, by id, with their number (P-02).
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -176,12 +177,12 @@ pub async fn list_tenants_below(
     Ok(Page { count, ..page })
 }
 
-/// Changes a tenant that `caller` looks after; `admin_password` is hashed. When status or domain really change, every
-/// server process is told: it forgets the tenant's users and ends their sessions. One transaction.
+/// Changes a tenant that `caller` manages; `admin_password` is hashed. When the status or the domain changes, every
+/// server process is notified: it drops the cached users of the tenant and ends their sessions. One transaction.
 ///
 /// # Errors
-/// `NotFound` for an unknown or a foreign tenant, `Duplicate` when the domain is taken, `Invalid` for a password when
-/// the first user is gone.
+/// `NotFound` for a tenant that is unknown or that the caller does not manage; `Duplicate` when the domain is in use;
+/// `Invalid` for a password when the first user was deleted.
 pub async fn update_tenant(
     database: &Database,
     caller: &TenantId,
@@ -240,8 +241,8 @@ async fn update_admin_password(
     }
 }
 
-/// Deletes a tenant with everything in it. It is cut off first, then emptied in many small transactions, so that one
-/// with millions of objects stops nobody else. What was interrupted goes on when it is called again.
+/// Deletes a tenant with all its data. It is suspended first and then emptied in many small transactions, so that a
+/// tenant with millions of objects blocks nobody else. An interrupted deletion continues when this is called again.
 ///
 /// # Errors
 /// `NotFound`; `Forbidden` for the tenant of the installation; `Unavailable` or `Database`.
@@ -265,8 +266,8 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
     .await
 }
 
-/// Deletes some applications of a tenant together with the users they have in other tenants, who are told of. `false` when there
-/// is none. One transaction.
+/// Deletes some applications of a tenant together with their users in other tenants, which are announced. Returns
+/// `false` when there is none. One transaction.
 async fn delete_some_applications(database: &Database, tenant: &TenantId) -> Result<bool> {
     change(database, async |transaction, announcements| {
         application_users::delete_some_applications(transaction, announcements, tenant).await
@@ -285,8 +286,8 @@ async fn suspend(database: &Database, tenant: &TenantId) -> Result<()> {
     .await
 }
 
-/// Deletes the next rows of a table and says how many those were. One transaction, on whatever connection is free: a
-/// deletion that takes long keeps none for itself.
+/// Deletes the next rows of a table and returns their number. One transaction, on whatever connection is free, so that
+/// a long deletion does not occupy one.
 async fn delete_some(database: &Database, tenant: &TenantId, contents: (&str, &str)) -> Result<u64> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
@@ -309,8 +310,9 @@ async fn delete_contents(
     Ok(())
 }
 
-/// The statement that deletes some of what a tenant has; with a null for their number all of it. By place, not by key: so
-/// each part costs its own rows, however many there are. A row that moves meanwhile is met by the next part.
+/// Returns the statement that deletes some rows of a tenant, or all of them when their number is null. It deletes by
+/// physical position and not by key, so each part costs only its own rows. A row that moves meanwhile is deleted by the
+/// next part.
 fn deletion((table, key): (&str, &str)) -> String {
     format!(
         "DELETE FROM {table} WHERE tenant = $1 AND ctid = ANY(ARRAY(\
@@ -318,7 +320,7 @@ fn deletion((table, key): (&str, &str)) -> String {
     )
 }
 
-/// Every tenant's id and domain, for tenant resolution by host name.
+/// Returns the id and the domain of every tenant, to resolve host names to tenants.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -331,7 +333,7 @@ pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String, 
 
 fn from_row(row: &Row) -> Result<Tenant> {
     let id = TenantId::parse(row.get(0))?;
-    // Those of the installation are below its tenant.
+    // Tenants of the installation are below its tenant.
     let parent = row.get::<_, Option<String>>(11).or_else(|| Some(MANAGEMENT.to_owned()));
     Ok(Tenant {
         domain: row.get(1),

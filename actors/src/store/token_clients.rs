@@ -1,5 +1,5 @@
-//! Clients of the access-token service in PostgreSQL. A client that goes takes its tokens along, and counts as a change of the
-//! user they spoke for: every server forgets who came by them, and their sessions end.
+//! Clients of the access-token service in PostgreSQL. Deleting a client deletes its tokens and counts as a change of
+//! their user: every server drops the callers it cached for these tokens and ends their sessions.
 
 use std::sync::Arc;
 
@@ -23,27 +23,27 @@ const FIND_SECRET: &str = include_str!("../../../sql/queries/token_clients/find_
 /// The columns of a client, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "c.tenant, c.id, c.name, c.user_name, c.scope, c.created_at";
 
-/// A client that is to be stored.
+/// A client to store.
 #[derive(Clone, Copy)]
 pub struct Draft<'d> {
-    /// Whose client it is.
+    /// The tenant of the client.
     pub tenant: &'d TenantId,
     /// The consumer key.
     pub id: &'d str,
-    /// For people.
+    /// A name for people.
     pub name: &'d str,
-    /// The user it speaks for.
+    /// The user on whose behalf it acts.
     pub user: &'d str,
     /// What its tokens may be used for.
     pub scope: Scope,
-    /// Of the consumer secret.
+    /// The hash of the consumer secret.
     pub secret_hash: &'d str,
 }
 
 /// Stores a client for a user of the tenant. One statement.
 ///
 /// # Errors
-/// `Invalid` for a user that does not exist or that a microservice acts as; `Unavailable` or `Database`.
+/// `Invalid` for a user that does not exist or belongs to a microservice; `Unavailable` or `Database`.
 pub async fn insert_client(database: &Database, draft: Draft<'_>) -> Result<TokenClient> {
     let client = database.reader().await?;
     let scope: Vec<&str> = draft.scope.words().collect();
@@ -53,11 +53,11 @@ pub async fn insert_client(database: &Database, draft: Draft<'_>) -> Result<Toke
             &[&draft.tenant.as_str(), &draft.id, &draft.name, &draft.user, &scope, &draft.secret_hash],
         )
         .await?;
-    let allowed = "a user of the tenant that is none of a microservice";
+    let allowed = "a user of the tenant that does not belong to a microservice";
     from_row(&row.ok_or_else(|| Error::invalid_value("user", draft.user, allowed))?)
 }
 
-/// A client of a tenant.
+/// Returns a client of a tenant.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -68,7 +68,7 @@ pub async fn get_client(database: &Database, tenant: &TenantId, id: &str) -> Res
     from_row(&row.ok_or_else(|| Error::not_found(Noun::TokenClient, id))?)
 }
 
-/// A page of the clients of a tenant, by key.
+/// Returns a page of the clients of a tenant, by key.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -86,7 +86,7 @@ pub async fn list_clients(
     Ok(Page { count, ..page_of(clients, page, |client| After::Name(client.id.as_str().into())) })
 }
 
-/// Deletes a client with its tokens and tells every server process. One transaction.
+/// Deletes a client with its tokens and notifies every server process. One transaction.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -100,7 +100,7 @@ pub async fn delete_client(database: &Database, tenant: &TenantId, id: &str) -> 
     .await
 }
 
-/// Whose client a consumer key names.
+/// Returns the tenant of the client with this consumer key.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -109,7 +109,8 @@ pub async fn get_tenant_of_client(database: &Database, id: &str) -> Result<Tenan
     TenantId::parse(row.ok_or_else(|| Error::not_found(Noun::TokenClient, id))?.get(0))
 }
 
-/// The tenant and the hash of the consumer secret of a client whose user and tenant are active; else `None`.
+/// Looks up the tenant and the hash of the consumer secret of a client. Returns `None` unless its user and its tenant
+/// are active.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

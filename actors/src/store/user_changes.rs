@@ -1,5 +1,6 @@
-//! Users in PostgreSQL: changing them. Each change is told to every server process, which drops what it remembers of
-//! the user and ends what rested on what is gone (B-18b); what a user may do is audited in the same transaction (Y-05).
+//! Changing users in PostgreSQL. Every server process is notified of each change; it drops what it has cached about the
+//! user and ends sessions that depend on lost rights (B-18b). Changes of rights are audited in the same transaction
+//! (Y-05).
 
 use deadpool_postgres::GenericClient;
 use serde::Serialize;
@@ -29,7 +30,7 @@ const INHERIT_SUBUSERS: &str = include_str!("../../../sql/queries/users/inherit_
 /// Creates a user. One transaction.
 ///
 /// # Errors
-/// `Duplicate` when the name is taken, `NotFound` when the tenant does not exist, `Invalid` for an unknown owner.
+/// `Duplicate` when the name is in use, `NotFound` when the tenant does not exist, `Invalid` for an unknown owner.
 pub async fn insert_user(database: &Database, user: &User, password_hash: Option<&str>) -> Result<User> {
     change(database, async |transaction, announcements| {
         insert(transaction, announcements, user, password_hash).await?;
@@ -38,10 +39,10 @@ pub async fn insert_user(database: &Database, user: &User, password_hash: Option
     .await
 }
 
-/// Creates a user that administers its tenant: a member of `admins` (U-10). One transaction.
+/// Creates an administrator of a tenant: a member of `admins` (U-10). One transaction.
 ///
 /// # Errors
-/// As [`insert_user`]; `NotFound` when the tenant has no such group.
+/// The errors of [`insert_user`]; `NotFound` when the tenant has no such group.
 pub async fn insert_administrator(database: &Database, user: &User, password_hash: &str) -> Result<()> {
     change(database, async |transaction, announcements| {
         enter_administrator(transaction, announcements, user, Some(password_hash)).await
@@ -49,7 +50,8 @@ pub async fn insert_administrator(database: &Database, user: &User, password_has
     .await
 }
 
-/// Creates a user as a member of `admins`, as part of the caller's transaction: such as one that creates the tenant.
+/// Creates a user as a member of `admins`, as part of the caller's transaction, such as the one that creates the
+/// tenant.
 pub(super) async fn enter_administrator(
     client: &impl GenericClient,
     announcements: &Announcements,
@@ -61,7 +63,7 @@ pub(super) async fn enter_administrator(
     group_members::insert(client, &user.tenant, admins, &user.name).await
 }
 
-/// Creates a user, as part of the caller's transaction. Who was refused by this name a moment ago is not refused any more.
+/// Creates a user, as part of the caller's transaction. Servers drop a cached rejection of this name.
 async fn insert(
     client: &impl GenericClient,
     announcements: &Announcements,
@@ -96,7 +98,7 @@ async fn insert(
     }
 }
 
-/// Replaces a password hash and tells every server process. One transaction.
+/// Replaces a password hash and notifies every server process. One transaction.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -112,12 +114,12 @@ pub async fn update_password(database: &Database, tenant: &TenantId, name: &str,
     .await
 }
 
-/// Changes a user. One transaction. Its sessions end when the password or `enabled` changes; when device permissions are taken
-/// away, those that rested on them.
+/// Changes a user. One transaction. All sessions of the user end when the password or `enabled` changes; when device
+/// permissions are removed, the sessions that depend on them end.
 ///
 /// # Errors
-/// `NotFound`; `Forbidden` when the caller's authority does not reach the user or grants less; `Refused` when the last
-/// administrator would be disabled; `Invalid` for an unknown owner.
+/// `NotFound`; `Forbidden` when the caller has no authority over the user or lacks a permission it grants; `Refused`
+/// when the last administrator would be disabled; `Invalid` for an unknown owner.
 pub async fn update_user(
     database: &Database,
     administration: &Administration,
@@ -156,16 +158,16 @@ pub async fn update_user(
     .await
 }
 
-/// Whether device permissions were taken away, or only given.
+/// Returns whether device permissions were removed or only added.
 pub(super) fn shift(before: &DevicePermissions, after: &DevicePermissions) -> Shift {
     Shift::unless_lost(before.are_within(after, |_, _| false))
 }
 
-/// What a caller's authority must allow in a change.
+/// Checks that a caller has the authority for a change.
 fn check_change(administration: &Administration, before: &User, after: &User) -> Result<()> {
     let authority = &administration.authority;
     authority.reaches(before.owner.as_deref())?;
-    // A sub-user is not given away.
+    // The new owner must be under the caller's authority too.
     authority.reaches(after.owner.as_deref())?;
     match after.permissions == before.permissions {
         true => Ok(()),
@@ -173,8 +175,9 @@ fn check_change(administration: &Administration, before: &User, after: &User) ->
     }
 }
 
-/// Who sets a password can come in as that user. So nobody does who could not have given that user its rights: an
-/// administrator may have raised a sub-user above its owner.
+/// Checks that a caller may set the password of a user. Whoever sets a password can log in as that user, so the caller
+/// must be able to grant all rights of the user: an administrator may have given a sub-user more rights than its owner
+/// has.
 async fn check_take_over(
     client: &impl GenericClient,
     administration: &Administration,
@@ -208,11 +211,10 @@ async fn update(client: &impl GenericClient, user: &User, password_hash: Option<
     Ok(())
 }
 
-/// Deletes a user; its sessions end, its sub-users go up to its owner. One transaction.
+/// Deletes a user. Its sessions end, and its sub-users get its owner. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Forbidden` when the caller's authority does not reach the user; `Refused` for the last administrator
-/// (U-15).
+/// `NotFound`; `Forbidden` when the caller has no authority over the user; `Refused` for the last administrator (U-15).
 pub async fn delete_user(database: &Database, administration: &Administration, name: &str) -> Result<()> {
     let tenant = &administration.tenant;
     change(database, async |transaction, announcements| {
@@ -228,11 +230,11 @@ pub async fn delete_user(database: &Database, administration: &Administration, n
     .await
 }
 
-/// Gives a user a role; one it has already changes nothing. One transaction.
+/// Assigns a role to a user. Assigning it again has no effect. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Forbidden` when the caller's authority does not reach the user or lacks the role; `Invalid` for a role that no
-/// microservice of the tenant defines.
+/// `NotFound`; `Forbidden` when the caller has no authority over the user or lacks the role; `Invalid` for a role that
+/// no microservice of the tenant defines.
 pub async fn assign_role(
     database: &Database,
     administration: &Administration,
@@ -247,11 +249,11 @@ pub async fn assign_role(
     change_roles(database, administration, (name, Some(role)), permitted).await
 }
 
-/// Takes a role from a user. One transaction.
+/// Withdraws a role from a user. One transaction.
 ///
 /// # Errors
-/// `NotFound` for an unknown user and for a role it does not hold directly; `Forbidden` when the caller's authority does
-/// not reach the user.
+/// `NotFound` for an unknown user and for a role it does not hold directly; `Forbidden` when the caller has no
+/// authority over the user.
 pub async fn withdraw_role(
     database: &Database,
     administration: &Administration,
@@ -291,21 +293,20 @@ async fn change_roles(
     .await
 }
 
-/// A user nobody else changes until the transaction ends.
+/// Returns a user and locks it until the transaction ends.
 ///
 /// # Errors
-/// `NotFound`; `Refused` for a user of a microservice, which follows its application in everything (W-10, W-11).
+/// `NotFound`; `Refused` for a user of a microservice, whose properties follow from its application (W-10, W-11).
 pub(super) async fn lock_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
     let locked = client.query_opt(LOCK, &[&tenant.as_str(), &name]).await?;
     if locked.is_some_and(|row| row.get(0)) {
-        return Err(Error::Refused(
-            "a user of a microservice follows its application and is changed by nobody",
-        ));
+        return Err(Error::Refused("a user of a microservice cannot be changed, it follows its application"));
     }
     read_user(client, tenant, name).await
 }
 
-/// The owner of a user is another user of the tenant, and stays until the transaction ends.
+/// Ensures that the owner of a user is another user of the tenant, and locks it against deletion until the transaction
+/// ends.
 async fn ensure_owner(client: &impl GenericClient, user: &User) -> Result<()> {
     let Some(owner) = &user.owner else { return Ok(()) };
     let known =
@@ -316,7 +317,7 @@ async fn ensure_owner(client: &impl GenericClient, user: &User) -> Result<()> {
     }
 }
 
-/// The change of an attribute, if it is one.
+/// Returns the change of an attribute, or `None` when it did not change.
 pub(super) fn changed<T: Serialize + PartialEq>(
     attribute: &str,
     before: &T,
@@ -326,7 +327,8 @@ pub(super) fn changed<T: Serialize + PartialEq>(
     (before != after).then(|| AttributeChange::replaced_value(attribute, value(before), value(after)))
 }
 
-/// Writes down what a user may do now, as part of the caller's transaction (Y-05, X-24); nothing when nothing changed.
+/// Inserts an audit record of the rights of a user, as part of the caller's transaction (Y-05, X-24), if anything
+/// changed.
 pub(super) async fn audit_user(
     client: &impl GenericClient,
     administration: &Administration,
@@ -336,7 +338,7 @@ pub(super) async fn audit_user(
     audit(client, administration, ("User", "User update"), name.to_owned(), changes).await
 }
 
-/// As [`audit_user`], of any kind.
+/// Does the same as [`audit_user`] for any kind of record.
 pub(super) async fn audit(
     client: &impl GenericClient,
     administration: &Administration,

@@ -1,4 +1,4 @@
-//! Users in PostgreSQL: reading them. What changes them is in [`user_changes`](super::user_changes).
+//! Reading users from PostgreSQL. Their changes are in [`user_changes`](super::user_changes).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ const COLUMNS: &str = "u.name, u.enabled, u.first_name, u.last_name, u.display_n
     ARRAY(SELECT json_build_array(g.id, g.name, g.description, g.device_permissions) \
         FROM group_members m JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id \
         WHERE m.tenant = u.tenant AND m.user_name = u.name ORDER BY g.id)";
-/// What users and members are sorted by: the same whatever the locale of the database.
+/// The sort keys of users and members, independent of the locale of the database.
 const U_NAME: &str = r#"u.name COLLATE "C""#;
 const MEMBER_NAME: &str = r#"m.user_name COLLATE "C""#;
-/// The last column: how many users somebody owns.
+/// The last column: the number of sub-users.
 const SUBUSERS: &str = "(SELECT count(*) FROM users s WHERE s.tenant = u.tenant AND s.owner = u.name)";
 
-/// A user as authentication needs it and whether its tenant is served; `None` when tenant or user is unknown.
+/// Looks up a user for authentication, with the status of its tenant. Returns `None` when tenant or user is unknown.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -51,7 +51,7 @@ pub async fn find_user(
     find_account(&client, tenant, name).await
 }
 
-/// As [`find_user`], over a connection at hand or as part of the caller's transaction.
+/// Does the same as [`find_user`], over a given connection or as part of the caller's transaction.
 pub(super) async fn find_account(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -60,8 +60,8 @@ pub(super) async fn find_account(
     Ok(find_accounts(client, tenant, &[name]).await?.pop())
 }
 
-/// Roles and device permissions of users, held directly and through groups. Users that are deleted, disabled or of a suspended
-/// tenant are left out. One statement.
+/// Returns roles and device permissions of users, held directly and through groups. Users that are deleted, disabled or
+/// of a suspended tenant are left out. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -76,7 +76,7 @@ pub(crate) async fn list_rights(
     Ok(in_action.map(|(user, _)| (user.name, (user.roles, user.permissions))).collect())
 }
 
-/// Those of some users that there are.
+/// Looks up those of the given users that exist.
 async fn find_accounts(
     client: &impl GenericClient,
     tenant: &TenantId,
@@ -116,7 +116,7 @@ fn application_user(application: Option<i64>, duty: Option<&str>) -> Option<Appl
     Some(ApplicationUser { application: ApplicationId(application?), duty: Duty::parse(duty?)? })
 }
 
-/// Makes sure there is such a tenant, for callers who may name any (U-04).
+/// Ensures that a tenant exists, for callers who may name any tenant (U-04).
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -129,7 +129,7 @@ pub async fn ensure_tenant(database: &Database, tenant: &TenantId) -> Result<()>
     }
 }
 
-/// A user as it is returned.
+/// Returns a user as a response shows it.
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
@@ -137,17 +137,17 @@ pub async fn get_user(database: &Database, tenant: &TenantId, name: &str) -> Res
     read_user(&database.reader().await?, tenant, name).await
 }
 
-/// A user, as part of the caller's transaction.
+/// Returns a user, as part of the caller's transaction.
 pub(super) async fn read_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
     let statement = client.prepare_cached(GET).await?;
     let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
     from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::User, name))?)
 }
 
-/// A page of users by ascending name.
+/// Returns a page of users by ascending name.
 ///
 /// # Errors
-/// `Timeout`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot hold.
+/// `Timeout`, `Unavailable` or `Database`; `Invalid` for a text PostgreSQL cannot store.
 pub async fn list_users(
     database: &Database,
     tenant: &TenantId,
@@ -156,12 +156,13 @@ pub async fn list_users(
 ) -> Result<Page<User>> {
     let mut filtered = Filtered::new("users u", "u.tenant", tenant.as_str());
     match filter.kind {
-        // The words of the two partial indexes. What microservices act as is no user of the tenant's (W-11).
+        // The exact conditions of the two partial indexes. A user of a microservice does not count as a user of the
+        // tenant (W-11).
         UserKind::People => filtered.only("NOT starts_with(u.name, 'device_') AND u.application IS NULL"),
         UserKind::Devices => filtered.only("starts_with(u.name, 'device_')"),
     }
     if let Some(prefix) = &filter.name_prefix {
-        // The two bounds let the index find what the function decides.
+        // The two bounds let the index find the names that the function then checks.
         filtered.and("starts_with(u.name, $)", prefix.clone());
         filtered.and(r#"u.name COLLATE "C" >= $"#, prefix.clone());
         filtered.and(r#"u.name COLLATE "C" <= $"#, format!("{prefix}\u{10ffff}"));
@@ -178,7 +179,7 @@ pub async fn list_users(
     read_page(database, tenant, (filtered, "u.tenant, u.name", U_NAME), (&columns, page)).await
 }
 
-/// A page of the members of a group, by ascending name. That the group exists is the caller's to know.
+/// Returns a page of the members of a group, by ascending name. The caller ensures that the group exists.
 ///
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
@@ -193,7 +194,8 @@ pub async fn list_members(
     read_page(database, tenant, (filtered, "m.tenant, m.user_name", MEMBER_NAME), (COLUMNS, page)).await
 }
 
-/// Finds out whose page it is, then looks these up: what a user is made of costs too much for those that are skipped.
+/// Selects the names of the page first and then reads these users, because reading a whole user is too expensive for
+/// those that are skipped.
 async fn read_page(
     database: &Database,
     tenant: &TenantId,

@@ -1,4 +1,5 @@
-//! One connection per server process that listens: for changes that others announce, and for PostgreSQL being there at all.
+//! The listening connection of a server process: it receives the changes that other processes announce and monitors
+//! whether PostgreSQL is reachable.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -11,12 +12,13 @@ use super::Database;
 use super::announcements::{CHANNEL, Change};
 use crate::error::{Error, Result};
 
-/// How often PostgreSQL is asked whether it is there; also the pause before it is tried again.
+/// The pause between two pings, and before the next connection attempt.
 const PING: Duration = Duration::from_millis(500);
-/// A PostgreSQL that needs longer than this for nothing counts as away.
+/// How long PostgreSQL may take to respond to a ping before it counts as unreachable.
 const PONG: Duration = Duration::from_secs(4);
 
-/// Watches until the receiver is gone. Tells of changes of other processes; those of this one were carried out with their commit.
+/// Listens until the receiver is dropped. Passes on changes of other processes; those of this process were applied at
+/// their commit.
 pub(crate) async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
     while !seen.is_closed() {
         let outcome = listen(&database, &seen).await;
@@ -54,7 +56,7 @@ async fn listen(database: &Database, seen: &mpsc::UnboundedSender<Change>) -> Re
         }
         loop {
             let pong = timeout(PONG, client.simple_query("")).await;
-            pong.map_err(|_| Error::unavailable("no answer to a ping"))??;
+            pong.map_err(|_| Error::unavailable("no response to a ping"))??;
             tokio::select! {
                 () = sleep(PING) => {}
                 () = seen.closed() => return Ok(()),

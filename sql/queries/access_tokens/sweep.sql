@@ -1,5 +1,5 @@
--- Of all tenants: some of those that expired so long ago that nobody needs to be told so. Those that another server is
--- deleting are passed over.
+-- Deletes tokens of all tenants that expired so long ago that the reason no longer matters. Tokens that another
+-- server is deleting are skipped.
 DELETE FROM access_tokens
 WHERE hash IN (
     SELECT hash

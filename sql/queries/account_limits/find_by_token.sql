@@ -1,4 +1,4 @@
--- The account that a token of the limits query is for, and what is configured for it.
+-- Returns the account of a token of the limits query, with its configured limits.
 SELECT a.id, a.absolute, a.rate
 FROM limit_tokens t
 JOIN limit_accounts a ON a.id = t.account

@@ -1,4 +1,4 @@
--- What is not given stays as it is.
+-- Sets limits of an account. Limits that are not given stay unchanged.
 INSERT INTO limit_accounts (id, absolute, rate)
 VALUES ($1, $2, coalesce($3, '[]'::json))
 ON CONFLICT (id) DO UPDATE

@@ -1,9 +1,9 @@
--- Counts alarms that are open already and were sent again as CLEARED: the index holds open ones only, so the insert
--- would not meet them (A-05).
+-- Increments the count of open alarms that were sent again as CLEARED. The unique index covers open alarms only, so an
+-- insert would not conflict with them (A-05).
 UPDATE alarms a
 SET
     count = a.count + 1,
-    -- An older time than stored does not move time back.
+    -- An older time does not replace a newer one.
     time = greatest(a.time, again.time),
     time_offset = CASE WHEN again.time > a.time THEN again.time_offset ELSE a.time_offset END
 FROM unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::smallint[], $6::text[])
@@ -13,7 +13,7 @@ WHERE a.tenant = again.tenant
     AND a.source = again.source
     AND a.type = again.type
     AND a.status <> 'CLEARED'
-    -- The premise: a caller who writes as the owner still is the owner.
+    -- The caller, who writes as the owner, still is the owner.
     AND coalesce(again.owner, o.owner) = o.owner
     -- Nothing is counted in maintenance (R-02, A-09).
     AND NOT EXISTS (

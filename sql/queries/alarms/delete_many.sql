@@ -5,10 +5,10 @@ WHERE tenant = $1
         FROM alarms a
         WHERE a.tenant = $1
             AND a.id = ANY($2)
-            -- The premises: it is still what the filters ask for.
+            -- The alarm still matches the filters.
             AND (cardinality($3::text[]) = 0 OR a.status = ANY($3))
             AND (cardinality($4::text[]) = 0 OR a.severity = ANY($4))
-        -- In one order, so that two deletions never wait for each other.
+        -- Locked in one order, so that two deletions cannot deadlock.
         ORDER BY a.id
         FOR UPDATE))
 RETURNING id, source

@@ -1,4 +1,4 @@
--- The open alarm of a type: there is one at most.
+-- Returns the open alarm of a type; there is at most one.
 SELECT
     a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count,
     a.first_time, a.first_offset, a.created_at, a.revision, a.fragments, o.name

@@ -1,5 +1,5 @@
--- Raises the alarms of one group commit, or counts those that are open already (A-05). The index decides which: so
--- that it is right whatever the number of server processes.
+-- Raises the alarms of one group commit, or increments the count of those that are open already (A-05). The unique
+-- index decides which of both, so the result is correct with any number of server processes.
 WITH new AS MATERIALIZED (
     SELECT *
     FROM unnest(
@@ -9,8 +9,8 @@ WITH new AS MATERIALIZED (
             tenant, id, source, type, time, time_offset, text, status, severity, created_at, fragments, owner,
             silent_since)
 ), silent AS MATERIALIZED (
-    -- The premise of an unavailability alarm: still the same silence, and nobody has raised one for it (R-04). Locked, so
-    -- that a message of this very moment is either seen here or finds that there is an alarm to clear.
+    -- An unavailability alarm is raised only if the device has not been heard since and nobody has raised one for this
+    -- silence (R-04). The lock ensures that a concurrent message is either seen here or finds an alarm to clear.
     SELECT v.tenant, v.device, v.last_message
     FROM new
     JOIN availability v ON v.tenant = new.tenant AND v.device = new.source
@@ -34,9 +34,9 @@ SELECT
     new.tenant, new.id, new.source, new.type, new.time, new.time_offset, new.text, new.status, new.severity,
     1, new.time, new.time_offset, new.created_at, new.fragments::json
 FROM new
--- A row whose source does not exist is left out; left to the foreign key it would fail its neighbours too.
+-- A row whose source does not exist is left out, because a foreign key violation would fail the whole batch.
 JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.source
--- The premise: a caller who writes as the owner still is the owner.
+-- The caller, who writes as the owner, still is the owner.
 WHERE coalesce(new.owner, o.owner) = o.owner
     -- Nothing is raised in maintenance (R-02, A-09).
     AND NOT EXISTS (
@@ -51,12 +51,12 @@ WHERE coalesce(new.owner, o.owner) = o.owner
 ON CONFLICT (tenant, source, type) WHERE status <> 'CLEARED'
 DO UPDATE SET
     count = a.count + 1,
-    -- An older time than stored does not move time back.
+    -- An older time does not replace a newer one.
     time = greatest(a.time, excluded.time),
     time_offset = CASE WHEN excluded.time > a.time THEN excluded.time_offset ELSE a.time_offset END
 RETURNING
     a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count,
     a.first_time, a.first_offset, a.created_at, a.revision,
-    -- What was sent need not be sent back; only a repetition shows what is stored.
+    -- A new alarm need not be returned with its fragments; a repetition shows the stored ones.
     CASE WHEN a.count = 1 THEN '{}'::json ELSE a.fragments END,
     (SELECT o.name FROM managed_objects o WHERE o.tenant = a.tenant AND o.id = a.source)

@@ -1,4 +1,4 @@
--- Changes alarms and writes their audit records, both or none.
+-- Updates alarms and inserts their audit records, both or none.
 WITH wanted AS (
     SELECT *
     FROM unnest(
@@ -18,7 +18,7 @@ WITH wanted AS (
     FROM wanted
     WHERE a.tenant = wanted.tenant
         AND a.id = wanted.id
-        -- The premise: nobody changed it since it was read.
+        -- The alarm was not changed since it was read.
         AND a.revision = wanted.revision
     RETURNING
         a.tenant, a.id, a.source, a.type, a.time, a.time_offset, a.text, a.status, a.severity, a.count,

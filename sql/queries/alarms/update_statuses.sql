@@ -1,9 +1,9 @@
--- Gives alarms another status and writes one audit record each, both or none (A-02, A-11).
+-- Changes the status of alarms and inserts an audit record for each, both or none (A-02, A-11).
 WITH wanted AS (
     SELECT a.id, a.source, a.type, a.status, wanted.audit_id
     FROM unnest($2::bigint[], $3::bigint[]) AS wanted (id, audit_id)
     JOIN alarms a ON a.tenant = $1 AND a.id = wanted.id
-    -- The premises: it has another status, and is still what the filters ask for.
+    -- The alarm has another status and still matches the filters.
     WHERE a.status <> $4
         AND (cardinality($5::text[]) = 0 OR a.status = ANY($5))
         AND (cardinality($6::text[]) = 0 OR a.severity = ANY($6))
@@ -12,7 +12,8 @@ WITH wanted AS (
 ), admitted AS (
     SELECT w.*
     FROM wanted w
-    -- One that would be opened beside another open alarm of its type is left out; of several the oldest is opened.
+    -- An alarm is left out when reopening it would give its type a second open alarm; of several alarms the oldest is
+    -- reopened.
     WHERE w.status <> 'CLEARED'
         OR (
             NOT EXISTS (
@@ -39,7 +40,7 @@ WITH wanted AS (
         tenant, id, type, activity, time, text, source, user_name, application, severity, changes, created_at)
     SELECT
         $1, u.audit_id, 'Alarm', 'Alarm updated', $7, 'Alarm updated', u.id::text, $8, $9, lower(u.severity),
-        -- Statuses are words of ours, so nothing needs to be escaped.
+        -- Statuses are constants, so they need no escaping.
         format(
             '[{"attribute":"status","type":"String","previousValue":"%s","newValue":"%s","changeType":"REPLACED"}]',
             u.previous, u.status)::json,

@@ -1,4 +1,4 @@
--- Whether a microservice defines the role to which the tenant subscribes.
+-- Returns whether a microservice to which the tenant subscribes defines the role.
 SELECT EXISTS (
     SELECT 1
     FROM subscriptions s

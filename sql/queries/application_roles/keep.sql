@@ -1,4 +1,5 @@
--- Whether a microservice defines the role to which the tenant subscribes; it stays so until this transaction ends.
+-- Returns whether a microservice to which the tenant subscribes defines the role, and keeps this so until the
+-- transaction ends.
 SELECT a.id
 FROM subscriptions s
 JOIN applications a ON a.id = s.application

@@ -1,4 +1,4 @@
--- The roles that microservices define to which the tenant subscribes, each once.
+-- Returns the roles that microservices to which the tenant subscribes define, each once.
 SELECT DISTINCT defined.role COLLATE "C" AS role
 FROM subscriptions s
 JOIN applications a ON a.id = s.application

@@ -1,3 +1,3 @@
--- Two microservices that leave a tenant at the same moment must not each leave a role to the other: one after the other takes
--- roles away, and the second sees what the first did.
+-- Serializes the withdrawal of roles. Without the lock, two microservices that leave a tenant concurrently could each
+-- leave a role in place because the other one defines it.
 SELECT pg_advisory_xact_lock(hashtext('roles of microservices'))

@@ -1,4 +1,4 @@
--- As withdraw_from_users.sql, of groups; their members are told of by tenant.
+-- Does the same as withdraw_from_users.sql for groups. The affected members are announced by tenant.
 UPDATE groups g
 SET roles = roles_there_are(g.tenant, g.roles, $2)
 WHERE g.tenant = ANY($1)

@@ -1,4 +1,4 @@
--- The applications an operator may mean: at most one by its id and one by its context path.
+-- Returns the applications with this id or this context path, at most one each.
 SELECT
     a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.resources_url, a.resources_username, a.external_url,
     a.required_roles, a.roles, a.manifest, a.active_version, a.route

@@ -1,4 +1,4 @@
--- Of all tenants: their servers look after them together.
+-- Returns the microservices of all tenants that have an address, because servers probe them for all tenants.
 SELECT
     a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.resources_url, a.resources_username, a.external_url,
     a.required_roles, a.roles, a.manifest, a.active_version, a.route

@@ -1,4 +1,4 @@
--- As many as list_service_users.sql shows.
+-- Counts the rows of list_service_users.sql.
 SELECT count(*)
 FROM users u
 WHERE u.application = $1

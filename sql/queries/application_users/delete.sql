@@ -1,7 +1,7 @@
--- The service user of a microservice in a tenant.
+-- Deletes the service user of a microservice in a tenant.
 DELETE FROM users
 WHERE application = $2
     AND duty = 'SERVICE'
-    -- In the collation of the index that has one entry for each.
+    -- In the collation of the unique index.
     AND tenant COLLATE "C" = $1
 RETURNING tenant, name

@@ -1,4 +1,4 @@
--- Every user of these microservices, in whichever tenant.
+-- Deletes all users of these microservices, in every tenant.
 DELETE FROM users
 WHERE application = ANY($1)
 RETURNING tenant, name

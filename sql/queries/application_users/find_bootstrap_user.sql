@@ -1,4 +1,4 @@
--- The user that a microservice learns its subscribers as.
+-- Returns the bootstrap user of a microservice.
 SELECT u.tenant, u.name, u.sealed_password
 FROM users u
 WHERE u.application = $1

@@ -1,4 +1,4 @@
--- Gives the service users of a microservice these roles; those whose roles really change are told of.
+-- Sets the roles of the service users of a microservice and returns the users whose roles changed.
 UPDATE users
 SET roles = $2
 WHERE application = $1

@@ -1,5 +1,5 @@
--- Users that belonged to users of a microservice, which are gone, belong to nobody: whoever gets such a name later must not
--- own them.
+-- Removes the owner of users whose owner was a deleted user of a microservice. Otherwise a later user with the same
+-- name would own them.
 UPDATE users u
 SET owner = NULL
 FROM unnest($1::text[], $2::text[]) AS gone (tenant, name)

@@ -1,4 +1,5 @@
--- What the manifest does not say stays (W-03); a hosted application keeps its context path.
+-- Activates a version. Properties that the manifest does not contain stay unchanged (W-03); a hosted application keeps
+-- its context path.
 UPDATE applications a
 SET
     active_version = $3,

@@ -1,4 +1,4 @@
--- The copy says of itself what the original does. Its context path is its own.
+-- Activates the copied version of a clone, with the manifest of the original. The clone has its own context path.
 UPDATE applications a
 SET
     active_version = $4,

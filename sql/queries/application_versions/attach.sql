@@ -1,4 +1,4 @@
--- Makes an upload the content of an application, once.
+-- Attaches an upload to an application, once.
 UPDATE binaries
 SET application = $3
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- The version that is about to be replaced; its files and chunks go with it by the foreign keys.
+-- Deletes the version that is about to be replaced. The foreign keys delete its files and chunks.
 DELETE FROM binaries
 WHERE tenant = $1
     AND application = $2

@@ -1,4 +1,4 @@
--- Of some paths those that there are.
+-- Returns those of the given paths at which there is a file.
 SELECT path, content_type, sha256, start, length
 FROM application_files
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- Of an application: others that change it wait.
+-- Locks an application against concurrent changes.
 SELECT type, name, required_roles, roles
 FROM applications
 WHERE tenant = $1

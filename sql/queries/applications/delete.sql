@@ -1,4 +1,4 @@
--- What was uploaded for it goes by the foreign key.
+-- Deletes an application. The foreign key deletes its uploaded version.
 DELETE FROM applications
 WHERE tenant = $1
     AND id = $2

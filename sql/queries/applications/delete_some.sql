@@ -1,4 +1,4 @@
--- What was uploaded for them goes by the foreign key.
+-- Deletes applications. The foreign key deletes their uploaded versions.
 DELETE FROM applications
 WHERE tenant = $1
     AND id = ANY($2)

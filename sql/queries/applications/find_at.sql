@@ -1,4 +1,4 @@
--- The application of a context path, if the tenant sees it, and whether it uses it.
+-- Returns the application at a context path, if the tenant sees it, and whether the tenant may use it.
 SELECT
     a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.resources_url, a.resources_username, a.external_url,
     a.required_roles, a.roles, a.manifest, a.active_version, a.route,

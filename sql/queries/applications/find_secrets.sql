@@ -1,4 +1,4 @@
--- The secrets of an application of its owner, sealed.
+-- Returns the encrypted secrets of an application of its owner.
 SELECT a.sealed_key, a.sealed_resources_password
 FROM applications a
 WHERE a.tenant = $1

@@ -1,4 +1,4 @@
--- What a tenant sees under a name, which is unique in each owner's tenant only (W-08).
+-- Returns the applications with a name that a tenant sees. Names are unique only per owner (W-08).
 (
     SELECT a.id
     FROM applications a

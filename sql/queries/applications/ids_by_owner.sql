@@ -1,4 +1,4 @@
--- What a tenant sees of those that a tenant owns (W-08).
+-- Returns the applications of an owner that a tenant sees (W-08).
 (
     SELECT a.id
     FROM applications a

@@ -1,4 +1,4 @@
--- What a tenant subscribes to (W-08), whoever asks; so the tenant that asks is not looked at.
+-- Returns the applications a tenant subscribes to (W-08). The requesting tenant is ignored.
 SELECT s.application
 FROM subscriptions s
 WHERE s.tenant = $4

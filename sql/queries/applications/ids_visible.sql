@@ -1,5 +1,5 @@
--- What a tenant sees: its own applications, those of the market, and those it subscribes to (W-05). Each part is read in
--- order behind $2, as many as the page needs at most.
+-- Returns the applications that a tenant sees: its own, those of the market, and those it subscribes to (W-05). Each
+-- part is read in order after $2, up to the number of rows that the page needs.
 (
     SELECT a.id
     FROM applications a

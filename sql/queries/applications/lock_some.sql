@@ -1,4 +1,5 @@
--- Some applications of a tenant; whoever would subscribe to one of them waits until this transaction ends.
+-- Returns some applications of a tenant and locks them, so that concurrent subscriptions wait until the transaction
+-- ends.
 SELECT a.id
 FROM applications a
 WHERE a.tenant = $1

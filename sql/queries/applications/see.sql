@@ -1,4 +1,4 @@
--- An application as a tenant sees it, if it does: with its sealed key for the owner.
+-- Returns an application if the tenant sees it, with its encrypted key for the owner.
 SELECT
     a.id, a.tenant, a.name, a.type, a.availability, a.context_path, a.resources_url, a.resources_username, a.external_url,
     a.required_roles, a.roles, a.manifest, a.active_version, a.route,

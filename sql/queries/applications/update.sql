@@ -1,4 +1,4 @@
--- A null key is the one before.
+-- Updates an application. A null key stays unchanged.
 UPDATE applications
 SET
     name = $3,

@@ -1,4 +1,4 @@
--- The alarm is cleared. Unless a new one was raised meanwhile for a silence after it.
+-- Notes that the alarm was cleared, unless a new one was raised meanwhile for a later silence.
 UPDATE availability
 SET silent_since = NULL
 WHERE tenant = $1

@@ -1,5 +1,5 @@
--- Remembers when devices were heard. A report that comes late does not move the time back. Given are those that are watched,
--- and whether there is an alarm of their silence to be cleared.
+-- Stores when devices were last heard. A late report does not replace a newer time. Returns the watched devices, and
+-- whether an unavailability alarm has to be cleared.
 UPDATE availability v
 SET last_message = greatest(v.last_message, now() - make_interval(secs => heard.ago))
 FROM unnest($1::text[], $2::bigint[], $3::float8[]) AS heard (tenant, device, ago)

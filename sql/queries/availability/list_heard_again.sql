@@ -1,4 +1,5 @@
--- Devices that were heard while the alarm of their silence was not cleared: by a server that died in between.
+-- Returns devices that were heard again and whose unavailability alarm was not cleared, because a server died in
+-- between.
 SELECT tenant, device
 FROM availability
 WHERE last_message > silent_since

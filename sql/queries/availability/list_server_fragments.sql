@@ -1,5 +1,6 @@
--- What the server itself tells of some objects: their open alarms (A-12), and of watched ones how they are heard (R-01,
--- R-05, R-06). Object by object: OFFSET 0 keeps the planner from taking a page of objects for a reason to read all alarms.
+-- Returns the data of the server's fragments of some objects: their open alarms (A-12) and the availability of watched
+-- ones (R-01, R-05, R-06). OFFSET 0 makes the planner process object by object; otherwise it might read all alarms for
+-- a page of objects.
 SELECT
     o.id, a.critical, a.major, a.minor, a.warning, a.critical_active,
     v.response_interval, v.last_message, v.due_at <= now(), v.connected
@@ -32,6 +33,6 @@ LEFT JOIN LATERAL (
         AND device = o.id
     OFFSET 0
 ) AS v ON true
--- Of the others there is nothing to tell.
+-- Other objects have no fragments of the server.
 WHERE a.critical + a.major + a.minor + a.warning > 0
     OR v.response_interval IS NOT NULL

@@ -1,6 +1,6 @@
--- Devices that are due, and nobody has raised an alarm for (R-04), by the time they are due. Left out are those whose
--- silence may be the servers' own: since some server listens again, they have not had their interval and a grace ($1,
--- seconds); and those of tenants that may not send.
+-- Returns devices that are overdue and have no alarm for it (R-04), in the order in which they became due. Two kinds of
+-- devices are left out: those that had no full interval and grace period ($1, in seconds) since a server listens again,
+-- and those of suspended tenants.
 SELECT v.due_at, v.tenant, v.device, v.last_message
 FROM availability v
 JOIN tenants t ON t.id = v.tenant

@@ -1,8 +1,8 @@
--- Makes uploads the content of managed objects, once each.
+-- Attaches uploads to managed objects, once each.
 UPDATE binaries b
 SET object = o.id
 FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS new (tenant, object, id)
--- An object that was deleted meanwhile gets nothing; left to the foreign key it would fail its neighbours too.
+-- An object that was deleted meanwhile is left out, because a foreign key violation would fail the whole batch.
 JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.object
 WHERE b.tenant = new.tenant
     AND b.id = new.id

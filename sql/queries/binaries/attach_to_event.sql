@@ -1,4 +1,4 @@
--- Makes an upload the file of an event, once.
+-- Attaches an upload to an event, once.
 UPDATE binaries
 SET
     event = $3,

@@ -1,4 +1,4 @@
--- The file of an event; its chunks go with it by the foreign key.
+-- Deletes the file of an event. The foreign key deletes its chunks.
 DELETE FROM binaries
 WHERE tenant = $1
     AND event = $2

@@ -1,4 +1,4 @@
--- The content that is about to be replaced; its chunks go with it by the foreign key.
+-- Deletes the binary that is about to be replaced. The foreign key deletes its chunks.
 DELETE FROM binaries b
 USING unnest($1::text[], $2::bigint[], $3::bigint[]) AS new (tenant, object, id)
 WHERE b.tenant = new.tenant

@@ -1,4 +1,4 @@
--- An upload that was given up; one that became somebody's content stays.
+-- Deletes an abandoned upload, unless it was attached.
 DELETE FROM binaries
 WHERE tenant = $1
     AND id = $2

@@ -1,4 +1,4 @@
--- The file of an event that got more bytes.
+-- Updates the file of an event that got more bytes.
 UPDATE binaries
 SET
     length = $3,

@@ -1,4 +1,4 @@
--- Of all tenants: files of events that got no chunk for too long, those given up first.
+-- Returns files of events of all tenants that got no chunk for too long, the oldest first.
 SELECT b.tenant, b.event, e.source, b.id, b.length
 FROM binaries b
 JOIN events e ON e.tenant = b.tenant AND e.id = b.event

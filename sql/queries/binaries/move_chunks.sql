@@ -1,5 +1,5 @@
--- Puts the chunks of an upload behind those of another file. The bytes themselves stay where they are: a value that is
--- stored out of line is not copied when other columns of its row change.
+-- Appends the chunks of an upload to another file. The bytes themselves are not copied, because a value that is stored
+-- out of line stays in place when other columns of its row change.
 UPDATE binary_chunks
 SET
     binary_id = $3,

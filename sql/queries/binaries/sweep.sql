@@ -1,5 +1,5 @@
--- Of all tenants: leftovers belong to nobody any more. A day is longer than any upload may take. Another server that
--- sweeps at the same time takes other rows.
+-- Deletes abandoned uploads of all tenants. A day is longer than an upload may take. Another server that sweeps
+-- concurrently takes other rows.
 DELETE FROM binaries b
 USING (
     SELECT tenant, id

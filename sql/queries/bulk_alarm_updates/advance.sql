@@ -1,4 +1,4 @@
--- Notes the place a step reaches, in the transaction of the step. Who makes a step is at work.
+-- Stores the position a step reaches, in the transaction of the step, and renews the lease.
 UPDATE bulk_alarm_updates
 SET
     place_time = $4,
@@ -6,5 +6,5 @@ SET
     leased_until = greatest(leased_until, now() + make_interval(secs => $6))
 WHERE tenant = $1
     AND id = $2
-    -- The premise: nobody has taken over.
+    -- No other process has taken over.
     AND fence = $3

@@ -2,5 +2,5 @@
 DELETE FROM bulk_alarm_updates
 WHERE tenant = $1
     AND id = $2
-    -- The premise: nobody has taken over.
+    -- No other process has taken over.
     AND fence = $3

@@ -1,4 +1,4 @@
--- Takes over bulk updates, of whatever tenant, whose process is gone. One that is just making a step is passed over.
+-- Takes over bulk updates of all tenants whose lease has expired. A bulk update with a step in progress is skipped.
 UPDATE bulk_alarm_updates b
 SET
     fence = b.fence + 1,

@@ -1,4 +1,5 @@
--- Notes the place a step reaches, and when the next is due, in the transaction of the step. Who makes a step is at work.
+-- Stores the position a step reaches and when the next one is due, in the transaction of the step, and renews the
+-- lease.
 UPDATE bulk_operations
 SET
     place = $5,
@@ -7,8 +8,8 @@ SET
     leased_until = greatest(leased_until, now() + make_interval(secs => $7))
 WHERE tenant = $1
     AND id = $2
-    -- The premise: nobody has taken over, changed or deleted it,
+    -- No other process has taken over, nobody has changed or deleted it,
     AND fence = $3
     AND status = 'ACTIVE'
-    -- and a step whose end was not heard of has not been made after all.
+    -- and no earlier step with an unknown outcome was committed.
     AND place = $4

@@ -1,4 +1,4 @@
--- Notes how many devices were chosen, in the transaction that chose them. For none it is completed at once (K-03).
+-- Stores the number of devices, in the transaction that chose them. Without devices it is completed at once (K-03).
 UPDATE bulk_operations
 SET
     total = $4::bigint,
@@ -7,7 +7,7 @@ SET
     leased_until = greatest(leased_until, now() + make_interval(secs => $5))
 WHERE tenant = $1
     AND id = $2
-    -- The premise: nobody has taken over, changed or deleted it.
+    -- No other process has taken over, and nobody has changed or deleted it.
     AND fence = $3
     AND status = 'ACTIVE'
     AND NOT chosen

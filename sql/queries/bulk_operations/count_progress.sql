@@ -1,4 +1,4 @@
--- Where the operations of bulk operations stand (K-05).
+-- Counts the operations of bulk operations by status (K-05).
 SELECT o.bulk_operation, o.status, count(*)
 FROM operations o
 WHERE o.tenant = $1

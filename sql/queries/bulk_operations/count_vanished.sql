@@ -1,4 +1,4 @@
--- Counts devices that were gone before their turn, in the transaction of the step.
+-- Adds to the number of devices that were deleted before their turn, in the transaction of the step.
 UPDATE bulk_operations
 SET vanished = vanished + $3
 WHERE tenant = $1

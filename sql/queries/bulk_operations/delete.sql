@@ -1,4 +1,4 @@
--- Ends a bulk operation; what it created stays (K-07). Who holds it makes no further step.
+-- Ends a bulk operation; the operations it created stay (K-07). Its holder makes no further step.
 UPDATE bulk_operations
 SET
     status = 'DELETED',

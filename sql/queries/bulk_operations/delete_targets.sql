@@ -1,4 +1,4 @@
--- Forgets the devices of a bulk operation that creates no more operations.
+-- Deletes the list of devices of a bulk operation that creates no more operations.
 DELETE FROM bulk_operation_targets
 WHERE tenant = $1
     AND bulk_operation = $2

@@ -1,4 +1,4 @@
--- What an object is, as far as bulk operations ask: a dynamic group with its query, a static one, a device.
+-- Returns whether an object is a dynamic group, with its query, a static group or a device.
 SELECT
     o.fragment_names @> ARRAY[$3::text],
     o.fragment_names @> ARRAY[$4::text],

@@ -1,4 +1,4 @@
--- How far a bulk operation has come, for who still holds it.
+-- Returns the position of a bulk operation, if this process still holds it.
 SELECT place
 FROM bulk_operations
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- Says that a process that ends is no longer at work on these bulk operations, and keeps it from further steps.
+-- Ends the leases of a process that stops, and prevents further steps of it.
 UPDATE bulk_operations b
 SET
     fence = b.fence + 1,

@@ -1,5 +1,5 @@
--- Plans a bulk operation. One that is due soon is held by the process that is asked; what is due later costs nobody anything
--- until shortly before.
+-- Plans a bulk operation. If it is due soon, the requesting process holds it; otherwise no process works on it until
+-- shortly before.
 INSERT INTO bulk_operations AS b (
     tenant, id, group_id, failed_parent, start_at, ramp, prototype, status, creator, base, created_at,
     total, chosen, place, vanished, due_at, fence, leased_until)

@@ -1,4 +1,4 @@
--- The devices whose operation of an earlier bulk operation FAILED (K-04).
+-- Returns the devices whose operation of an earlier bulk operation FAILED (K-04).
 SELECT o.device
 FROM operations o
 WHERE o.tenant = $1

@@ -1,6 +1,6 @@
--- The devices of a static group: its child assets and those of its subgroups (K-03). What is below a device belongs to the
--- device. OFFSET 0 has each link followed by its key: what the planner believes of tables that were just filled is not to be
--- relied on.
+-- Returns the devices of a static group: its child assets and those of its subgroups (K-03), but not the children of a
+-- device. OFFSET 0 makes the planner follow each link by its key, because the statistics of tables that were just
+-- filled are not reliable.
 WITH RECURSIVE below (id, is_device) AS (
     SELECT o.id, false
     FROM managed_objects o

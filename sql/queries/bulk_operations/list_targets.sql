@@ -1,4 +1,4 @@
--- Whose turn is next.
+-- Returns the next devices to process.
 SELECT device
 FROM bulk_operation_targets
 WHERE tenant = $1

@@ -1,4 +1,5 @@
--- Looks a bulk operation up that shall change, and keeps steps and other changes from it until the end of the transaction.
+-- Returns a bulk operation that will be changed, and locks it against steps and other changes until the transaction
+-- ends.
 SELECT
     b.id, b.group_id, b.failed_parent, b.start_at, b.ramp, b.prototype, b.status, b.total, b.vanished,
     -- Whether an operation of it was created (K-08).

@@ -1,5 +1,5 @@
--- Says that a process is still at work on these bulk operations. One that was taken over or changed meanwhile is not its own
--- any more; one that is just making a step says so itself.
+-- Renews the leases of a process on bulk operations, except for those that were taken over or changed. A step in
+-- progress renews its lease itself.
 UPDATE bulk_operations b
 SET leased_until = now() + make_interval(secs => $4)
 FROM (

@@ -1,4 +1,4 @@
--- Notes how many devices a bulk operation would be for if it started now.
+-- Stores the number of devices that a bulk operation would have if it started now.
 UPDATE bulk_operations
 SET total = $3
 WHERE tenant = $1

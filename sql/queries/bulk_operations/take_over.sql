@@ -1,5 +1,5 @@
--- Takes over bulk operations, of whatever tenant, that are due soon and that nobody is at work on. One that is just making a
--- step, or is changed, is passed over.
+-- Takes over bulk operations of all tenants that are due soon and that no process holds. One that is being changed or
+-- has a step in progress is skipped.
 UPDATE bulk_operations b
 SET
     fence = b.fence + 1,

@@ -1,4 +1,4 @@
--- Plans a bulk operation anew that has not started (K-08). Its row is locked. Who holds it makes no further step.
+-- Plans a bulk operation again that has not started (K-08). Its row is locked. Its holder makes no further step.
 UPDATE bulk_operations b
 SET
     start_at = $3,

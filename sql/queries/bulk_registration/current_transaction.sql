@@ -1,2 +1,2 @@
--- This transaction as `xmin` of what it writes shows it.
+-- Returns the number of this transaction, in the form of the column `xmin` of rows it writes.
 SELECT pg_current_xact_id()::xid::text::bigint

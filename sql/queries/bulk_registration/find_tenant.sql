@@ -1,4 +1,5 @@
--- Whether a tenant takes devices. It stays as it is until the transaction ends: who would suspend it, to delete it, waits.
+-- Returns whether a tenant takes devices, and locks it against suspension, and so against deletion, until the
+-- transaction ends.
 SELECT status
 FROM tenants
 WHERE id = $1

@@ -1,4 +1,5 @@
--- Groups directly below others by their names, the oldest first. They are found by name, for a group may hold the whole fleet.
+-- Returns direct subgroups by name, the oldest first. They are found by name, because a group may contain the whole
+-- fleet.
 SELECT wanted.place, found.id
 FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS wanted (parent, name, place)
 CROSS JOIN LATERAL (

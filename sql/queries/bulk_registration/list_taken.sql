@@ -1,7 +1,8 @@
--- Which of some external ids are taken, by their place in the list.
+-- Returns the positions of those of the given external ids that are in use.
 SELECT given.place
 FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS given (type, value, place)
--- Each by its key: so that nobody thinks of going through those of the tenant, which grow while a file is read.
+-- Each id is looked up by its key, so that the planner cannot scan those of the tenant, which grow while a file is
+-- read.
 CROSS JOIN LATERAL (
     SELECT
     FROM external_ids e

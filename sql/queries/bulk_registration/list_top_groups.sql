@@ -1,13 +1,13 @@
--- Groups at the top by their names, the oldest first. Of very many with one name the oldest hundred are enough.
+-- Returns top-level groups by name, the oldest first. Of very many with one name, the oldest hundred suffice.
 SELECT wanted.place, found.id
 FROM unnest($2::text[]) WITH ORDINALITY AS wanted (name, place)
 CROSS JOIN LATERAL (
     SELECT o.id
     FROM managed_objects o
     WHERE o.tenant = $1
-        -- As the index by name compares.
+        -- In the collation of the index by name.
         AND o.name COLLATE "C" = wanted.name
-        -- In words that no other index finds it by: there are as many groups as there are devices, or one.
+        -- Written so that no other index matches, because the number of groups may be that of the devices, or one.
         AND o.type IS NOT DISTINCT FROM $3
         AND $4 = ANY(o.fragment_names)
     ORDER BY o.id

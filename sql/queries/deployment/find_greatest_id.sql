@@ -1,4 +1,4 @@
--- The greatest id of what was given one by a clock (C-13). Of each tenant one entry of each index is read.
+-- Returns the greatest id that was generated from a clock (C-13). It reads one entry per tenant and index.
 SELECT coalesce(max(newest.id), 0)
 FROM tenants t
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- The first poll (N-01). The premise: nobody accepted it meanwhile (N-02).
+-- Notes the first poll (N-01), unless somebody accepted the request meanwhile (N-02).
 UPDATE new_device_requests
 SET status = 'PENDING_ACCEPTANCE'
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- The credentials are in use. The premise: they are those that were used, not those of a later request for the same device.
+-- Deletes a request whose credentials were used, but not a later request for the same device.
 DELETE FROM new_device_requests
 WHERE tenant = $1
     AND id = $2

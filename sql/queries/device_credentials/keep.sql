@@ -1,4 +1,4 @@
--- Keeps the password of a request that is locked, until it is used or the time is over (N-08).
+-- Stores the password of a locked request until it is used or expires (N-08).
 UPDATE new_device_requests
 SET
     sealed_password = $3,

@@ -1,3 +1,3 @@
--- Of all tenants: what nobody can collect any more.
+-- Deletes requests of all tenants whose credentials can no longer be collected.
 DELETE FROM new_device_requests
 WHERE credentials_until <= now()

@@ -2,7 +2,7 @@ SELECT p.group_id
 FROM device_placements p
 WHERE p.tenant = $1
     AND p.user_name = $2
-    -- It is the first device of a user that is put in the group (N-04), be the placement forgotten in time or not.
+    -- Only the first device of a user is placed in the group (N-04), even if the placement was not deleted in time.
     AND NOT EXISTS (
         SELECT
         FROM managed_objects o

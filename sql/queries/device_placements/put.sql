@@ -1,4 +1,5 @@
--- A group that has gone is ignored; one that is there stays until the transaction ends.
+-- Stores a placement. A deleted group is ignored; an existing one is locked against deletion until the transaction
+-- ends.
 INSERT INTO device_placements AS p (tenant, user_name, group_id)
 SELECT g.tenant, $2, g.id
 FROM managed_objects g

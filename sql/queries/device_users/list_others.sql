@@ -1,7 +1,7 @@
--- Which of some names are of users that hold more than a device does (N-08a).
+-- Returns those of the given users that have more rights than a device (N-08a).
 SELECT u.name
 FROM unnest($2::text[]) AS given (name)
--- Each by its key.
+-- Each user is looked up by its key.
 CROSS JOIN LATERAL (
     SELECT u.*
     FROM users u

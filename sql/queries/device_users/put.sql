@@ -1,11 +1,12 @@
--- Creates users of devices, as members of `devices`; one that exists already gets the new password and nothing else (N-08,
--- N-13). Left out is who holds more than a device does (N-08a), and what is of a tenant that does not exist. A name is given once.
+-- Creates users of devices, as members of `devices`. A user that exists gets the new password and nothing else (N-08,
+-- N-13). A user is left out when it has more rights than a device (N-08a) or its tenant does not exist. Each name
+-- occurs once.
 WITH put AS (
     INSERT INTO users AS u (tenant, name, password_hash, enabled, roles, created_at)
     SELECT t.id, given.name, given.password_hash, true, $4::text[], now()
     FROM unnest($1::text[], $2::text[], $3::text[]) AS given (tenant, name, password_hash)
     JOIN tenants t ON t.id = given.tenant
-    -- In one order, so that two that put the same users wait for each other in it.
+    -- Locked in one order, so that two concurrent statements cannot deadlock.
     ORDER BY t.id, given.name
     ON CONFLICT (tenant, name) DO UPDATE
     SET

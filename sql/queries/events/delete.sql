@@ -1,4 +1,4 @@
--- Files of the events go with them by the foreign key.
+-- Deletes events. The foreign key deletes their files.
 DELETE FROM events
 WHERE tenant = $1
     AND id = ANY($2)

@@ -1,4 +1,4 @@
--- Some of the events of sources, but only when there are so many: few go with their sources, at once.
+-- Deletes some events of sources, but only if there are many: a few are deleted with their sources.
 WITH ahead AS MATERIALIZED (
     SELECT id
     FROM events

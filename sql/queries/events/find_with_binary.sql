@@ -1,4 +1,4 @@
--- An event with what it has of a file, as they are at one moment.
+-- Returns an event with its file, complete or not, in one snapshot.
 SELECT
     e.id, e.source, e.type, e.time, e.time_offset, e.text, e.created_at, e.revision, e.fragments,
     o.name, o.type,

@@ -3,10 +3,10 @@ WITH gone AS (
     WHERE tenant = $1
         AND type = $2
         AND value = $3
-        -- The premise: it still names the object whose owner was asked for.
+        -- The external id still belongs to the object whose owner was checked.
         AND object = $4
     RETURNING tenant
 )
--- Servers remember what names stand for.
+-- Servers cache external ids, so they are notified.
 SELECT pg_notify('platform_users', gone.tenant || '/+names')
 FROM gone

@@ -1,4 +1,4 @@
--- One row without a pair for an object that has none, no row for an object that does not exist.
+-- Returns one row without a pair for an object without external ids, and no row for an object that does not exist.
 SELECT e.type, e.value
 FROM managed_objects o
 LEFT JOIN external_ids e ON e.tenant = o.tenant AND e.object = o.id

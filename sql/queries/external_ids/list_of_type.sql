@@ -1,4 +1,4 @@
--- Of an object with several ids of this type the first.
+-- Returns an external id of this type for each object; of several ids the first.
 SELECT DISTINCT ON (e.object) e.object, e.value
 FROM external_ids e
 WHERE e.tenant = $1

@@ -1,4 +1,5 @@
--- Administrators from before there were groups hold every role directly; the bootstrap user is none of them.
+-- Adds the administrators from before groups existed, who hold every role directly. The bootstrap user is not one of
+-- them.
 INSERT INTO group_members (tenant, group_id, user_name)
 SELECT u.tenant, $2, u.name
 FROM users u

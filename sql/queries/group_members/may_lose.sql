@@ -1,4 +1,4 @@
--- Whether a tenant can do without a user: no administrator, or not the last who can log in (U-15).
+-- Returns whether a user may be removed: it is not an administrator, or not the last one who can log in (U-15).
 SELECT
     NOT EXISTS (
         SELECT 1

@@ -1,4 +1,4 @@
--- The first members by name, shown inside their group.
+-- Returns the first members by name, which the representation of the group contains.
 SELECT user_name
 FROM group_members
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- The number comes from the tenant, so that none is given twice (C-13).
+-- Inserts a group. A counter of the tenant assigns its number, so that no number is used twice (C-13).
 WITH numbered AS (
     UPDATE tenants
     SET last_group = last_group + 1

@@ -1,4 +1,4 @@
--- The group stays until this transaction ends.
+-- Locks a group against deletion until the transaction ends.
 SELECT id
 FROM groups
 WHERE tenant = $1

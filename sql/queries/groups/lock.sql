@@ -1,4 +1,4 @@
--- Others who would change or delete the group, or join or leave it, wait until this transaction ends.
+-- Locks a group against changes, deletion and changes of its members until the transaction ends.
 SELECT id
 FROM groups
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- Whoever takes an administrator away waits for the one before: two could take away each other (U-15).
+-- Serializes the removal of administrators, because two administrators could remove each other (U-15).
 SELECT id
 FROM groups
 WHERE tenant = $1

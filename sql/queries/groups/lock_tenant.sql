@@ -1,4 +1,4 @@
--- One server at a time gives a tenant its groups.
+-- Ensures that one server at a time creates the groups of a tenant.
 SELECT id
 FROM tenants
 WHERE id = $1

@@ -1,4 +1,4 @@
--- Which of some children stand above the parent already: linking them would close a ring (I-04).
+-- Returns one of the children that is an ancestor of the parent, because linking it would close a cycle (I-04).
 SELECT l.id
 FROM lineage($1, $2) l
 WHERE l.id = ANY($3)

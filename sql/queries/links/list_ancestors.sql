@@ -1,5 +1,6 @@
--- Parents of some objects and the parents of those, by links of one kind; direct ones first (I-02). UNION drops what was
--- seen, so that a ring of additions ends. Object by object, as for children. With their names where $3 says so (I-01a).
+-- Returns the ancestors of some objects by links of one kind, direct parents first (I-02). UNION drops rows that were
+-- seen before, so a cycle of additions ends. OFFSET 0 makes the planner process object by object, as for children. $3
+-- says whether names are returned (I-01a).
 WITH RECURSIVE above (object, kind, parent, position) AS (
     SELECT o.id, l.kind, l.parent, l.position
     FROM unnest($2::bigint[]) AS o (id)

@@ -1,5 +1,5 @@
--- Direct children of some objects, in the order they were added (I-02). Parent by parent: OFFSET 0 keeps the planner from
--- taking a page of parents for a reason to read all links.
+-- Returns direct children of some objects, in the order in which they were added (I-02). OFFSET 0 makes the planner
+-- process parent by parent; otherwise it might read all links for a page of parents.
 SELECT
     p.id, l.kind, l.child,
     (SELECT c.name FROM managed_objects c WHERE c.tenant = $1 AND c.id = l.child)

@@ -1,4 +1,4 @@
--- Deletes objects that are locked. Links, external ids, alarms and everything else of them go by foreign keys.
+-- Deletes locked objects. Foreign keys delete their links, external ids, alarms and other data.
 DELETE FROM managed_objects
 WHERE tenant = $1
     AND id = ANY($2)

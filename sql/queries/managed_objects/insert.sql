@@ -1,4 +1,4 @@
--- Also begins to watch those that ask for it (R-01).
+-- Inserts managed objects and begins to watch those that require it (R-01).
 WITH new AS (
     SELECT *
     FROM unnest(

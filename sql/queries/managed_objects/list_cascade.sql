@@ -1,6 +1,6 @@
--- What goes with an object when it is deleted, deepest first, the object itself last (I-10). $3 says from which objects
--- the deletion goes on to their children: any (forceCascade), devices and groups (cascade), or groups alone, and then
--- only to their subgroups.
+-- Returns the objects that are deleted with an object, the deepest first and the object itself last (I-10). $3 says
+-- from which objects the deletion continues to their children: any (forceCascade), devices and groups (cascade), or
+-- only groups and then only to their subgroups.
 WITH RECURSIVE going (id, depth) AS (
     SELECT o.id, 0
     FROM managed_objects o
@@ -12,7 +12,7 @@ WITH RECURSIVE going (id, depth) AS (
     JOIN managed_objects o ON o.tenant = $1 AND o.id = going.id
     JOIN links l ON l.tenant = $1 AND l.parent = going.id AND l.kind IN ('childDevices', 'childAssets')
     JOIN managed_objects c ON c.tenant = $1 AND c.id = l.child
-    -- childDevices and childAssets hold no rings (I-04), so this ends.
+    -- childDevices and childAssets have no cycles (I-04), so the recursion ends.
     WHERE CASE $3
         WHEN 'any' THEN true
         WHEN 'devices and groups' THEN o.fragment_names && ARRAY[$4, $5, $6]

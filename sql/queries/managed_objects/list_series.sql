@@ -1,4 +1,4 @@
--- Byte by byte, so that the order is the same in every database.
+-- Returns the series of a source, sorted byte by byte, so that the order is the same in every database.
 SELECT DISTINCT
     split_part(name, '.', 1) COLLATE "C" AS fragment,
     split_part(name, '.', 2) COLLATE "C" AS series

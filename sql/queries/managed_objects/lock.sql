@@ -1,4 +1,4 @@
--- Locked in one order, so that two deletions do not wait for each other. What is written for these objects waits.
+-- Locks objects in one order, so that two deletions cannot deadlock. Writes for these objects wait.
 SELECT id
 FROM managed_objects
 WHERE tenant = $1

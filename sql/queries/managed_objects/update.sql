@@ -1,5 +1,5 @@
--- Changes only what a PUT sent; a null type or name removes it. Availability is watched as the object asks for it (R-01); changes of
--- smart rules are recorded (Y-05, Y-06).
+-- Updates only the members of a PUT; a null type or name removes it. The watch of the availability follows the object
+-- (R-01).
 WITH change AS (
     SELECT *
     FROM unnest(
@@ -82,17 +82,17 @@ WITH change AS (
     WHERE updated.response_interval IS NOT NULL
     ON CONFLICT (tenant, device) DO UPDATE SET
         response_interval = excluded.response_interval,
-        -- Leaving maintenance, what was silent all the time is silent at once (R-02).
+        -- A device that was silent during its maintenance is silent at once afterwards (R-02).
         counted_from = CASE
             WHEN v.response_interval > 0 AND excluded.response_interval > 0 THEN excluded.counted_from
             ELSE v.counted_from
         END
     WHERE v.response_interval <> excluded.response_interval
-    -- Servers write a last message now and then, by the interval they know.
+    -- Servers store a last message only at times, by the interval they have cached, so they are notified.
     RETURNING pg_notify('platform_users', v.tenant || '/+availability/' || v.device)
 )
 SELECT
     id, type, name, owner, created_at, updated_at, fragments,
-    -- Servers remember template sets of the CSV protocol.
+    -- Servers cache template sets of the CSV protocol, so they are notified.
     CASE WHEN sets_templates THEN pg_notify('platform_users', tenant || '/+names') END
 FROM updated

@@ -1,11 +1,11 @@
--- How many measurements of a tenant have this id or a later one, up to $3.
+-- Counts the measurements of a tenant with this id or a greater one, up to $3.
 SELECT count(*)
 FROM (
     SELECT
     FROM measurements
     WHERE tenant = $1
         AND id >= $2
-    -- So that it is read from this id on, whatever the planner takes for likely.
+    -- The order makes the planner read the index from this id on, whatever it estimates.
     ORDER BY id
     LIMIT $3
 ) since

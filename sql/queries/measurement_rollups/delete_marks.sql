@@ -1,4 +1,4 @@
--- Forgets the rollups of sources, which go with their marks. Waits for who is rolling one of them up.
+-- Deletes the marks of sources, and with them their rollups. Waits for a rollup in progress.
 DELETE FROM measurement_rollup_marks
 WHERE tenant = $1
     AND source = ANY(ARRAY(
@@ -6,6 +6,6 @@ WHERE tenant = $1
         FROM measurement_rollup_marks
         WHERE tenant = $1
             AND source = ANY($2)
-        -- In one order, so that two deletions do not wait for each other.
+        -- Locked in one order, so that two deletions cannot deadlock.
         ORDER BY source
         FOR UPDATE))

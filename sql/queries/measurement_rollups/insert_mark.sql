@@ -1,4 +1,4 @@
--- Makes the mark of a source that has none.
+-- Inserts the mark of a source, if there is none.
 INSERT INTO measurement_rollup_marks (tenant, source, rolled)
 SELECT tenant, id, 0
 FROM managed_objects

@@ -1,15 +1,15 @@
--- Takes the mark of a source, unless somebody has it; and says how far it may be moved now. $3 is how many seconds
--- measurements must be old.
+-- Locks the mark of a source, unless another transaction holds it, and returns how far it may be moved now. $3 is the
+-- minimum age of measurements in seconds.
 SELECT
     m.rolled,
-    -- Nor closer to any transaction that is still writing: a commit may wait for a standby as long as that is away.
+    -- The mark also stays behind every transaction that is still writing: a commit may wait for an unavailable standby.
     first_id(least(now(), (
         SELECT min(xact_start)
         FROM pg_stat_activity
         WHERE datname = current_database()
             AND backend_xid IS NOT NULL
     )) - make_interval(secs => $3)),
-    -- The end of the month, which is that of a partition, in which the first id lies that is not rolled up.
+    -- The end of the month, and so of the partition, with the first id that is not rolled up.
     first_id(date_trunc('month', to_timestamp((greatest(m.rolled, (
         SELECT min(s.first)
         FROM source_shapes s

@@ -1,4 +1,4 @@
--- The source before its mark, in the order in which a deletion of the source takes them.
+-- Locks the source before its mark, in the same order as a deletion of the source.
 SELECT FROM managed_objects
 WHERE tenant = $1
     AND id = $2

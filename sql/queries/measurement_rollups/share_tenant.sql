@@ -1,2 +1,2 @@
--- No first mark of a source of the tenant is made until this transaction has ended.
+-- Prevents the insertion of the first mark of a source of the tenant until the transaction ends.
 SELECT pg_advisory_xact_lock_shared(hashtext('measurement_rollups'), hashtext($1))

@@ -1,2 +1,2 @@
--- Not while measurements of the tenant are being deleted: such a deletion has looked for marks already.
+-- Fails while measurements of the tenant are being deleted, because that deletion has looked for marks already.
 SELECT pg_try_advisory_xact_lock(hashtext('measurement_rollups'), hashtext($1))

@@ -5,6 +5,6 @@ WHERE tenant = $1
         FROM measurements
         WHERE tenant = $1
             AND id = ANY($2)
-        -- Who deletes the same meanwhile tells of it.
+        -- A concurrent deletion of the same measurement sends the notification.
         FOR UPDATE SKIP LOCKED))
 RETURNING id, source

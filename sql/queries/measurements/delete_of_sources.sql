@@ -1,4 +1,4 @@
--- Deletes the next measurements of some sources. Rows that somebody else is deleting are passed over.
+-- Deletes the next measurements of some sources. Rows that a concurrent transaction is deleting are skipped.
 DELETE FROM measurements
 WHERE tenant = $1
     AND id = ANY(ARRAY(

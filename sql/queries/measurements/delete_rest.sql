@@ -1,4 +1,4 @@
--- Deletes what came for sources while they were being deleted; they are locked now.
+-- Deletes measurements that arrived during the deletion of their sources, which are locked now.
 DELETE FROM measurements
 WHERE tenant = $1
     AND source = ANY($2)

@@ -1,4 +1,4 @@
--- What no index holds of some measurements.
+-- Returns the columns of some measurements that no index holds.
 SELECT id, wide_readings, verbatim
 FROM measurements
 WHERE tenant = $1

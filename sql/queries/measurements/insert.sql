@@ -2,7 +2,7 @@
 INSERT INTO measurements (tenant, id, source, time, local_time, shape, readings, wide_readings, verbatim)
 SELECT
     new.tenant, new.id, new.source, new.time, new.local_time, new.shape,
-    -- All numbers come as one array; each row cuts its own out.
+    -- All numbers arrive in one array, and each row takes its slice.
     CASE WHEN new.count <= $12 THEN ($9::float8[])[new.first : new.first + new.count - 1] END,
     CASE WHEN new.count > $12 THEN ($9::float8[])[new.first : new.first + new.count - 1] END,
     new.verbatim::json
@@ -12,8 +12,8 @@ FROM unnest(
     AS new (tenant, id, source, time, local_time, shape, first, count, verbatim, owner)
 -- A row whose source does not exist is left out.
 JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.source
--- The premise: a caller who writes as the owner still is the owner.
+-- The caller, who writes as the owner, still is the owner.
 WHERE coalesce(new.owner, o.owner) = o.owner
--- The source stays until this is committed: it is deleted with all its measurements, or after them.
+-- The lock keeps the source until the commit, so a deletion of the source finds all of its measurements.
 FOR KEY SHARE OF o
 RETURNING id

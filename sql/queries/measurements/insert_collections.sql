@@ -1,5 +1,5 @@
--- Stores collections of measurements, each whole or not at all (G-02): $13 says which collection a row belongs to and $14
--- how many rows that has.
+-- Stores collections of measurements, each completely or not at all (G-02). $13 is the collection of a row, and $14 is
+-- the number of rows of that collection.
 WITH found AS MATERIALIZED (
     SELECT new.*
     FROM unnest(
@@ -8,9 +8,9 @@ WITH found AS MATERIALIZED (
         AS new (
             tenant, id, source, time, local_time, shape, first, count, verbatim, owner, collection, of)
     JOIN managed_objects o ON o.tenant = new.tenant AND o.id = new.source
-    -- The premise: a caller who writes as the owner still is the owner.
+    -- The caller, who writes as the owner, still is the owner.
     WHERE coalesce(new.owner, o.owner) = o.owner
-    -- The source stays until this is committed: it is deleted with all its measurements, or after them.
+    -- The lock keeps the source until the commit, so a deletion of the source finds all of its measurements.
     FOR KEY SHARE OF o
 )
 INSERT INTO measurements (tenant, id, source, time, local_time, shape, readings, wide_readings, verbatim)

@@ -1,4 +1,4 @@
--- Stores shapes that are not known yet.
+-- Stores new shapes.
 INSERT INTO measurement_shapes (tenant, id, type, members, fragments, series, definition)
 SELECT
     new.tenant, new.id, new.definition ->> 'type',

@@ -1,4 +1,4 @@
--- The shapes a source has sent, in the order it began to (G-06).
+-- Returns the shapes a source has sent, in the order of their first use (G-06).
 SELECT shape
 FROM source_shapes
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- The sources of some measurements.
+-- Returns the sources of some measurements.
 SELECT DISTINCT source
 FROM measurements
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- Says that a process no longer runs the modules of these tenants, and keeps it from further writes.
+-- Ends the leases of a process on the modules of these tenants, and prevents further writes of it.
 UPDATE module_leases l
 SET
     fence = l.fence + 1,

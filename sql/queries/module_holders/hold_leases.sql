@@ -1,5 +1,6 @@
--- The premise of what modules write, of several tenants together. Fails when one of the leases is somebody else's.
+-- Ensures for the writes of modules of several tenants that this process holds their leases. It fails when another
+-- process holds one of them.
 SELECT hold_module_lease(premise.tenant, premise.fence)
 FROM unnest($1::text[], $2::bigint[]) AS premise (tenant, fence)
--- Always in one order, as all locks.
+-- Locked in one order, like all locks.
 ORDER BY premise.tenant

@@ -1,5 +1,5 @@
--- Says that a process still runs the modules of these tenants, by this connection, and of which of them something came to it. Those it
--- does not give back were taken over, or their tenant is suspended or gone.
+-- Renews the leases of a process on the modules of these tenants, and stores which of the tenants had events. Leases
+-- that are not returned were taken over, or their tenant is suspended or deleted.
 UPDATE module_leases l
 SET
     leased_until = now() + make_interval(secs => $4),

@@ -1,4 +1,5 @@
--- What runs, of every tenant: which inputs are read, and a number that is another one when something else runs.
+-- Returns, for every tenant with deployed modules, their input streams and a number that differs when other modules are
+-- deployed.
 SELECT
     m.tenant,
     bit_or(m.inputs),

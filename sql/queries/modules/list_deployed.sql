@@ -1,5 +1,5 @@
--- What runs of a tenant, with the texts, the oldest first. Each row has the number of them all, as the survey of holders has it: who
--- plans them knows it of what was read, not of what somebody saw before.
+-- Returns the deployed modules of a tenant with their texts, the oldest first. Each row has the generation of all of
+-- them, as in survey.sql, so the generation belongs to exactly the modules that were read.
 SELECT
     m.id,
     m.name,

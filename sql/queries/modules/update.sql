@@ -1,4 +1,4 @@
--- Renames, deploys or undeploys. Deployed anew it is another deployment, in which no statement was switched off yet.
+-- Renames, deploys or undeploys a module. Deploying it again increments the number of its deployments.
 UPDATE modules
 SET
     name = $3,

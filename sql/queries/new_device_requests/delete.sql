@@ -1,4 +1,4 @@
--- Tells whether it was still there for its tenant (N-08).
+-- Deletes a request and returns whether it was still visible to its tenant (N-08).
 DELETE FROM new_device_requests r
 WHERE r.tenant = $1
     AND r.id = $2

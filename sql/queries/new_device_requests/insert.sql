@@ -1,4 +1,5 @@
--- Makes requests, each id once. Nothing for an id that is taken, in whatever tenant (N-07). One whose time to collect its credentials is over is gone (N-08).
+-- Inserts requests; each id occurs once. Returns no row for an id that has a request in any tenant (N-07). A request
+-- whose credentials can no longer be collected is replaced (N-08).
 INSERT INTO new_device_requests AS r (tenant, id, status, owner, created_at, group_id)
 SELECT $1, given.id, 'WAITING_FOR_CONNECTION', $3, now(), given.group_id
 FROM unnest($2::text[], $4::bigint[]) WITH ORDINALITY AS given (id, group_id, place)

@@ -1,4 +1,4 @@
--- As find.sql; nobody else changes it until the transaction ends.
+-- Does the same as find.sql and locks the request until the transaction ends.
 SELECT r.id, r.status, r.owner, r.created_at, r.group_id, r.number, r.sealed_password
 FROM new_device_requests r
 WHERE r.tenant = $1

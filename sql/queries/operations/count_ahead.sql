@@ -1,4 +1,5 @@
--- Open operations for some agents ($2) in front of one; counted up to a limit ($5), and the oldest. $6 is the fragment of an agent.
+-- Counts the open operations of some agents ($2) that precede an operation, up to a limit ($5), and returns the oldest.
+-- $6 is the fragment of an agent.
 SELECT count(*), (array_agg(ahead.id ORDER BY ahead.created_at, ahead.id))[1]
 FROM (
     SELECT DISTINCT o.id, o.created_at
@@ -9,7 +10,7 @@ FROM (
         FROM operations o
         WHERE o.tenant = $1
             AND o.device = device.id
-            -- The words of the partial index.
+            -- The condition of the partial index.
             AND o.status IN ('PENDING', 'EXECUTING')
             AND (o.created_at, o.id) < ($3, $4)
         ORDER BY o.created_at, o.id

@@ -1,5 +1,5 @@
--- How many places the queues of an agent's devices have to give for a page, the first $3 of each; no more are counted than
--- $4 and one.
+-- Counts the positions that the queues of an agent's devices provide for a page, the first $3 of each, up to $4 plus
+-- one.
 SELECT count(*)
 FROM (
     SELECT
@@ -8,7 +8,7 @@ FROM (
         SELECT
         FROM operations o
         WHERE o.tenant = $1
-            -- As a range, so that only the index of devices has the order.
+            -- Written as a range, so that only the index of devices has the order.
             AND o.device >= queue.id
             AND o.device <= queue.id
         ORDER BY o.device, o.created_at, o.id

@@ -5,9 +5,9 @@ WHERE tenant = $1
         FROM operations o
         WHERE o.tenant = $1
             AND o.id = ANY($2)
-            -- The premise: a device has not taken it up meanwhile.
+            -- The device has not started it meanwhile.
             AND ($3::text IS NULL OR o.status = $3)
-        -- In one order, so that two deletions never wait for each other.
+        -- Locked in one order, so that two deletions cannot deadlock.
         ORDER BY o.id
         FOR UPDATE))
 RETURNING id, device

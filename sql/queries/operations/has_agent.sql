@@ -1,2 +1,2 @@
--- Whether operations of a device would be for anybody.
+-- Returns whether a device has an agent.
 SELECT EXISTS (SELECT FROM agents_of($1, $2, $3))

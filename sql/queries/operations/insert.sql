@@ -1,6 +1,7 @@
--- Queues operations, in the order they are given, and tells which agents they are for (O-01). Left out is one whose device
--- does not exist or has no agent; but one of a bulk operation is stored as FAILED then (K-10), and left out when its device
--- has one already (K-05). Joins of what is given with itself are avoided: they would cost the square of a batch.
+-- Queues operations in the given order and returns their agents (O-01). An operation is left out when its device does
+-- not exist or has no agent. One of a bulk operation is stored as FAILED when its device has no agent (K-10), and left
+-- out when its device has an operation of the bulk operation already (K-05). The statement avoids joining the input
+-- with itself, which would take quadratic time.
 WITH new AS MATERIALIZED (
     SELECT
         new.*,
@@ -12,7 +13,7 @@ WITH new AS MATERIALIZED (
 ), numbered AS MATERIALIZED (
     SELECT
         nextval('operation_ids') AS id,
-        -- Never before the one in front of it, were the clock set back.
+        -- It is never earlier than the previous operation of the device, even if the clock was set back.
         greatest(
             clock_timestamp(),
             (
@@ -42,7 +43,7 @@ WITH new AS MATERIALIZED (
 SELECT
     numbered.place - 1, numbered.id, numbered.created_at, numbered.status, numbered.failure_reason, numbered.device_name,
     numbered.agents,
-    -- What its agents are told with it (B-04).
+    -- The external ids, for the notifications of its agents (B-04).
     CASE WHEN numbered.agents IS NOT NULL THEN ARRAY(
         SELECT json_build_array(e.type, e.value)
         FROM external_ids e

@@ -1,5 +1,5 @@
--- The agents of a device, and whether they can be reached: the promises of their users' connections, the newest of which
--- says since when there is none, and of watched ones the last message.
+-- Returns the agents of a device with the presence of their users and, for watched ones, the last message. The latest
+-- `connected_until` is the time of the disconnect when it is past.
 SELECT o.id, o.name, o.owner, p.connected_until > now(), p.connected_until, v.last_message
 FROM agents_of($1, $2, $3) AS agent (id)
 JOIN managed_objects o ON o.tenant = $1 AND o.id = agent.id

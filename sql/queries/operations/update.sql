@@ -1,4 +1,4 @@
--- Changes operations and records each change of a status (O-09), both or none.
+-- Updates operations and inserts an audit record of each new status (O-09), both or none.
 WITH wanted AS (
     SELECT *
     FROM unnest(
@@ -17,7 +17,7 @@ WITH wanted AS (
     FROM wanted
     WHERE o.tenant = wanted.tenant
         AND o.id = wanted.id
-        -- The premise: nobody changed it since it was read.
+        -- The operation was not changed since it was read.
         AND o.revision = wanted.revision
     RETURNING o.tenant, o.id
 ), recorded AS (
@@ -28,7 +28,7 @@ WITH wanted AS (
         wanted.id::text, wanted.user_name, wanted.application, 'warning', wanted.changes::json, wanted.audit_time
     FROM wanted
     JOIN updated ON updated.tenant = wanted.tenant AND updated.id = wanted.id
-    -- The status stays where only fragments change.
+    -- There is no record if only fragments change.
     WHERE wanted.audit_id IS NOT NULL
 )
 SELECT id

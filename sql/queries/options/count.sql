@@ -1,4 +1,4 @@
--- As many as list.sql shows: those that are set, and the predefined ones that are not.
+-- Counts the rows of list.sql: stored options, and predefined ones that are not stored.
 SELECT (
     SELECT count(*)
     FROM options o

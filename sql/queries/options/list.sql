@@ -1,4 +1,4 @@
--- What a tenant set, and what is predefined where it set nothing (Z-06).
+-- Returns the options of a tenant, including predefined ones that it did not set (Z-06).
 SELECT shown.category, shown.key, shown.value
 FROM (
     SELECT o.category, o.key, o.value
@@ -14,12 +14,12 @@ FROM (
             AND o.category = known.category
             AND o.key = known.key)
 ) shown
--- Null: of every category.
+-- Null means all categories.
 WHERE ($5::text IS NULL OR shown.category = $5)
-    -- Behind the page before; null where the number of the page says where it begins.
+    -- After the previous page; null if the page number determines the start.
     AND ($6::text IS NULL OR (shown.category COLLATE "C", shown.key COLLATE "C") > ($6, $7::text))
--- The same order whatever the locale of the database.
+-- The same order for every locale of the database.
 ORDER BY shown.category COLLATE "C", shown.key COLLATE "C"
--- Null: all of them.
+-- Null means no limit.
 LIMIT $8::bigint
 OFFSET $9

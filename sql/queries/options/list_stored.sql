@@ -1,4 +1,4 @@
--- What a tenant set in a category, as it is stored.
+-- Returns the stored options of a tenant in a category.
 SELECT o.key, o.value
 FROM options o
 WHERE o.tenant = $1

@@ -1,5 +1,4 @@
--- Options that are about to be written, held until the end of the transaction; in one order, so that writers do not
--- wait for each other in a circle.
+-- Locks options that will be written until the transaction ends, in one order, so that writers cannot deadlock.
 SELECT o.category, o.key, o.editable, o.value
 FROM options o
 JOIN unnest($2::text[], $3::text[]) AS wanted (category, key)

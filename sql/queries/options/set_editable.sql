@@ -1,4 +1,4 @@
--- Says whether a tenant may write an option that is set or, with the value $4, predefined.
+-- Sets whether a tenant may write an option that is stored or, with the value $4, predefined.
 INSERT INTO options AS o (tenant, category, key, value, editable)
 SELECT $1, $2, $3, known.value, $5
 FROM (

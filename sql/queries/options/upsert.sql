@@ -4,5 +4,5 @@ FROM unnest($2::text[], $3::text[], $4::text[]) AS new (category, key, value)
 ORDER BY new.category, new.key
 ON CONFLICT (tenant, category, key)
 DO UPDATE SET value = excluded.value
--- The premise: nobody made it read-only meanwhile.
+-- Nobody made the option read-only meanwhile.
 WHERE o.editable

@@ -1,4 +1,4 @@
--- Takes promises back. When that was stays: since then the user is away.
+-- Ends the presence of users. The time stays stored as that of the disconnect.
 UPDATE presence p
 SET connected_until = now()
 FROM unnest($1::text[], $2::text[]) AS gone (tenant, user_name)

@@ -1,5 +1,5 @@
--- Promises that users stay connected for a while ($4, seconds). A user who is gone meanwhile is left out. What other
--- processes promised before is over and tells nothing any more.
+-- Marks users as connected for $4 seconds. A user that was deleted meanwhile is left out. Expired rows of other
+-- processes are deleted, because they have no information any more.
 WITH here AS (
     SELECT here.tenant, here.user_name
     FROM unnest($1::text[], $2::text[]) AS here (tenant, user_name)

@@ -1,4 +1,5 @@
--- Ends a subscription and tells whose the application is and who may see it; it is not changed until this transaction ends.
+-- Ends a subscription, returns owner and availability of the application, and locks the application until the
+-- transaction ends.
 WITH kept AS (
     SELECT a.id, a.tenant, a.availability
     FROM applications a

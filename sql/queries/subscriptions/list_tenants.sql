@@ -1,4 +1,4 @@
--- Who subscribes to an application.
+-- Returns the subscribers of an application.
 SELECT tenant
 FROM subscriptions
 WHERE application = $1

@@ -1,4 +1,5 @@
--- By its name first, then by the id of its object. One that is known is not given again.
+-- Looks up a set by its X-Id first, then by the id of its object. The fragment is null if the caller knows this
+-- version.
 SELECT o.id, o.xmin::text, CASE WHEN o.id = $6 AND o.xmin::text = $7 THEN NULL ELSE (o.fragments -> $4)::text END
 FROM (
     SELECT e.object AS id, 0 AS rank

@@ -1,3 +1,3 @@
--- Groups and options go with their tenant by the foreign key.
+-- Deletes a tenant. The foreign key deletes its groups and options.
 DELETE FROM tenants
 WHERE id = $1

@@ -1,4 +1,4 @@
--- Tenants below one that goes are below the one above it from now on.
+-- Makes the parent of a deleted tenant the parent of its sub-tenants.
 UPDATE tenants t
 SET parent = gone.parent
 FROM tenants gone

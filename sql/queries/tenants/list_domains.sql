@@ -1,3 +1,3 @@
--- For tenant resolution by host name; all tenants of a deployment fit into memory.
+-- Returns all tenants, to resolve host names; all tenants of a deployment fit into memory.
 SELECT id, domain, status
 FROM tenants

@@ -1,5 +1,5 @@
--- For the statements of one transaction: rows are found by walking an index, in its order. Else a plan made for a small
--- table, or without statistics, would look at everything a tenant has for each part of it.
+-- Makes the statements of one transaction use ordered index scans. Otherwise a plan made for a small table, or without
+-- statistics, would read all rows of a tenant for each part of them.
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_bitmapscan = off;
 SET LOCAL enable_sort = off;

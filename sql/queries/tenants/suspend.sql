@@ -1,4 +1,4 @@
--- Cuts a tenant off before it is deleted.
+-- Suspends a tenant before it is deleted.
 UPDATE tenants
 SET status = 'SUSPENDED'
 WHERE id = $1

@@ -1,9 +1,9 @@
--- Changes only what a PUT sent; tells status and domain before and after.
+-- Updates only the members of a PUT and returns also the previous status and domain.
 WITH before AS (
     SELECT b.id, b.status, b.domain
     FROM tenants b
     WHERE b.id = $2
-        -- Everything is below the tenant of the installation; below another what it created.
+        -- The tenant of the installation manages all tenants, another one those that it created.
         AND ($1 = 'management' OR b.parent = $1)
     FOR UPDATE
 )

@@ -1,4 +1,4 @@
--- A new password for the user that was created with the tenant.
+-- Sets the password of the user that was created with the tenant.
 UPDATE users u
 SET
     password_hash = $2,
@@ -7,5 +7,5 @@ FROM tenants t
 WHERE t.id = $1
     AND u.tenant = t.id
     AND u.name = t.admin_name
-    -- A microservice may have got the name of a user that is gone.
+    -- A microservice may have got the name of a deleted user.
     AND u.application IS NULL

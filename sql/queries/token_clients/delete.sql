@@ -1,4 +1,4 @@
--- Its tokens go with it.
+-- Deletes a client. The foreign key deletes its tokens.
 DELETE FROM token_clients
 WHERE tenant = $1
     AND id = $2

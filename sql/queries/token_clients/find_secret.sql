@@ -1,4 +1,4 @@
--- What a request for a token is compared with; only of a client whose tokens could be used.
+-- Returns the hash with which the secret of a token request is compared, only for a client whose tokens could be used.
 SELECT c.tenant, c.secret_hash
 FROM token_clients c
 JOIN users u ON u.tenant = c.tenant AND u.name = c.user_name

@@ -1,4 +1,4 @@
--- Whose client a consumer key names; it is presented without its tenant.
+-- Returns the tenant of a consumer key, which requests present without a tenant.
 SELECT tenant
 FROM token_clients
 WHERE id = $1

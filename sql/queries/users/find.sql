@@ -1,4 +1,4 @@
--- Users as authentication needs them: roles and permissions held directly, and those of groups behind them.
+-- Returns users for authentication: roles and permissions held directly, followed by those of their groups.
 SELECT
     u.name, u.password_hash, u.enabled, t.status,
     u.roles || ARRAY(
@@ -13,7 +13,7 @@ SELECT
         JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id
         WHERE m.tenant = u.tenant
             AND m.user_name = u.name)),
-    -- Until when the credentials of a device are given again, which it did not use yet (N-08).
+    -- The time until which the credentials of a device that has not used them yet are returned again (N-08).
     CASE WHEN starts_with(u.name, 'device_') THEN (
         SELECT r.credentials_until
         FROM new_device_requests r

@@ -1,4 +1,4 @@
--- A user as it is returned, with the groups it is in.
+-- Returns a user as a response shows it, with its groups.
 SELECT
     u.name, u.enabled, u.first_name, u.last_name, u.display_name, u.phone, u.email, u.owner, u.custom_properties,
     u.device_permissions, u.roles, u.password_changed_at,

@@ -1,4 +1,4 @@
--- Sub-users of a user that was deleted go up to its owner: whoever gets the name later must not own them.
+-- Gives the sub-users of a deleted user to its owner. Otherwise a later user with the same name would own them.
 UPDATE users
 SET owner = $3
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- The user stays until this transaction ends.
+-- Locks a user against deletion until the transaction ends.
 SELECT name
 FROM users
 WHERE tenant = $1

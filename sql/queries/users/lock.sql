@@ -1,5 +1,5 @@
--- Others who would change or delete the user wait until this transaction ends; memberships may still be added.
--- Whether a microservice acts as it.
+-- Locks a user against changes and deletion until the transaction ends; memberships may still be added. Returns whether
+-- a microservice uses it.
 SELECT application IS NOT NULL
 FROM users
 WHERE tenant = $1

@@ -1,4 +1,4 @@
--- The password stays when none is given.
+-- Updates a user. The password stays unchanged if none is given.
 UPDATE users
 SET password_hash = coalesce($3, password_hash),
     password_changed_at = CASE WHEN $3 IS NULL THEN password_changed_at ELSE now() END,

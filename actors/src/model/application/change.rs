@@ -1,4 +1,4 @@
-//! What creates and changes applications: the bodies of POST and PUT (docs/rules.md#applications-and-microservices; W-04).
+//! Creating and changing applications: the bodies of POST and PUT (docs/rules.md#applications-and-microservices; W-04).
 
 use serde_json::value::RawValue;
 
@@ -10,25 +10,25 @@ use crate::error::{Error, Result};
 use crate::model::body::{Body, missing, text};
 use crate::model::id::{ApplicationId, TenantId};
 
-/// What names, keys and context paths of clones start with (W-09).
+/// The prefix of names, keys and context paths of clones (W-09).
 const CLONE: &str = "clone";
 
-/// An application that is to be created, with its secrets in clear.
+/// An application to create, with its secrets in plain text.
 #[derive(Debug, Clone)]
 pub struct NewApplication {
-    /// The rest of it.
+    /// All other properties.
     pub application: Application,
-    /// Its key.
+    /// The key of the application.
     pub key: Secret,
     /// The password of `resourcesUrl`.
     pub resources_password: Option<Secret>,
 }
 
 impl NewApplication {
-    /// Reads the body of `POST /application/applications`.
+    /// Parses the body of `POST /application/applications`.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    /// `Invalid` lists all missing members (E-05) or names the invalid one.
     pub fn parse(body: Body, id: ApplicationId, owner: TenantId) -> Result<Self> {
         let members = ApplicationPatch::parse_members(body, Nulls::Absent)?;
         let is = |kind| members.kind == Some(kind);
@@ -67,11 +67,11 @@ impl NewApplication {
         Ok(Self { application, key, resources_password: members.resources_password.flatten() })
     }
 
-    /// The clone of an application (W-09), without what was uploaded for it and without its route: those are told apart by
-    /// who copies or sets them.
+    /// Returns the clone of an application (W-09), without its uploaded version and its address, which the caller
+    /// copies or sets.
     ///
     /// # Errors
-    /// `Invalid` for a name, a key or a context path that the prefix makes too long.
+    /// `Invalid` for a name, a key or a context path that becomes too long with the prefix.
     pub fn clone_of(
         application: &Application,
         id: ApplicationId,
@@ -98,52 +98,53 @@ impl NewApplication {
     }
 }
 
-/// The context path a new application is served at: that of a microservice is its name where none is given.
+/// Returns the context path of a new application; the default for a microservice is its name.
 fn served_at(given: Option<String>, kind: ApplicationType, name: &str) -> Option<String> {
     given.or_else(|| (kind == ApplicationType::Microservice).then(|| name.to_owned()))
 }
 
-/// Body of `PUT /application/applications/<id>`: only what was sent changes; an inner `None` removes (C-10).
+/// The body of `PUT /application/applications/<id>`: only the members in it change; an inner `None` removes a member
+/// (C-10).
 #[derive(Debug, Clone, Default)]
 pub struct ApplicationPatch {
     /// The new name.
     pub name: Option<String>,
     /// The new key.
     pub key: Option<Secret>,
-    /// The type as it is; it cannot change.
+    /// The unchanged type, because a type cannot change.
     pub kind: Option<ApplicationType>,
-    /// Who may see it; the default when it is removed.
+    /// The new availability; an inner `None` restores the default.
     pub availability: Option<Option<Availability>>,
     /// The new context path.
     pub context_path: Option<Option<String>>,
-    /// Where the files of a hosted one come from.
+    /// The address of a hosted application's files.
     pub resources_url: Option<Option<String>>,
-    /// Who may read there.
+    /// The user name for that address.
     pub resources_username: Option<Option<String>>,
-    /// That user's password.
+    /// The password for that address.
     pub resources_password: Option<Option<Secret>>,
-    /// Where an external one is.
+    /// The address of an external application.
     pub external_url: Option<Option<String>>,
-    /// The new roles of service users, as a whole.
+    /// The new list of roles of service users.
     pub required_roles: Option<Vec<String>>,
-    /// The new roles it defines, as a whole.
+    /// The new list of roles that the application defines.
     pub roles: Option<Vec<String>>,
 }
 
-/// What `null` means.
+/// The meaning of `null`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
-    /// As if the member were not there: in a POST.
+    /// The member counts as absent, as in a POST.
     Absent,
-    /// The member is removed: in a PUT.
+    /// The member is removed, as in a PUT.
     Remove,
 }
 
 impl ApplicationPatch {
-    /// Reads the body of a PUT. What the server sets is ignored, for clients send back what they read.
+    /// Parses the body of a PUT. Members that the server sets are ignored, because clients send back what they read.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member, also a `null` of what must be there.
+    /// `Invalid` names the invalid member; this includes a mandatory member that is `null`.
     pub fn parse(body: Body) -> Result<Self> {
         Self::parse_members(body, Nulls::Remove)
     }
@@ -170,14 +171,14 @@ impl ApplicationPatch {
         })
     }
 
-    /// Changes an application as it is stored. The context path of a microservice that was its name goes with the name.
+    /// Changes a stored application. A microservice whose context path was its name gets the new name as context path.
     ///
     /// # Errors
-    /// `Invalid` for another type, a name its type does not allow, and for removing what its type must have.
+    /// `Invalid` for another type, for a name its type does not allow, and for removing a member its type needs.
     pub fn apply(&self, application: &mut Application) -> Result<()> {
         let kind = application.kind;
         if let Some(other) = self.kind.filter(|other| *other != kind) {
-            let allowed = format!("{}, for it is fixed", kind.as_str());
+            let allowed = format!("{}, which cannot be changed", kind.as_str());
             return Err(Error::invalid_value("type", other.as_str(), &allowed));
         }
         for (name, value, needed_by) in [
@@ -186,7 +187,7 @@ impl ApplicationPatch {
             ("externalUrl", &self.external_url, ApplicationType::External),
         ] {
             if *value == Some(None) && kind == needed_by {
-                let allowed = format!("a string, for type {} needs it", kind.as_str());
+                let allowed = format!("a string, which type {} requires", kind.as_str());
                 return Err(Error::invalid_value(name, "null", &allowed));
             }
         }
@@ -217,7 +218,7 @@ fn replace<T: Clone>(place: &mut T, new: Option<&T>) {
     }
 }
 
-/// Takes a member out that cannot be removed.
+/// Takes a member that cannot be removed from the body.
 fn required(body: &mut Body, name: &str, nulls: Nulls) -> Result<Option<Box<RawValue>>> {
     match (body.take_nullable(name), nulls) {
         (Some(None), Nulls::Remove) => Err(Error::invalid_value(name, "null", "a string")),
@@ -225,7 +226,7 @@ fn required(body: &mut Body, name: &str, nulls: Nulls) -> Result<Option<Box<RawV
     }
 }
 
-/// Takes a member out that can be removed.
+/// Takes a member that can be removed from the body.
 fn removable<T>(
     body: &mut Body,
     name: &str,
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_stand_neither_in_errors_nor_in_debug_output() {
+    fn secrets_are_neither_in_errors_nor_in_debug_output() {
         let secret = "hush-hush";
         for wrong in [
             r#"{"key":["hush-hush"]}"#,
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_must_have_is_not_removed() {
+    fn members_that_a_type_needs_cannot_be_removed() {
         let hosted = r#"{"name":"a b","key":"k","type":"HOSTED","contextPath":"a","resourcesUrl":"/"}"#;
         let mut hosted = new(hosted).expect("complete").application;
         for wrong in [

@@ -1,4 +1,4 @@
-//! What the members of an application may hold (W-04, U-03, U-09).
+//! The valid values of the members of an application (W-04, U-03, U-09).
 
 use std::fmt;
 
@@ -9,24 +9,24 @@ use crate::error::{Error, Result};
 use crate::model::body::text;
 use crate::model::role::{self, Role};
 
-/// Characters of a name and of a key.
+/// The maximum number of characters of a name or a key.
 pub(super) const MAX_NAME: usize = 128;
-/// Characters of a context path and of an address.
+/// The maximum number of characters of a context path or an address.
 pub(super) const MAX_PATH: usize = 255;
-/// Roles an application may ask for, or define.
+/// The maximum number of roles that an application may require or define.
 const MAX_ROLES: usize = 200;
 
-/// A text that is told to its owner and stands in no log.
+/// A text that its owner may read and that is never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Of a text that is at hand.
+    /// Wraps a text.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The text itself.
+    /// Returns the text itself.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -38,7 +38,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The name. That of a microservice is its context path where nothing says another, and part of names of users.
+/// Checks a name. The name of a microservice is its default context path and a part of user names.
 pub(super) fn check_name(name: &str, kind: ApplicationType) -> Result<()> {
     if !(1..=MAX_NAME).contains(&name.chars().count()) || name.contains(char::is_control) {
         return Err(Error::invalid_value(
@@ -56,7 +56,7 @@ pub(super) fn check_name(name: &str, kind: ApplicationType) -> Result<()> {
     }
 }
 
-/// The key, which must fit into a header. Never repeats the value.
+/// Parses the key, which must fit into a header. Errors never contain the value.
 pub(super) fn key(raw: &RawValue) -> Result<Secret> {
     let wrong = || {
         let allowed = "1 to 128 printable ASCII characters, no blank at the ends";
@@ -70,7 +70,7 @@ pub(super) fn key(raw: &RawValue) -> Result<Secret> {
     }
 }
 
-/// The password of `resourcesUrl`. Never repeats the value.
+/// Parses the password of `resourcesUrl`. Errors never contain the value.
 pub(super) fn resources_password(raw: &RawValue) -> Result<Secret> {
     let wrong = || {
         Error::Invalid("Invalid value of 'resourcesPassword'; allowed: a text of 1 to 255 characters".into())
@@ -82,7 +82,7 @@ pub(super) fn resources_password(raw: &RawValue) -> Result<Secret> {
     }
 }
 
-/// Who may read at `resourcesUrl`.
+/// Parses the user name of `resourcesUrl`.
 pub(super) fn resources_username(raw: &RawValue) -> Result<String> {
     let name = text("resourcesUsername", raw, 4 * MAX_PATH)?;
     match (1..=MAX_PATH).contains(&name.chars().count()) && !name.contains(char::is_control) {
@@ -94,7 +94,7 @@ pub(super) fn resources_username(raw: &RawValue) -> Result<String> {
     }
 }
 
-/// The context path: one segment of a path. A slash before it is taken off.
+/// Parses the context path: one segment of a path. A leading slash is removed.
 pub(super) fn context_path(raw: &RawValue) -> Result<String> {
     let path = text("contextPath", raw, 1024)?;
     let bare = path.strip_prefix('/').unwrap_or(&path);
@@ -107,13 +107,13 @@ pub(super) fn context_path(raw: &RawValue) -> Result<String> {
     }
 }
 
-/// Whether a text is a segment of a path as it stands, and leads nowhere else.
+/// Returns whether a text is a plain segment of a path, which stays within its parent path.
 pub(in crate::model) fn is_segment(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     !text.is_empty() && text.bytes().all(allowed) && !matches!(text, "." | "..")
 }
 
-/// An address, which is stored and never called: a page that shows it must not be led to run it.
+/// Parses an address. It is stored and never called, but a page that shows it must not be tricked into executing it.
 pub(super) fn address(name: &str, raw: &RawValue) -> Result<String> {
     let address = text(name, raw, 4 * MAX_PATH)?;
     let lower = address.to_ascii_lowercase();
@@ -138,8 +138,8 @@ pub(super) fn address(name: &str, raw: &RawValue) -> Result<String> {
     }
 }
 
-/// Reads roles an application asks for (`requiredRoles`) or defines (`roles`): those of the platform that may be given to
-/// somebody, and those of microservices. Each once, in the order given.
+/// Parses the roles that an application requires (`requiredRoles`) or defines (`roles`): assignable roles of the
+/// platform and roles of microservices. Each role is kept once, in the order given.
 ///
 /// # Errors
 /// `Invalid` names the member, the role and what is allowed.
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn address_with_a_password_is_refused_without_repeating_it() {
+    fn address_with_a_password_is_rejected_without_repeating_it() {
         let error =
             address("externalUrl", &raw(r#""https://joe:hush-hush@example.com/""#)).expect_err("a password");
         assert!(!error.to_string().contains("hush"), "{error}");

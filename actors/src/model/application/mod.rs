@@ -1,4 +1,5 @@
-//! Applications: what a tenant offers to its users, or to other tenants (docs/rules.md#applications-and-microservices; W-01 to W-16).
+//! Applications, which a tenant offers to its users or to other tenants (docs/rules.md#applications-and-microservices;
+//! W-01 to W-16).
 
 mod change;
 mod members;
@@ -16,54 +17,55 @@ pub use self::standard::STANDARD;
 use crate::error::{Error, Result};
 use crate::model::id::{ApplicationId, BinaryId, TenantId};
 
-/// An application as it is stored. The key and the password of `resourcesUrl` are sealed, and not in here.
+/// An application as it is stored, without the key and the password of `resourcesUrl`, which are stored encrypted.
 #[derive(Debug, Clone)]
 pub struct Application {
-    /// Fixed id, one of the whole deployment.
+    /// The fixed id, unique in the deployment.
     pub id: ApplicationId,
     /// The tenant that may change it.
     pub owner: TenantId,
-    /// Unique in its owner's tenant.
+    /// The name, unique in its owner's tenant.
     pub name: String,
-    /// What it is made of.
+    /// The type of the application.
     pub kind: ApplicationType,
-    /// Who else may see it.
+    /// The tenants that may see it, besides its owner.
     pub availability: Availability,
-    /// Where it is served: `/apps/<contextPath>/` or `/service/<contextPath>/`; unique in the deployment.
+    /// The path segment at which it is served, unique in the deployment: `/apps/<contextPath>/` or
+    /// `/service/<contextPath>/`.
     pub context_path: Option<String>,
-    /// Where a hosted application's files come from, in the words of its owner; never called.
+    /// The address of a hosted application's files, as its owner wrote it; the server never calls it.
     pub resources_url: Option<String>,
-    /// Who may read there.
+    /// The user name for that address.
     pub resources_username: Option<String>,
-    /// Where an external application is; never called.
+    /// The address of an external application; the server never calls it.
     pub external_url: Option<String>,
-    /// Roles its service users hold (W-11).
+    /// The roles that its service users hold (W-11).
     pub required_roles: Vec<String>,
-    /// Roles it defines for users of its subscribers (U-03).
+    /// The roles it defines for users of its subscribers (U-03).
     pub roles: Vec<String>,
-    /// What a microservice says of itself (W-03), or a web application of itself.
+    /// The manifest of the uploaded archive (W-03).
     pub manifest: Option<Box<RawValue>>,
-    /// The upload that is in use.
+    /// The uploaded version that is active.
     pub active_version: Option<BinaryId>,
-    /// Where the operator says that it runs. Shown to nobody.
+    /// The address at which the microservice runs, set by the operator. It is never shown.
     pub route: Option<String>,
 }
 
-/// What an application is made of.
+/// The type of an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ApplicationType {
-    /// A link to a place elsewhere.
+    /// A link to another place.
     External,
     /// A web application, served by this server.
     Hosted,
-    /// A service that answers behind this server.
+    /// A service behind this server.
     Microservice,
-    /// A rule for event processing, kept for clients that know it.
+    /// An event-processing rule, kept for clients that know this type.
     ApamaCepRule,
 }
 
 impl ApplicationType {
-    /// Reads the upper-case word.
+    /// Parses the upper-case word.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -77,7 +79,7 @@ impl ApplicationType {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::External => "EXTERNAL",
@@ -88,18 +90,18 @@ impl ApplicationType {
     }
 }
 
-/// Who beside its owner may see an application (W-05).
+/// The tenants that may see an application, besides its owner (W-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Availability {
     /// Every tenant.
     Market,
-    /// Tenants that subscribe to it.
+    /// Only tenants that subscribe to it.
     #[default]
     Private,
 }
 
 impl Availability {
-    /// Reads the upper-case word.
+    /// Parses the upper-case word.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -111,7 +113,7 @@ impl Availability {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Market => "MARKET",
@@ -120,26 +122,26 @@ impl Availability {
     }
 }
 
-/// A user that a microservice acts as.
+/// The identity of a user that a microservice uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApplicationUser {
     /// The microservice.
     pub application: ApplicationId,
-    /// What it does as this user.
+    /// The purpose of the user.
     pub duty: Duty,
 }
 
-/// What a microservice does as one of its users.
+/// The purpose of a user of a microservice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
-    /// Learns, in its owner's tenant, who subscribes to it (W-10).
+    /// In its owner's tenant, the microservice lists its subscribers as this user (W-10).
     Bootstrap,
-    /// Works in the tenant of a subscriber (W-11).
+    /// The microservice works in the tenant of a subscriber as this user (W-11).
     Service,
 }
 
 impl Duty {
-    /// What names of such users start with; the name of the application follows (W-10).
+    /// Returns the prefix of the names of such users; the name of the application follows (W-10).
     pub fn user_prefix(self) -> &'static str {
         match self {
             Self::Bootstrap => "servicebootstrap_",
@@ -147,7 +149,7 @@ impl Duty {
         }
     }
 
-    /// The word that is stored.
+    /// Returns the word that is stored.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bootstrap => "BOOTSTRAP",
@@ -155,7 +157,7 @@ impl Duty {
         }
     }
 
-    /// Reads the word that is stored.
+    /// Parses the word that is stored.
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
             "BOOTSTRAP" => Some(Self::Bootstrap),
@@ -165,11 +167,11 @@ impl Duty {
     }
 }
 
-/// How a tenant stands to an application.
+/// The relation of a tenant to an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It owns it or subscribes to it, and may use it.
+    /// The tenant owns it or subscribes to it, and may use it.
     Uses,
-    /// It sees it on the market and does not use it.
+    /// The tenant sees it on the market and does not use it.
     Sees,
 }

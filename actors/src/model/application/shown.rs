@@ -1,4 +1,4 @@
-//! An application as it is answered (docs/rules.md#applications-and-microservices; W-06, W-07).
+//! The representation of an application in responses (docs/rules.md#applications-and-microservices; W-06, W-07).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -8,39 +8,39 @@ use crate::model::id::TenantId;
 use crate::model::links::{Linked, Links};
 use crate::model::timestamp::Timestamp;
 
-/// An application as somebody sees it.
+/// An application with the data that its viewer may see.
 #[derive(Debug, Clone)]
 pub struct ShownApplication {
-    /// What everybody sees who sees it at all.
+    /// The application, visible to every viewer.
     pub application: Application,
-    /// Its key, for its owner only (W-06).
+    /// The key, for the owner only (W-06).
     pub key: Option<String>,
-    /// How a microservice is, when that is known.
+    /// The health of a microservice, when it is known.
     pub health: Option<Health>,
 }
 
-/// How a microservice is.
+/// The health of a microservice.
 #[derive(Debug, Clone, Serialize)]
 pub struct Health {
-    /// In one word.
+    /// The status as one word.
     pub status: HealthStatus,
-    /// Since when.
+    /// Since when the microservice has this status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// What a person should know.
+    /// A description for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Whether a microservice answers.
+/// The health status of a microservice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HealthStatus {
-    /// It answers.
+    /// It responds.
     Up,
-    /// It does not.
+    /// It does not respond.
     Down,
-    /// Nobody asked it yet, or nobody can.
+    /// It was not probed yet or cannot be probed.
     Unknown,
 }
 

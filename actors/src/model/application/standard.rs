@@ -1,10 +1,10 @@
-//! The applications every deployment starts with (docs/rules.md#applications-and-microservices; W-16).
+//! The applications of every new deployment (docs/rules.md#applications-and-microservices; W-16).
 
 use super::{Application, ApplicationType, Availability, NewApplication, Secret};
 use crate::model::id::{ApplicationId, TenantId};
 
-/// Their names and types. Web applications are put into place by an upload, microservices by a route, and the others are
-/// signs of what is switched on.
+/// Their names and types. A web application is installed by an upload, a microservice by setting its address; the other
+/// applications only show that a feature is enabled.
 pub const STANDARD: [(&str, ApplicationType); 8] = [
     ("administration", ApplicationType::Hosted),
     ("cockpit", ApplicationType::Hosted),
@@ -17,7 +17,7 @@ pub const STANDARD: [(&str, ApplicationType); 8] = [
 ];
 
 impl NewApplication {
-    /// One of [`STANDARD`]: every tenant may see it.
+    /// Returns one of the [`STANDARD`] applications, which every tenant may see.
     pub fn standard(
         (name, kind): (&str, ApplicationType),
         id: ApplicationId,

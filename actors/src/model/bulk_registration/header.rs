@@ -1,4 +1,4 @@
-//! The first row of a file: what its columns are for, and what stands between them.
+//! The header row of a CSV file: the meaning of its columns, and the separator.
 
 use std::collections::HashSet;
 
@@ -10,16 +10,16 @@ use crate::model::id::TenantId;
 use crate::model::managed_object::is_server_member;
 use crate::model::tenant::MANAGEMENT;
 
-/// What the columns of a file are for.
+/// The meaning of the columns of a file.
 #[derive(Debug)]
 pub struct Header {
     pub(super) columns: Vec<Column>,
     pub(super) form: Form,
-    /// Whose file it is.
+    /// The tenant that uploads the file.
     pub(super) uploader: TenantId,
 }
 
-/// What the rows of a file ask for.
+/// The kind of rows in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// Users with passwords, and devices.
@@ -28,7 +28,7 @@ pub(super) enum Form {
     Requests,
 }
 
-/// What a column is for.
+/// The meaning of a column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Column {
     Id,
@@ -43,9 +43,9 @@ pub(super) enum Column {
     AuthType,
     /// `external-<type>`: another external id.
     ExternalId(String),
-    /// A custom property: names of the objects around it, and its own.
+    /// A custom property: the names of its enclosing objects and its own name.
     Property(Vec<Box<str>>),
-    /// What the server alone sets, such as `owner`: passed over, as in a body (I-01).
+    /// A property that only the server sets, such as `owner`; it is ignored as in a body (I-01).
     Ignored(Box<str>),
 }
 
@@ -63,8 +63,8 @@ const KNOWN: [(&str, Column); 10] = [
 ];
 const EXTERNAL: &str = "external-";
 
-/// What stands between the cells: the one of tab, `;` and `,` that occurs most in the header row, outside quotes; in this
-/// order when two occur as often (N-10). The text may go on behind the header.
+/// Returns the separator of the cells: the one of tab, `;` and `,` that occurs most often in the header row outside
+/// quotes, or the first one in this order when two occur equally often (N-10). The text may continue after the header.
 pub fn separator(text: &[u8]) -> u8 {
     let mut counts = [(b'\t', 0), (b';', 0), (b',', 0)];
     let mut quoted = false;
@@ -77,17 +77,17 @@ pub fn separator(text: &[u8]) -> u8 {
             byte => counts.iter_mut().filter(|(of, _)| of == byte).for_each(|(_, count)| *count += 1),
         }
     }
-    // The last of equals is the greatest: so the order is turned round.
+    // `max_by_key` returns the last of equal elements, so the order is reversed.
     counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(separator, _)| separator)
 }
 
 impl Header {
-    /// Reads the names of the columns: in any case, blanks around them ignored. (Names of custom properties keep their case,
-    /// and are told apart by it.) Only the management tenant names tenants; its files must (N-16).
+    /// Parses the names of the columns, in any case and without surrounding blanks. Only names of custom properties are
+    /// case-sensitive. Only the management tenant names tenants, and its files must do so (N-16).
     ///
     /// # Errors
-    /// `Invalid` for a missing mandatory column, a column that occurs twice, and names that could not be those of custom
-    /// properties (I-13): then no row of the file can be carried out.
+    /// `Invalid` for a missing mandatory column, a column that occurs twice, and a name that is not valid for a custom
+    /// property (I-13): no row of the file can be processed then.
     pub fn parse(names: &[impl AsRef<str>], uploader: &TenantId) -> Result<Self> {
         if names.len() > MAX_COLUMNS {
             let given = format!("{} columns", names.len());
@@ -107,12 +107,12 @@ impl Header {
         Ok(Self { columns, form, uploader: uploader.clone() })
     }
 
-    /// How many cells a row has.
+    /// Returns the number of cells of a row.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whose file it is.
+    /// Returns the tenant that uploads the file.
     pub fn uploader(&self) -> &TenantId {
         &self.uploader
     }
@@ -152,18 +152,18 @@ impl Column {
     }
 }
 
-/// A name is either a value or an object.
+/// Ensures that a name is either a value or an object.
 fn check_properties(columns: &[Column]) -> Result<()> {
     let properties = columns.iter().filter_map(|column| match column {
         Column::Property(path) => Some(path),
         _ => None,
     });
     let mut paths: Vec<&Vec<Box<str>>> = properties.collect();
-    // What begins with a path follows it at once.
+    // Paths with the same prefix are adjacent after sorting.
     paths.sort_unstable();
     match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
         None => Ok(()),
-        Some(pair) => Err(wrong(&pair[0].join("."), "a property that no other column makes an object of")),
+        Some(pair) => Err(wrong(&pair[0].join("."), "a property that is not an object in another column")),
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn separator_is_what_occurs_most_in_the_header_outside_quotes() {
+    fn separator_is_the_most_frequent_one_in_the_header_outside_quotes() {
         for (text, separator_of) in [
             ("ID;NAME;a,b\nx,y,z,u,v", b';'),
             ("ID,NAME\r\n;;;;;", b','),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_can_hold_no_row_are_refused_by_what_is_wrong() {
+    fn headers_without_valid_rows_are_rejected_with_the_reason() {
         let long = "x".repeat(1025);
         let (deep, wide) = (vec!["a"; 101].join("."), vec!["a"; 4097].join(";"));
         for (names, tenant, text) in [
@@ -276,7 +276,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_header_is_read_or_refused_without_a_panic(names in proptest::collection::vec(".{0,12}", 0..8)) {
+        fn any_header_is_parsed_or_rejected_without_a_panic(names in proptest::collection::vec(".{0,12}", 0..8)) {
             let _ = Header::parse(&names, &TenantId::parse("main").expect("an id"));
         }
 

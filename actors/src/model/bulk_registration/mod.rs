@@ -1,8 +1,8 @@
-//! Bulk registration: rows of a file that ask for device users, devices and registration requests (docs/rules.md#bulk-registration;
-//! N-10 to N-17).
+//! Bulk registration: CSV files whose rows create device users, devices and registration requests
+//! (docs/rules.md#bulk-registration; N-10 to N-17).
 //!
-//! A [`Header`] says what the columns are for; with it the cells of a line become a [`Row`]. How bytes become cells is the
-//! edge's business.
+//! A [`Header`] defines the columns, and with it the cells of a line become a [`Row`]. The HTTP crate splits the file
+//! into cells.
 
 mod header;
 mod properties;
@@ -18,54 +18,54 @@ use crate::model::id::TenantId;
 use crate::model::managed_object::NewManagedObject;
 use crate::model::new_device_request::DeviceId;
 
-/// Groups of one path, from the first to the last; nobody nests deeper.
+/// The maximum number of groups in a path; no hierarchy is deeper.
 pub const MAX_PATH: usize = 32;
-/// Columns of one file.
+/// The maximum number of columns of a file.
 pub const MAX_COLUMNS: usize = 4096;
 
-/// One line of the file behind the header.
+/// One line of the file after the header.
 #[derive(Debug)]
 pub struct Row {
-    /// Which it is.
+    /// The identification of the row in the result.
     pub place: Place,
-    /// What it asks for, or why it cannot be carried out.
+    /// The request of the row, or why it cannot be processed.
     pub asks: Result<Asked, Error>,
 }
 
-/// What a row is called in the result.
+/// The identification of a row in the result.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// The line of the file where the row begins; the header is usually in line 1.
     pub line: u64,
     /// The value of ID, where the row has one.
     pub id: Option<String>,
-    /// The tenant it is meant for, as it is written.
+    /// The tenant of the row as the file names it.
     pub tenant: String,
 }
 
-/// What a row asks for.
+/// The request of a row.
 #[derive(Debug)]
 pub enum Asked {
-    /// A user, and perhaps a device of it (N-12).
+    /// A user and, optionally, a device that it owns (N-12).
     Device(Box<NewDevice>),
-    /// A registration request that waits for its device (N-11).
+    /// A registration request, which waits for its device (N-11).
     Request(NewRequest),
 }
 
-/// A device that brings its own password (N-12).
+/// A device that has its own password (N-12).
 #[derive(Debug)]
 pub struct NewDevice {
-    /// Where it is registered.
+    /// The tenant in which the device is registered.
     pub tenant: TenantId,
     /// `device_<ID>`.
     pub user: String,
-    /// The password in clear.
+    /// The password in plain text.
     pub password: Password,
-    /// The managed object, where TYPE and NAME are given.
+    /// The managed object, if TYPE and NAME are given.
     pub object: Option<NewDeviceObject>,
 }
 
-/// A password that is not shown.
+/// A password that is hidden in debug output.
 pub struct Password(pub String);
 
 impl std::fmt::Debug for Password {
@@ -74,27 +74,27 @@ impl std::fmt::Debug for Password {
     }
 }
 
-/// The managed object of a device that is registered.
+/// The managed object of a device to register.
 #[derive(Debug)]
 pub struct NewDeviceObject {
     /// Type, name and fragments.
     pub object: NewManagedObject,
-    /// What it is known by; each once, the one of ID first.
+    /// The external ids, each once, the one of ID first.
     pub external_ids: Vec<NewExternalId>,
-    /// Names of the groups it is put in, the last one directly; empty for none (N-17).
+    /// The names of the groups that contain it, the direct group last; empty for no group (N-17).
     pub path: Vec<String>,
 }
 
-/// A registration request of a device that is told its password later (N-11).
+/// A registration request of a device that receives its password later (N-11).
 #[derive(Debug)]
 pub struct NewRequest {
     /// The device.
     pub id: DeviceId,
-    /// Names of the groups it is put in; empty for none.
+    /// The names of the groups that contain it; empty for no group.
     pub path: Vec<String>,
 }
 
-/// A row that failed, as the result lists it (N-15).
+/// A failed row, as the result lists it (N-15).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure<'a> {
@@ -114,8 +114,8 @@ pub struct CredentialUpdate<'a> {
 }
 
 impl Place {
-    /// As the result tells of it when it failed. `line` is the text `DeviceInfo{…}` that N-15 gives, for clients read it as a
-    /// string; so the number of the line stands in the reason.
+    /// Returns the entry of a failed row in the result. `line` is the text `DeviceInfo{…}` of N-15, because clients
+    /// read it as a string; so the line number is part of the reason.
     pub fn failed(&self, reason: &str) -> Failure<'_> {
         let id = self.id.as_deref().unwrap_or_default();
         Failure {
@@ -126,7 +126,7 @@ impl Place {
         }
     }
 
-    /// As the result tells of it when the device has another password now.
+    /// Returns the entry of a device that has another password now.
     pub fn updated(&self) -> CredentialUpdate<'_> {
         CredentialUpdate {
             bulk_new_device_status: "CREDENTIAL_UPDATED",

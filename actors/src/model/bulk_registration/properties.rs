@@ -1,4 +1,4 @@
-//! The fragments of a device that is registered (N-12, N-14).
+//! The fragments of a device to register (N-12, N-14).
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -11,23 +11,23 @@ use crate::naming::naming;
 pub(super) struct Properties(Map<String, Value>);
 
 impl Properties {
-    /// What every device has.
+    /// Returns the properties that every device has.
     pub(super) fn of_device() -> Self {
         Self(Map::from_iter([(naming().fragment("IsDevice"), json!({}))]))
     }
 
-    /// The number of its SIM card.
+    /// Sets the number of the SIM card.
     pub(super) fn set_iccid(&mut self, iccid: &str) {
         self.set(&[naming().fragment("Mobile").into(), "iccid".into()], iccid);
     }
 
-    /// The device takes commands as text.
+    /// Declares that the device supports shell commands.
     pub(super) fn set_shell(&mut self) {
         let supported = json!([naming().fragment("Command")]);
         self.0.insert(naming().fragment("SupportedOperations"), supported);
     }
 
-    /// Sets a value, making the objects around it. What a column names goes before what the server would have set.
+    /// Sets a value and creates its enclosing objects. A column overrides a value that the server would set.
     pub(super) fn set(&mut self, path: &[Box<str>], value: &str) {
         let Some((name, around)) = path.split_last() else { return };
         let mut object = &mut self.0;

@@ -1,4 +1,4 @@
-//! From the cells of a line to what it asks for (N-11 to N-17).
+//! Parsing the cells of a line into a request (N-11 to N-17).
 
 use super::header::{Column, Form};
 use super::properties::Properties;
@@ -12,7 +12,7 @@ use crate::model::new_device_request::DeviceId;
 use crate::model::user::parse_password;
 use crate::naming::naming;
 
-/// The cells of one line, by what they are for; what is absent is empty.
+/// The cells of one line by column; an absent cell is empty.
 #[derive(Default)]
 struct Cells<'a> {
     id: &'a str,
@@ -30,12 +30,12 @@ struct Cells<'a> {
 }
 
 impl Header {
-    /// Reads a line. Values are taken as they are; around those that are keys or words (ID, TENANT, IDTYPE, SHELL, AUTH_TYPE,
-    /// names of groups) blanks are ignored, for nobody means them.
+    /// Parses a line. Values are kept as they are. Surrounding blanks are ignored for keys and words (ID, TENANT,
+    /// IDTYPE, SHELL, AUTH_TYPE, names of groups), where nobody intends them.
     pub fn row(&self, line: u64, cells: &[impl AsRef<str>]) -> Row {
         let own = self.uploader.to_string();
         if cells.len() != self.width() {
-            // Which of them is the ID nobody knows; it might be the password.
+            // It is unknown which cell is the ID, and it might be the password.
             let (given, allowed) = (format!("{} columns", cells.len()), self.width().to_string());
             let asks = Err(Error::invalid_value("row", given, &allowed));
             return Row { place: Place { line, id: None, tenant: own }, asks };
@@ -96,7 +96,7 @@ impl<'a> Cells<'a> {
         Ok(NewRequest { id: DeviceId::parse(self.id)?, path: parse_path(self.path)? })
     }
 
-    /// The managed object. Whatever tells of one needs TYPE and NAME.
+    /// Returns the managed object. Every column of an object requires TYPE and NAME.
     fn object(&self) -> Result<Option<NewDeviceObject>> {
         let shell = match self.shell {
             "1" => true,
@@ -132,7 +132,7 @@ impl<'a> Cells<'a> {
         Ok(Some(NewDeviceObject { object, external_ids: self.all_external_ids()?, path }))
     }
 
-    /// Refuses what neither an index nor a JSON text of the database could hold.
+    /// Rejects values that neither an index nor a JSON text of the database can store.
     fn check_texts(&self) -> Result<()> {
         for (column, value) in [("TYPE", self.type_), ("NAME", self.name)] {
             if value.len() > MAX_SHORT_TEXT || value.contains('\0') {
@@ -146,14 +146,14 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// The one that ID is, and the others; a pair that is given twice counts once.
+    /// Returns the external id of the column ID and the other ones; a pair that occurs twice counts once.
     fn all_external_ids(&self) -> Result<Vec<NewExternalId>> {
         let serial = naming().fragment("Serial");
         let type_ = if self.id_type.is_empty() { &serial } else { self.id_type };
         let mut ids = Vec::with_capacity(1 + self.external_ids.len());
         for (type_, value) in std::iter::once((type_, self.id)).chain(self.external_ids.iter().copied()) {
             let pair = NewExternalId::new(type_.to_owned(), value.to_owned())?;
-            // Columns are of different types, so only the first may come again.
+            // The columns have different types, so only the first pair may occur again.
             if ids.first() != Some(&pair) {
                 ids.push(pair);
             }
@@ -162,7 +162,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Names with `/` between them (N-17). Slashes that are doubled, or at an end, name nothing.
+/// Parses names separated by `/` (N-17). Empty names are skipped.
 fn parse_path(text: &str) -> Result<Vec<String>> {
     let names = text.split('/').map(str::trim).filter(|name| !name.is_empty());
     let path: Vec<String> = names.map(ToOwned::to_owned).collect();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn custom_columns_go_before_what_the_server_sets() {
+    fn custom_columns_override_values_of_the_server() {
         let names = "ID;CREDENTIALS;TYPE;NAME;SHELL;plat_IsDevice;plat_SupportedOperations.x";
         let object = device(names, "a1;secret-1;pump;Pump 1;1;yes;y").object.expect("an object");
         assert_eq!(
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_fail_for_what_is_wrong_with_them() {
+    fn invalid_rows_fail_with_the_reason() {
         let (id, long) = ("x".repeat(1001), "x".repeat(1025));
         let path = vec!["a"; 33].join("/");
         for (names, values, text) in [
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn failure_tells_line_id_and_tenant_and_never_the_password() {
+    fn failure_contains_line_id_and_tenant_but_never_the_password() {
         let failed = row("TENANT;ID;CREDENTIALS", "No Tenant;a1;secret-1", "management");
         let reason = failed.asks.expect_err("no tenant").to_string();
 

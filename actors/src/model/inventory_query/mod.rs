@@ -1,8 +1,9 @@
-//! The query language of the inventory (I-08): what a query means. [`parser`] reads its text, the store makes SQL of it.
+//! The query language of the inventory (I-08) as a syntax tree. [`parser`] parses the text, and the store translates
+//! the tree to SQL.
 //!
-//! A condition is true or false, never unknown: what is absent, or of another JSON type than the value it is compared
-//! with, compares false, and `not` and `ne` are the exact opposite of what they negate. Where a path leads through an
-//! array, or to one, any element will do. Texts compare by their characters' numbers, case-sensitive.
+//! A condition is true or false, never unknown. A value that is absent, or that has another JSON type than the value it
+//! is compared with, compares as false; `not` and `ne` are the exact negations. When a path contains an array or ends
+//! at one, any matching element suffices. Texts are compared by code points, case-sensitively.
 //!
 //! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11).
 
@@ -14,38 +15,38 @@ use crate::error::Result;
 use crate::model::id::ManagedObjectId;
 use crate::model::timestamp::Timestamp;
 
-/// Bytes of a query.
+/// The maximum number of bytes of a query.
 const MAX_LENGTH: usize = 8 << 10;
-/// How deep parentheses and `not` may nest.
+/// The maximum depth of nested parentheses and `not`.
 const MAX_DEPTH: usize = 32;
-/// Comparisons and functions in one query.
+/// The maximum number of comparisons and functions in one query.
 const MAX_TERMS: usize = 200;
-/// Names in one path.
+/// The maximum number of names in one path.
 const MAX_SEGMENTS: usize = 16;
-/// Wildcards in one text; runs of them count as one.
+/// The maximum number of wildcards in one text; adjacent ones count as one.
 const MAX_WILDCARDS: usize = 16;
-/// Paths a result is sorted by.
+/// The maximum number of sort keys.
 const MAX_ORDER: usize = 8;
 
-/// A query: which objects, and in which order.
+/// A query: a condition and a sort order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InventoryQuery {
-    /// `None` matches every object.
+    /// The condition; `None` matches every object.
     pub condition: Option<Condition>,
-    /// What the result is sorted by, the most important first; ties and everything else by ascending id.
+    /// The sort keys, the most important first; ties are sorted by ascending id.
     pub order: Vec<SortKey>,
 }
 
 impl InventoryQuery {
-    /// Reads `<expr>`, or `$filter=<expr> $orderby=<path>[ asc|desc],…` in either order, either part alone.
+    /// Parses `<expr>`, or `$filter=<expr> $orderby=<path>[ asc|desc],…` in either order, or one of these parts alone.
     ///
     /// # Errors
-    /// `Invalid` names the place, what was expected there and what was found.
+    /// `Invalid` names the position, the expected syntax and the text at that position.
     pub fn parse(text: &str) -> Result<Self> {
         parser::parse(text)
     }
 
-    /// The same query, of objects that have this fragment.
+    /// Restricts the query to objects with this fragment.
     #[must_use]
     pub fn with_fragment(self, name: String) -> Self {
         let wanted = Condition::Has(FragmentPath(vec![name]));
@@ -57,7 +58,7 @@ impl InventoryQuery {
     }
 }
 
-/// What an object must fulfil.
+/// A condition on an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
     /// `… and …`
@@ -68,20 +69,21 @@ pub enum Condition {
     Not(Box<Condition>),
     /// `<path> <operator> <value>`
     Compare(Path, Operator, Value),
-    /// `has(<path>)`: the fragment, or what is inside one, exists.
+    /// `has(<path>)`: the fragment, or the member inside a fragment, exists.
     Has(FragmentPath),
-    /// `bygroupid(<id>)`: is a direct child asset of this object; a number that is no id has none.
+    /// `bygroupid(<id>)`: the object is a direct child asset of this object; `None`, for an invalid id, matches
+    /// nothing.
     InGroup(Option<ManagedObjectId>),
 }
 
 /// `eq`, `ne`, `gt`, `ge`, `lt`, `le`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    /// Equal; with wildcards: matches. `eq null`: absent or null.
+    /// Equal; with wildcards, matching. `eq null` means absent or null.
     Equal,
-    /// The opposite of [`Operator::Equal`].
+    /// The negation of [`Operator::Equal`].
     NotEqual,
-    /// Only numbers, texts and instants have an order.
+    /// Greater. Only numbers, texts and instants have an order.
     Greater,
     /// See [`Operator::Greater`].
     GreaterOrEqual,
@@ -91,22 +93,22 @@ pub enum Operator {
     LessOrEqual,
 }
 
-/// What is compared.
+/// The left side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Path {
-    /// `id`: equal to a text or a number of its digits; ordered as a number.
+    /// `id`: compared for equality with a text or a number of its digits; ordered as a number.
     Id,
     /// `type`, `name` or `owner`.
     Text(TextMember),
     /// `creationTime` or `lastUpdated`, with or without `.date`: an instant.
     Time(TimeMember),
-    /// A fragment, or something inside one.
+    /// A fragment or a member inside one.
     Fragment(FragmentPath),
     /// `<path>.date`: a timestamp in a fragment, as an instant.
     Instant(FragmentPath),
 }
 
-/// The standard members that are texts.
+/// The standard members with a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextMember {
     /// `type`
@@ -117,7 +119,7 @@ pub enum TextMember {
     Owner,
 }
 
-/// The standard members that are times.
+/// The standard members with a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeMember {
     /// `creationTime`
@@ -126,50 +128,50 @@ pub enum TimeMember {
     LastUpdated,
 }
 
-/// Name of a fragment and of members inside it; at least one name.
+/// The name of a fragment and of members inside it; it has at least one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FragmentPath(Vec<String>);
 
 impl FragmentPath {
-    /// The name of the fragment.
+    /// Returns the name of the fragment.
     pub fn fragment(&self) -> &str {
         &self.0[0]
     }
 
-    /// All names in order, the fragment's first.
+    /// Returns all names in order, the fragment's first.
     pub fn segments(&self) -> &[String] {
         &self.0
     }
 }
 
-/// What is compared with.
+/// The right side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// A text without wildcards.
     Text(String),
-    /// A text with wildcards, split at them: at least two pieces, each may be empty.
+    /// A text with wildcards, split at them: it has at least two pieces, each of which may be empty.
     Pattern(Vec<String>),
-    /// A JSON number, as it was written.
+    /// A JSON number as it was written.
     Number(String),
     /// `true` or `false`
     Boolean(bool),
     /// `null`
     Null,
-    /// A timestamp, where the path means an instant.
+    /// A timestamp, if the path is an instant.
     Instant(Timestamp),
 }
 
-/// One path a result is sorted by. Of a fragment numbers come before texts, and both before everything else; what is
-/// absent comes last. Descending is the exact reverse.
+/// A sort key. In a fragment, numbers come before texts, and both before other values; absent values come last. The
+/// descending order is the exact reverse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortKey {
-    /// What is looked at.
+    /// The path whose values are compared.
     pub path: Path,
-    /// In which direction.
+    /// The direction.
     pub direction: Direction,
 }
 
-/// Direction of a sort.
+/// The direction of a sort key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// `asc`, the default.

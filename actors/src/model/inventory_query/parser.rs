@@ -1,4 +1,5 @@
-//! Reads the text of a query, hostile until parsed; each error says where, what was expected, and what stands there.
+//! Parses the untrusted text of a query. Each error names the position, the expected syntax and the text that was
+//! found.
 
 use super::{
     Condition, Direction, FragmentPath, InventoryQuery, MAX_DEPTH, MAX_LENGTH, MAX_ORDER, MAX_SEGMENTS,
@@ -11,11 +12,11 @@ use crate::model::timestamp::Timestamp;
 
 const FILTER: &str = "$filter=";
 const ORDER_BY: &str = "$orderby=";
-/// Decimal exponents of a 64-bit float reach from -324 to 308.
+/// The decimal exponents of a 64-bit float range from -324 to 308.
 const MAX_EXPONENT: i32 = 324;
-/// What can start a condition.
+/// The tokens that can start a condition.
 const TERM: &str = "a path, has(, bygroupid(, not or (";
-/// What can stand behind a path.
+/// The operators that can follow a path.
 const OPERATORS: [(&str, Operator); 6] = [
     ("eq", Operator::Equal),
     ("ne", Operator::NotEqual),
@@ -41,7 +42,7 @@ pub(super) fn parse(text: &str) -> Result<InventoryQuery> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// Byte the parser stands at; never inside a character.
+    /// The position of the parser in bytes, always at the boundary of a character.
     at: usize,
     depth: usize,
     terms: usize,
@@ -98,7 +99,7 @@ impl<'a> Parser<'a> {
         self.sequence("and", Self::term, Condition::All)
     }
 
-    /// One or more of the same kind between a keyword; one stands for itself.
+    /// Parses one or more parts of the same kind, separated by a keyword. A single part is not wrapped.
     fn sequence(
         &mut self,
         keyword: &str,
@@ -157,7 +158,7 @@ impl<'a> Parser<'a> {
         Ok(term)
     }
 
-    /// Takes the name of a function with its parenthesis.
+    /// Consumes the opening parenthesis of a function, if there is one.
     fn calls(&mut self, name: &str) -> bool {
         let start = self.at;
         self.skip_blanks();
@@ -193,7 +194,7 @@ impl<'a> Parser<'a> {
         Ok(Condition::Compare(path, *operator, value))
     }
 
-    /// A text with its wildcards.
+    /// Splits a text at its wildcards.
     fn pattern(&self, start: usize, text: String) -> Result<Value> {
         if !text.contains('*') {
             return Ok(Value::Text(text));
@@ -201,7 +202,7 @@ impl<'a> Parser<'a> {
         let mut pieces: Vec<String> = text.split('*').map(ToOwned::to_owned).collect();
         let last = pieces.len() - 1;
         let mut place = 0..;
-        // A run of wildcards is one: nothing stands between them.
+        // Adjacent wildcards count as one, because nothing stands between them.
         pieces.retain(|piece| place.next().is_some_and(|at| at == 0 || at == last || !piece.is_empty()));
         match pieces.len() - 1 > MAX_WILDCARDS {
             true => Err(self.refused(start, &format!("at most {MAX_WILDCARDS} wildcards in a text"))),
@@ -271,7 +272,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A text in quotes; a doubled quote is one.
+    /// Parses a quoted text, in which a doubled quote stands for one quote.
     fn text(&mut self) -> Result<String> {
         let start = self.at;
         let mut text = String::new();
@@ -302,7 +303,7 @@ impl<'a> Parser<'a> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// The word at the parser's place: up to a blank, a comma or a parenthesis.
+    /// Returns the word at the parser's position: up to a blank, a comma or a parenthesis.
     fn word(&self) -> &'a str {
         let rest = self.rest().trim_start();
         let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ','));
@@ -352,7 +353,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Whether this is a JSON number that a 64-bit float can hold, as those in bodies must be.
+/// Returns whether a word is a JSON number within the range of a 64-bit float, as required in bodies.
 fn is_number(word: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = match word.split_once(['e', 'E']) {

@@ -54,7 +54,7 @@ fn and_binds_tighter_than_or_and_not_tighter_than_and() {
 }
 
 #[test]
-fn standard_members_are_told_from_fragments() {
+fn standard_members_are_distinguished_from_fragments() {
     let path = |text: &str| match condition(&format!("{text} eq null")) {
         Condition::Compare(path, _, _) => path,
         other => panic!("{other:?}"),
@@ -86,13 +86,13 @@ fn filter_and_order_come_in_either_order_and_alone() {
 }
 
 #[test]
-fn group_that_is_no_id_is_no_group() {
+fn invalid_group_id_matches_no_group() {
     assert_eq!(condition("bygroupid(99999999999999999999)"), Condition::InGroup(None));
     assert_eq!(condition("bygroupid( 7 )"), Condition::InGroup(Some(ManagedObjectId(7))));
 }
 
 #[test]
-fn errors_name_the_place_and_what_was_expected() {
+fn errors_name_the_position_and_the_expected_syntax() {
     for (text, place, expected) in [
         ("", 1, "a condition"),
         ("name", 5, "eq, ne"),
@@ -124,7 +124,7 @@ fn errors_name_the_place_and_what_was_expected() {
 }
 
 #[test]
-fn length_depth_and_numbers_of_things_are_bounded() {
+fn length_depth_and_numbers_of_parts_are_bounded() {
     assert!(refused(&"a".repeat(8193)).contains("8192 bytes"));
     assert!(refused(&"not ".repeat(100)).contains("levels"));
     assert!(refused(&"(".repeat(8000)).contains("levels"));
@@ -139,7 +139,7 @@ fn length_depth_and_numbers_of_things_are_bounded() {
 
 proptest! {
     #[test]
-    fn any_text_is_parsed_or_refused_without_a_panic(text in ".{0,80}") {
+    fn any_text_is_parsed_or_rejected_without_a_panic(text in ".{0,80}") {
         let _ = InventoryQuery::parse(&text);
     }
 

@@ -1,4 +1,4 @@
-//! The members of an object in a manifest, taken out one by one; what is wrong is named with its place.
+//! The members of an object in a manifest. They are taken one by one, and errors name the position of an invalid one.
 
 use std::ops::RangeInclusive;
 
@@ -8,38 +8,38 @@ use crate::error::{Error, Result};
 use crate::model::application::parse_roles;
 use crate::model::body::{Body, text};
 
-/// See the module.
-pub(super) struct Members {
-    /// What stands before the name of a member: the file, and the objects it is in.
+/// The remaining members of an object in a manifest.
+pub(super) struct ManifestMembers {
+    /// The prefix of member names in errors: the file and the enclosing objects.
     place: String,
     body: Body,
 }
 
-impl Members {
-    /// Reads a file that is one JSON object.
+impl ManifestMembers {
+    /// Parses a file that is one JSON object.
     ///
     /// # Errors
-    /// `Invalid` says what is wrong in it.
+    /// `Invalid` names the error in it.
     pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
         let body = Body::parse(bytes).map_err(|error| Error::Invalid(format!("Invalid {file}: {error}")))?;
         Ok(Self { place: format!("{file}: "), body })
     }
 
-    /// A refusal of a member.
+    /// Returns the error for an invalid member.
     pub(super) fn invalid(&self, name: &str, given: &str, allowed: &str) -> Error {
         Error::invalid_value(&self.at(name), given.escape_debug(), allowed)
     }
 
-    /// Takes a text out, whatever its characters.
+    /// Takes a text with any characters.
     ///
     /// # Errors
-    /// `Invalid` when it is no string or longer than `max` bytes.
+    /// `Invalid` when it is not a string or longer than `max` bytes.
     pub(super) fn text(&mut self, name: &str, max: usize) -> Result<Option<String>> {
         let at = self.at(name);
         self.body.take(name).map(|raw| text(&at, &raw, max)).transpose()
     }
 
-    /// Takes a text out that has 1 to `max` characters.
+    /// Takes a text of 1 to `max` characters.
     ///
     /// # Errors
     /// `Invalid` names the member, the value and what is allowed.
@@ -51,7 +51,7 @@ impl Members {
         }
     }
 
-    /// Takes a value out whose text begins with one of these.
+    /// Takes a value whose JSON text begins with one of these.
     ///
     /// # Errors
     /// `Invalid` names the member, the value and what is allowed.
@@ -67,7 +67,7 @@ impl Members {
         }
     }
 
-    /// Takes `true` or `false` out.
+    /// Takes `true` or `false`.
     ///
     /// # Errors
     /// `Invalid` names the member, the value and what is allowed.
@@ -80,7 +80,7 @@ impl Members {
         }
     }
 
-    /// Takes a whole number out.
+    /// Takes a whole number.
     ///
     /// # Errors
     /// `Invalid` names the member, the value and what is allowed.
@@ -95,20 +95,20 @@ impl Members {
         }
     }
 
-    /// Takes an object out.
+    /// Takes an object.
     ///
     /// # Errors
-    /// `Invalid` when it is none.
+    /// `Invalid` when it is not an object.
     pub(super) fn object(&mut self, name: &str) -> Result<Option<Self>> {
         let at = self.at(name);
         let Some(raw) = self.body.take(name) else { return Ok(None) };
         Ok(Some(Self { body: Body::of_member(&at, &raw)?, place: format!("{at}.") }))
     }
 
-    /// Takes an array of objects out; an absent one is empty.
+    /// Takes an array of objects; an absent one is empty.
     ///
     /// # Errors
-    /// `Invalid` names what is no array, too long, or no object.
+    /// `Invalid` names a value that is not an array, is too long or contains something else than objects.
     pub(super) fn objects(&mut self, name: &str, max: usize) -> Result<Vec<Self>> {
         let items = self.items(name, max)?.into_iter().enumerate();
         items
@@ -119,7 +119,7 @@ impl Members {
             .collect()
     }
 
-    /// Takes names of roles out.
+    /// Takes names of roles.
     ///
     /// # Errors
     /// `Invalid` names the member, the value and what is allowed.

@@ -1,6 +1,7 @@
-//! What an application says of itself: the file `platform.json` of an uploaded archive (W-03).
+//! The manifest of an application: the file `platform.json` of an uploaded archive (W-03).
 //!
-//! Members nobody knows are kept with the text and mean nothing. Known ones of a wrong type or value refuse the upload.
+//! Unknown members are kept with the text and have no effect. A known member with an invalid type or value rejects the
+//! upload.
 
 mod members;
 #[cfg(test)]
@@ -12,74 +13,74 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::model::application::{Application, ApplicationType, is_segment};
-use members::Members;
+use members::ManifestMembers;
 
-/// The file of an archive that holds it.
+/// The name of the manifest in an archive.
 pub const FILE: &str = "platform.json";
-/// Bytes it may have.
+/// The maximum number of bytes of a manifest.
 pub const MAX_BYTES: usize = 256 << 10;
-/// Characters of a name, a version and other short texts.
+/// The maximum number of characters of a name, a version and other short texts.
 const MAX_NAME: usize = 256;
-/// Characters of a context path (W-04).
+/// The maximum number of characters of a context path (W-04).
 const MAX_CONTEXT_PATH: usize = 255;
-/// Settings of one application.
+/// The maximum number of settings of one application.
 const MAX_SETTINGS: usize = 256;
-/// Bytes of the default of a setting.
+/// The maximum number of bytes of the default of a setting.
 const MAX_DEFAULT: usize = 64 << 10;
-/// Bytes of the path of a probe.
+/// The maximum number of bytes of the path of a probe.
 const MAX_PATH: usize = 1024;
 
-/// See the module.
+/// The manifest of an application.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     /// The version of the format.
     pub api_version: Option<String>,
-    /// What the application is called where it was made.
+    /// The name that the developers gave the application.
     pub name: Option<String>,
-    /// Where a microservice is served, without a slash.
+    /// The context path of a microservice, without a slash.
     pub context_path: Option<String>,
     /// The version of the application.
     pub version: Option<String>,
-    /// Who made it.
+    /// The provider of the application.
     pub provider: Option<Box<RawValue>>,
     /// Whether one instance serves all its subscribers.
     pub isolation: Isolation,
-    /// Whether there may be several instances, in the words of whoever runs it.
+    /// Whether there may be several instances; it is information for the operator.
     pub scale: Option<String>,
-    /// The most it may use, for whoever runs it.
+    /// The resources that it may use at most; they are information for the operator.
     pub resources: Option<Box<RawValue>>,
-    /// The least it needs, for whoever runs it.
+    /// The resources that it needs at least; they are information for the operator.
     pub requested_resources: Option<Box<RawValue>>,
-    /// What its service users may do (W-11). Absent members overwrite nothing.
+    /// The roles of its service users (W-11). An absent member changes nothing.
     pub required_roles: Option<Vec<String>>,
-    /// Roles it defines (U-03).
+    /// The roles it defines (U-03).
     pub roles: Option<Vec<String>>,
-    /// What its subscribers may tune (W-12).
+    /// The settings that its subscribers may change (W-12).
     pub settings: Vec<Setting>,
     /// The category of tenant options that holds the settings.
     pub settings_category: Option<String>,
-    /// Tells whether it runs.
+    /// The probe that shows whether the microservice runs.
     pub liveness_probe: Option<Probe>,
-    /// Tells whether it can be asked.
+    /// The probe that shows whether the microservice can take requests.
     pub readiness_probe: Option<Probe>,
-    /// How its use is billed.
+    /// The billing mode.
     pub billing_mode: Option<String>,
     /// The text as it was uploaded.
     pub text: Box<RawValue>,
 }
 
-/// Whether one instance of a microservice serves all its subscribers.
+/// The isolation of a microservice's subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Isolation {
-    /// One for all.
+    /// One instance serves all subscribers.
     #[default]
     MultiTenant,
-    /// One for each.
+    /// Each subscriber has an instance.
     PerTenant,
 }
 
 impl Isolation {
-    /// The word of the manifest.
+    /// Returns the word of the manifest.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MultiTenant => "MULTI_TENANT",
@@ -88,40 +89,40 @@ impl Isolation {
     }
 }
 
-/// Something that subscribers may tune (W-12).
+/// A setting that subscribers may change (W-12).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Key of the tenant option.
+    /// The key of the tenant option.
     pub key: String,
-    /// What it is as long as nobody set it.
+    /// The value of a tenant that did not set the option.
     pub default_value: Option<String>,
-    /// Whether a subscriber's own value counts; else the owner's does.
+    /// Whether a subscriber's own value is used; otherwise the owner's is.
     pub editable: bool,
 }
 
-/// A question that tells whether a microservice is well. Which host and port are asked is said by the operator, never by
-/// the archive.
+/// An HTTP request that shows whether a microservice is healthy. The operator sets its host and port, never the
+/// archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// What is asked for: an absolute path, perhaps with a query, below the address of the service.
+    /// The target: an absolute path, optionally with a query, below the address of the service.
     pub path: String,
-    /// How long a service that was started is not asked.
+    /// How long a service is not probed after its start.
     pub initial_delay: Duration,
-    /// How often it is asked.
+    /// The time between two probes.
     pub period: Duration,
-    /// How long an answer may take.
+    /// The timeout of a probe.
     pub timeout: Duration,
-    /// Good answers in a row that make it well.
+    /// The number of consecutive successes after which the service is healthy.
     pub success_threshold: u32,
-    /// Bad answers in a row that make it unwell.
+    /// The number of consecutive failures after which the service is unhealthy.
     pub failure_threshold: u32,
 }
 
 impl Manifest {
-    /// Reads the bytes of `platform.json`.
+    /// Parses the bytes of `platform.json`.
     ///
     /// # Errors
-    /// `Invalid` names the member, its value and what is allowed, or says where the text is no JSON object.
+    /// `Invalid` names the member, its value and what is allowed, or the position where the text is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_BYTES {
             return Err(Error::invalid_value(
@@ -131,7 +132,7 @@ impl Manifest {
             ));
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let mut members = Members::parse(FILE, bytes)?;
+        let mut members = ManifestMembers::parse(FILE, bytes)?;
         let text = String::from_utf8_lossy(bytes).trim().to_owned();
         let text = RawValue::from_string(text).map_err(|e| Error::Invalid(format!("Invalid {FILE}: {e}")))?;
         Ok(Self {
@@ -155,22 +156,22 @@ impl Manifest {
         })
     }
 
-    /// That of an application whose archive has one.
+    /// Returns the manifest of an application, if its archive has one.
     ///
     /// # Errors
-    /// `Invalid` for a text that was stored before its rules became stricter.
+    /// `Invalid` for a manifest that was stored before its rules became stricter.
     pub fn of(application: &Application) -> Result<Option<Self>> {
         application.manifest.as_ref().map(|text| Self::parse(text.get().as_bytes())).transpose()
     }
 
-    /// Where an application of this name is served, if its archive decides that: a microservice under the path of its
-    /// manifest, else under its name (W-04).
+    /// Returns the context path of an application with this name, if its archive determines it: for a microservice the
+    /// path of its manifest, else its name (W-04).
     pub fn served_at<'a>(&'a self, kind: ApplicationType, name: &'a str) -> Option<&'a str> {
         (kind == ApplicationType::Microservice).then(|| self.context_path.as_deref().unwrap_or(name))
     }
 }
 
-fn context_path(members: &mut Members) -> Result<Option<String>> {
+fn context_path(members: &mut ManifestMembers) -> Result<Option<String>> {
     let Some(given) = members.short("contextPath", MAX_CONTEXT_PATH + 1)? else { return Ok(None) };
     let path = given.strip_prefix('/').unwrap_or(&given);
     match path.len() <= MAX_CONTEXT_PATH && is_segment(path) {
@@ -182,7 +183,7 @@ fn context_path(members: &mut Members) -> Result<Option<String>> {
     }
 }
 
-fn isolation(members: &mut Members) -> Result<Isolation> {
+fn isolation(members: &mut ManifestMembers) -> Result<Isolation> {
     let Some(word) = members.short("isolation", MAX_NAME)? else { return Ok(Isolation::default()) };
     match &*word {
         "MULTI_TENANT" => Ok(Isolation::MultiTenant),
@@ -191,7 +192,7 @@ fn isolation(members: &mut Members) -> Result<Isolation> {
     }
 }
 
-fn settings(members: &mut Members) -> Result<Vec<Setting>> {
+fn settings(members: &mut ManifestMembers) -> Result<Vec<Setting>> {
     let mut settings: Vec<Setting> = Vec::new();
     for mut one in members.objects("settings", MAX_SETTINGS)? {
         let Some(key) = one.short("key", MAX_NAME)? else {
@@ -206,8 +207,8 @@ fn settings(members: &mut Members) -> Result<Vec<Setting>> {
     Ok(settings)
 }
 
-/// A probe that asks by HTTP; one of another kind is none.
-fn probe(members: &mut Members, name: &str) -> Result<Option<Probe>> {
+/// Parses a probe. A probe that does not use HTTP is ignored.
+fn probe(members: &mut ManifestMembers, name: &str) -> Result<Option<Probe>> {
     let Some(mut probe) = members.object(name)? else { return Ok(None) };
     let Some(mut get) = probe.object("httpGet")? else { return Ok(None) };
     let path = get.text("path", MAX_PATH)?.unwrap_or_else(|| "/".into());
@@ -216,9 +217,9 @@ fn probe(members: &mut Members, name: &str) -> Result<Option<Probe>> {
             "an absolute path without '..', '\\', blanks and control characters, and without scheme and host";
         return Err(get.invalid("path", &path, allowed));
     }
-    // Read, for a wrong one is a mistake, and forgotten: where a service runs is said by the operator.
+    // The port is validated to report mistakes, but not used: the operator sets where a service runs.
     get.number("port", 1..=65_535)?;
-    let seconds = |probe: &mut Members, name: &str, allowed, otherwise| {
+    let seconds = |probe: &mut ManifestMembers, name: &str, allowed, otherwise| {
         Ok::<_, Error>(Duration::from_secs(probe.number(name, allowed)?.unwrap_or(otherwise).into()))
     };
     Ok(Some(Probe {
@@ -231,7 +232,7 @@ fn probe(members: &mut Members, name: &str) -> Result<Option<Probe>> {
     }))
 }
 
-/// Whether a path stays below the address it is put behind, whoever reads it.
+/// Returns whether a path stays below the address it is appended to, for every HTTP implementation.
 fn is_probe_path(path: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"\\\"<>^`{|}#".contains(&byte);
     let lower = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");

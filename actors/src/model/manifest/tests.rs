@@ -1,4 +1,4 @@
-//! What is read of a manifest, and what is refused.
+//! Tests of parsing manifests and of rejecting invalid ones.
 
 use super::*;
 
@@ -48,7 +48,7 @@ fn every_member_is_read_and_unknown_ones_are_kept() {
 }
 
 #[test]
-fn least_manifest_is_an_object() {
+fn minimal_manifest_is_an_empty_object() {
     let manifest = Manifest::parse(b"\xef\xbb\xbf{}").expect("a manifest");
 
     assert_eq!(manifest.isolation, Isolation::MultiTenant);
@@ -58,7 +58,7 @@ fn least_manifest_is_an_object() {
 }
 
 #[test]
-fn wrong_member_is_named_with_its_place_its_value_and_what_is_allowed() {
+fn invalid_member_is_named_with_its_position_its_value_and_the_allowed_values() {
     for (text, member, allowed) in [
         ("", "platform.json", "null"),
         ("[]", "platform.json", "Malformed"),
@@ -111,7 +111,7 @@ fn wrong_member_is_named_with_its_place_its_value_and_what_is_allowed() {
 }
 
 #[test]
-fn probe_asks_below_the_address_it_is_put_behind_only() {
+fn probe_paths_stay_below_the_address_of_the_service() {
     for path in ["/", "/health", "/a/b.c?d=e..f", "/..a"] {
         let text = format!(r#"{{"readinessProbe":{{"httpGet":{{"path":"{path}"}}}}}}"#);
         assert!(Manifest::parse(text.as_bytes()).expect(path).readiness_probe.is_some(), "{path}");

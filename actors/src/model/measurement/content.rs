@@ -1,4 +1,4 @@
-//! The fragments of a measurement taken apart: series, their units, their numbers (G-03).
+//! Parsing the fragments of a measurement into series, units and numbers (G-03).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,34 +12,34 @@ use crate::error::{Error, Result};
 use crate::model::body::MAX_SHORT_TEXT;
 use crate::model::fragments::Fragments;
 
-/// Bytes of a unit; `m³/h` is a long one.
+/// The maximum number of bytes of a unit; `m³/h` is a long one.
 const MAX_UNIT: usize = 256;
-/// What a name must not hold, beside white space: a dot parts fragment and series in a request.
+/// The characters that a name must not contain, besides white space: a dot separates fragment and series in a request.
 const FORBIDDEN: [char; 10] = ['.', ',', '*', '[', ']', '(', ')', '@', '$', '"'];
 
-/// So many names are compared with each other; more are looked up.
+/// The maximum number of names that are compared with each other; more are looked up in a table.
 const FEW: usize = 16;
 
-/// What the fragments consist of.
+/// The parsed fragments of a measurement.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct ParsedFragments {
     pub(super) fragments: Vec<ValueFragment>,
     pub(super) others: Vec<Box<str>>,
     pub(super) readings: Vec<f64>,
-    /// Whether names, units and numbers are all there is.
+    /// Whether the fragments consist only of names, units and numbers.
     pub(super) regular: bool,
 }
 
-impl Content {
-    /// Takes fragments apart.
+impl ParsedFragments {
+    /// Parses fragments.
     ///
     /// # Errors
-    /// `Invalid` names the series whose value is no number or whose unit is no text, and the name that is not allowed.
+    /// `Invalid` names a series whose value is not a number or whose unit is not a text, or a name that is not allowed.
     pub(super) fn of(fragments: &Fragments) -> Result<Self> {
         let mut content = Self { regular: true, ..Self::default() };
         for (name, raw) in fragments.iter() {
             let mut series = Vec::new();
-            if let Some(members) = Members::of(raw) {
+            if let Some(members) = JsonMembers::of(raw) {
                 content.read_fragment(name, &members, &mut series)?;
             }
             if series.is_empty() {
@@ -53,9 +53,9 @@ impl Content {
         Ok(content)
     }
 
-    fn read_fragment(&mut self, of: &str, members: &Members<'_>, into: &mut Vec<Series>) -> Result<()> {
+    fn read_fragment(&mut self, of: &str, members: &JsonMembers<'_>, into: &mut Vec<Series>) -> Result<()> {
         for (name, raw) in members.iter() {
-            let reading = Members::of(raw);
+            let reading = JsonMembers::of(raw);
             let Some((reading, value)) = reading.as_ref().and_then(|r| Some((r, r.get("value")?))) else {
                 self.regular = false;
                 continue;
@@ -99,11 +99,11 @@ fn check_name(name: &str, path: &str) -> Result<()> {
     }
 }
 
-/// The members of a JSON object, borrowed from its text. Of doubled ones the last counts.
-pub(super) struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+/// The members of a JSON object, borrowed from its text. Of members with the same name, the last one counts.
+pub(super) struct JsonMembers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'a> Members<'a> {
-    /// `None` for what is no object.
+impl<'a> JsonMembers<'a> {
+    /// Parses an object; returns `None` for other values.
     pub(super) fn of(raw: &'a RawValue) -> Option<Self> {
         match raw.get().starts_with('{') {
             true => serde_json::from_str(raw.get()).ok(),
@@ -124,34 +124,34 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A name, borrowed unless it holds an escape.
+/// A name, borrowed unless it contains an escape sequence.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
         impl<'de> Visitor<'de> for Object {
-            type Value = Members<'de>;
+            type Value = JsonMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Members<'de>, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<JsonMembers<'de>, M::Error> {
                 let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
                 while let Some((Name(name), raw)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
                     members.push((name, raw));
                 }
-                Ok(Members(last_of_doubled(members)))
+                Ok(JsonMembers(last_of_each_name(members)))
             }
         }
         deserializer.deserialize_map(Object)
     }
 }
 
-/// Leaves the last of members with one name, in the place of the first.
-fn last_of_doubled<'a>(members: Vec<(Cow<'a, str>, &'a RawValue)>) -> Vec<(Cow<'a, str>, &'a RawValue)> {
+/// Keeps the last of several members with one name, at the position of the first.
+fn last_of_each_name<'a>(members: Vec<(Cow<'a, str>, &'a RawValue)>) -> Vec<(Cow<'a, str>, &'a RawValue)> {
     let is_new = |at: usize| members[..at].iter().all(|(earlier, _)| *earlier != members[at].0);
     if members.len() <= FEW && (1..members.len()).all(is_new) {
         return members;

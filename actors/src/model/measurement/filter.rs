@@ -1,45 +1,45 @@
-//! Which measurements are meant: query parameters of the collection (G-04).
+//! The query parameters of the collection of measurements (G-04).
 
 use crate::model::id::ManagedObjectId;
 use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 
-/// Filters of the collection; used to list, count and delete alike (G-01).
+/// The filters of the collection, used to list, count and delete (G-01).
 #[derive(Debug, Clone)]
 pub struct MeasurementFilter {
-    /// Of this source.
+    /// The source.
     pub source: Option<ManagedObjectId>,
-    /// Taken at or after.
+    /// `time` at or after this.
     pub date_from: Option<Timestamp>,
-    /// Taken before or at.
+    /// `time` at or before this.
     pub date_to: Option<Timestamp>,
-    /// Of this type.
+    /// The exact type.
     pub type_: Option<String>,
-    /// With a top-level member of this name, of whatever kind.
+    /// Measurements with a top-level member of this name, of any type.
     pub fragment_type: Option<String>,
-    /// With a member of this name that holds at least one series.
+    /// Measurements with a member of this name that contains at least one series.
     pub value_fragment_type: Option<String>,
-    /// With a series of this name: in that member, where one is named, else in any (G-04a).
+    /// Measurements with a series of this name: in that member, if one is named, else in any member (G-04a).
     pub value_fragment_series: Option<String>,
-    /// Oldest first unless reverted (G-05).
+    /// The order, oldest first unless reverted (G-05).
     pub order: TimeOrder,
 }
 
 impl MeasurementFilter {
-    /// Whether it asks for more than source and time: for what a shape tells.
+    /// Returns whether it filters by more than source and time, that is, by properties of the shape.
     pub(crate) fn asks_for_shape(&self) -> bool {
         [&self.type_, &self.fragment_type, &self.value_fragment_type, &self.value_fragment_series]
             .iter()
             .any(|filter| filter.is_some())
     }
 
-    /// `<fragment>.<series>`, as shapes know it, where both are asked for.
+    /// Returns `<fragment>.<series>`, as shapes store it, if both are given.
     pub(crate) fn value_series(&self) -> Option<String> {
         let (fragment, series) = (self.value_fragment_type.as_ref()?, self.value_fragment_series.as_ref()?);
         Some(format!("{fragment}.{series}"))
     }
 
-    /// The name of a series that may be in any fragment.
+    /// Returns the name of a series that may be in any fragment.
     pub(crate) fn lone_series(&self) -> Option<&str> {
         self.value_fragment_series.as_deref().filter(|_| self.value_fragment_type.is_none())
     }

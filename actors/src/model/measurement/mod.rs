@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 pub use filter::MeasurementFilter;
 pub use reading::Reading;
 pub use series::{Aggregation, SeriesFilter, SeriesHead, SeriesName, SeriesValues};
-pub(crate) use series::{Pair, Place, too_large};
+pub(crate) use series::{MinMax, SlotKey, too_large};
 pub use shape::{Number, Series, Shape, ValueFragment};
 
 use crate::error::{Error, Result};
@@ -26,30 +26,30 @@ use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::links::Linked;
 use crate::model::timestamp::Timestamp;
 
-/// Members the server alone sets; ignored in bodies.
+/// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 3] = ["id", "self", "creationTime"];
-/// Measurements of one collection that is sent.
+/// The maximum number of measurements in a request.
 pub const MAX_COLLECTION: usize = 100_000;
 
 /// A measurement as it is stored and returned.
 #[derive(Debug, Clone)]
 pub struct Measurement {
-    /// `None` for one that was not stored (TRANSIENT, CEP; M-02).
+    /// The id; `None` for a measurement that was not stored (TRANSIENT, CEP; M-02).
     pub id: Option<MeasurementId>,
-    /// The device it comes from.
+    /// The device that sent the measurement.
     pub source: ManagedObjectId,
-    /// When it was taken, by the device's clock.
+    /// When it was measured, by the device's clock.
     pub time: Timestamp,
-    /// What it measures.
+    /// The type, the series and their units.
     pub shape: Arc<Shape>,
     /// The numbers of the series, in the order of the shape.
     pub readings: Vec<f64>,
-    /// The fragments as they were sent, where shape and numbers cannot give them back.
+    /// The original fragments, if shape and numbers cannot reproduce them.
     pub verbatim: Option<Fragments>,
 }
 
 impl Measurement {
-    /// Whether it holds a top-level member of this name: what device permissions ask (U-12).
+    /// Returns whether it has a top-level member of this name, which device permissions require (U-12).
     pub fn has_fragment(&self, name: &str) -> bool {
         self.shape.members().contains(&name)
     }
@@ -81,7 +81,7 @@ impl Serialize for Linked<'_, Measurement> {
     }
 }
 
-/// Body of `POST /measurement/measurements`, or one element of a collection.
+/// The body of `POST /measurement/measurements`, or one element of a collection.
 #[derive(Debug, Clone)]
 pub struct NewMeasurement {
     /// See [`Measurement::source`].
@@ -97,10 +97,10 @@ pub struct NewMeasurement {
 }
 
 impl NewMeasurement {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one (G-03).
+    /// `Invalid` lists all missing members (E-05) or names the invalid one (G-03).
     pub fn parse(mut body: Body) -> Result<Self> {
         let type_ = body.take_text("type", MAX_SHORT_TEXT)?;
         let time = body.take_timestamp("time")?;
@@ -110,7 +110,7 @@ impl NewMeasurement {
                 body.ignore(&SERVER_MEMBERS);
                 let mut fragments = body.into_fragments()?;
                 fragments.drop_nulls();
-                let content = content::Content::of(&fragments)?;
+                let content = content::ParsedFragments::of(&fragments)?;
                 Ok(Self {
                     source,
                     time,
@@ -132,10 +132,10 @@ impl NewMeasurement {
         }
     }
 
-    /// Reads the member `measurements` of a collection that is sent (G-02).
+    /// Parses the member `measurements` of a collection (G-02).
     ///
     /// # Errors
-    /// `Invalid` names the wrong element by its place, counted from 0.
+    /// `Invalid` names the invalid element by its index, counted from 0.
     pub fn parse_collection(raw: &RawValue) -> Result<Vec<Self>> {
         let elements: Vec<&RawValue> = serde_json::from_str(raw.get())
             .map_err(|_| Error::invalid_value("measurements", raw.get(), "an array of measurements"))?;
@@ -154,7 +154,8 @@ impl NewMeasurement {
         elements.into_iter().enumerate().map(parse).collect()
     }
 
-    /// The measurement this body makes; `share` gives the copy of its shape that those in memory have in common.
+    /// Returns the measurement of this body; `share` returns the copy of its shape that all measurements in memory
+    /// share.
     pub(crate) fn measured(
         self,
         id: Option<MeasurementId>,
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn regular_measurements_are_given_back_from_shape_and_numbers() {
+    fn regular_measurements_are_reproduced_from_shape_and_numbers() {
         let fragments = r#","a":{"x":{"value":23.5,"unit":"C"},"y":{"value":-4}},"b":{"z":{"value":1e-7}}"#;
         let new = parse(fragments).expect("is valid");
         assert!(new.verbatim.is_none());
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shape_and_numbers_cannot_give_back_is_kept_as_it_was_sent() {
+    fn measurements_that_shape_and_numbers_cannot_reproduce_are_kept_as_sent() {
         for fragments in [
             r#","a":{"x":{"value":1.50}}"#,
             r#","a":{"x":{"value":9007199254740993}}"#,
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_series_are_refused_with_their_names() {
+    fn invalid_series_are_named_in_the_error() {
         for (fragments, named) in [
             (r#","a":{"x":{"value":"1"}}"#, "a.x.value"),
             (r#","a":{"x":{"value":null}}"#, "a.x.value"),
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn same_kind_has_the_same_number_and_another_unit_another() {
+    fn same_shape_has_the_same_number_and_another_unit_another_one() {
         let number = |fragments: &str| parse(fragments).expect(fragments).shape.definition().0;
         let one = number(r#","a":{"x":{"value":1,"unit":"C"}}"#);
         assert_eq!(one, number(r#","a":{"x":{"unit":"C","value":2}}"#));
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_element_of_a_collection_is_named_by_its_place() {
+    fn invalid_element_of_a_collection_is_named_by_its_index() {
         let raw = r#"[{"type":"t","time":"2024-01-01T00:00:00Z","source":{"id":"7"}},{"type":"t"}]"#;
         let raw: &RawValue = serde_json::from_str(raw).expect("is JSON");
         let error = NewMeasurement::parse_collection(raw).expect_err("lacks members").to_string();
@@ -239,14 +240,14 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_number_comes_back_as_it_was_sent(value in proptest::num::f64::NORMAL) {
+        fn any_number_is_returned_as_it_was_sent(value in proptest::num::f64::NORMAL) {
             let text = serde_json::to_string(&Number(value)).expect("is finite");
             let back: f64 = text.parse().expect("is a number");
             proptest::prop_assert_eq!(back.to_bits(), value.to_bits());
         }
 
         #[test]
-        fn any_fragments_are_read_or_refused_without_a_panic(text in r#"[\{\}\[\]",:valueunitabc0-9. -]{0,60}"#) {
+        fn any_fragments_are_parsed_or_rejected_without_a_panic(text in r#"[\{\}\[\]",:valueunitabc0-9. -]{0,60}"#) {
             let _ = parse(&format!(",\"a\":{text}"));
         }
     }

@@ -1,4 +1,4 @@
-//! The numbers of a measurement, as exact as they were sent.
+//! The numbers of a measurement, with the precision in which they were sent.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::content::Members;
+use super::content::JsonMembers;
 use super::{Measurement, Number, Series, Shape, ValueFragment};
 
-/// One number of a series: a double, and the digits as they were sent where a double cannot give them back.
+/// One number of a series: a double, and the original digits if a double cannot reproduce them.
 #[derive(Debug, Clone)]
 pub struct Reading {
     number: f64,
@@ -17,12 +17,12 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The number as it was sent, or nearly.
+    /// Returns the number as a double.
     pub fn number(&self) -> f64 {
         self.number
     }
 
-    /// Compares by value; whole numbers digit by digit, for doubles cannot tell large ones apart (G-03).
+    /// Compares by value. Whole numbers are compared exactly, because large ones are equal as doubles (G-03).
     pub fn compare(&self, other: &Self) -> Ordering {
         match (self.whole(), other.whole()) {
             (Some(one), Some(two)) => one.cmp(&two),
@@ -33,7 +33,7 @@ impl Reading {
     fn whole(&self) -> Option<i128> {
         match &self.digits {
             Some(digits) => digits.get().parse().ok(),
-            // Every whole number of this size is one a double holds exactly.
+            // A double represents every whole number of this size exactly.
             None => (self.number.fract() == 0.0 && self.number.abs() < 1e30).then_some(self.number as i128),
         }
     }
@@ -55,15 +55,15 @@ impl Serialize for Reading {
 }
 
 impl Measurement {
-    /// The numbers of the series, in the order of the shape.
+    /// Returns the numbers of the series, in the order of the shape.
     pub fn exact_readings(&self) -> Vec<Reading> {
         let digits = self.verbatim.as_ref().map(|sent| {
             let fragments: HashMap<&str, &RawValue> = sent.iter().collect();
             let of_fragment = |fragment: &ValueFragment| {
-                let members = fragments.get(&*fragment.name).and_then(|raw| Members::of(raw));
-                let members: HashMap<&str, &RawValue> = members.iter().flat_map(Members::iter).collect();
+                let members = fragments.get(&*fragment.name).and_then(|raw| JsonMembers::of(raw));
+                let members: HashMap<&str, &RawValue> = members.iter().flat_map(JsonMembers::iter).collect();
                 let digits = |series: &Series| {
-                    Members::of(members.get(&*series.name)?)?.get("value").map(ToOwned::to_owned)
+                    JsonMembers::of(members.get(&*series.name)?)?.get("value").map(ToOwned::to_owned)
                 };
                 fragment.series.iter().map(digits).collect::<Vec<_>>()
             };
@@ -79,7 +79,7 @@ impl Measurement {
 }
 
 impl Shape {
-    /// Whether a measurement of this kind has more numbers than an entry of an index holds.
+    /// Returns whether measurements of this shape have more numbers than an index entry can hold.
     pub(crate) fn is_wide(&self, most: usize) -> bool {
         self.series().count() > most
     }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_that_a_double_cannot_give_back_are_kept() {
+    fn digits_that_a_double_cannot_reproduce_are_kept() {
         let fragments = r#""a":{"x":{"value":9007199254740993},"y":{"value":1.50}},"b":{"z":{"value":2}}"#;
         let shown = serde_json::to_string(&readings(fragments)).expect("JSON");
         assert_eq!(shown, "[9007199254740993,1.50,2]");

@@ -1,4 +1,4 @@
-//! Series: what a source measured over a time, one column per series (docs/rules.md#measurements; G-06 to G-08).
+//! Series: the measurements of a source over a time, one column per series (docs/rules.md#measurements; G-06 to G-08).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -13,39 +13,39 @@ use crate::model::page::TimeOrder;
 use crate::model::timestamp::Timestamp;
 use crate::model::units::{Conversion, SystemOfUnits};
 
-/// Which series are asked for.
+/// The query parameters of a request for series.
 #[derive(Debug, Clone)]
 pub struct SeriesFilter {
-    /// Of this source.
+    /// The source.
     pub source: ManagedObjectId,
-    /// Measured at or after.
+    /// `time` at or after this.
     pub date_from: Timestamp,
-    /// Measured before or at.
+    /// `time` at or before this.
     pub date_to: Timestamp,
-    /// These series in this order; all that the source has sent when none is named.
+    /// The series in their order; if empty, all that the source has sent.
     pub series: Vec<SeriesName>,
-    /// One pair per bucket instead of one per measurement.
+    /// The length of buckets; `None` for one pair per measurement.
     pub aggregation: Option<Aggregation>,
-    /// Which end is left off when there is too much (G-08).
+    /// The order, which determines the end that is cut off when there are too many values (G-08).
     pub order: TimeOrder,
-    /// In which units numbers are shown; as they were sent when none is named (G-10).
+    /// The units of the numbers; `None` for the original ones (G-10).
     pub units: Option<SystemOfUnits>,
 }
 
 /// `<fragment>.<series>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SeriesName {
-    /// The member of the measurement.
+    /// The name of the fragment.
     pub fragment: Box<str>,
-    /// What is measured in it.
+    /// The name of the series in the fragment.
     pub series: Box<str>,
 }
 
 impl SeriesName {
-    /// Reads a value of the parameter `series`.
+    /// Parses a value of the parameter `series`.
     ///
     /// # Errors
-    /// `Invalid` names the value and the form.
+    /// `Invalid` names the value and the format.
     pub fn parse(text: &str) -> Result<Self> {
         match text.split_once('.') {
             Some((fragment, series))
@@ -58,7 +58,7 @@ impl SeriesName {
     }
 }
 
-/// How long a bucket is (G-07).
+/// The length of a bucket (G-07).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aggregation {
     /// A day of the device's clock.
@@ -70,7 +70,7 @@ pub enum Aggregation {
 }
 
 impl Aggregation {
-    /// Reads the parameter `aggregationType`.
+    /// Parses the parameter `aggregationType`.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -87,27 +87,27 @@ impl Aggregation {
 /// A column of the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SeriesHead {
-    /// The unit of the numbers; the first the source ever sent with this series.
+    /// The unit of the numbers: the first one the source ever sent for this series.
     pub unit: Option<Box<str>>,
-    /// Name of the series.
+    /// The name of the series.
     pub name: Box<str>,
-    /// Name of the fragment.
+    /// The name of the fragment.
     #[serde(rename = "type")]
     pub fragment: Box<str>,
 }
 
-/// The least and the greatest number of a series at one time.
+/// The minimum and the maximum of a series at one time.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Pair {
+pub(crate) struct MinMax {
     pub(crate) min: Reading,
     pub(crate) max: Reading,
 }
 
-impl Pair {
-    /// The same in another unit.
+impl MinMax {
+    /// Returns the pair in another unit.
     pub(crate) fn converted(self, by: Option<Conversion>) -> Self {
         match by {
-            // All formulas rise, so the least stays the least.
+            // All formulas are increasing, so the minimum stays the minimum.
             Some(by) => {
                 Self { min: by.apply(self.min.number()).into(), max: by.apply(self.max.number()).into() }
             }
@@ -125,26 +125,26 @@ impl Pair {
     }
 }
 
-/// Where a pair belongs.
+/// The time of a pair in the result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    /// What belongs together has the same; rising with time.
+pub(crate) struct SlotKey {
+    /// The slot of the time, which rises with time; pairs of one slot are shown together.
     pub(crate) slot: i64,
-    /// Instant and id of the first measurement: its time, in its offset, gives the slot its name.
+    /// The instant and the id of the first measurement, whose time and offset become the key of the slot.
     pub(crate) first: (i128, i64),
-    /// The name.
+    /// The time that is shown.
     pub(crate) key: Timestamp,
 }
 
-/// The pairs of one time by the place of their series, in this order; what is absent is not held.
+/// The pairs of one time by the index of their series, in this order; absent pairs are not stored.
 #[derive(Debug)]
 struct Slot {
     first: (i128, i64),
     key: Timestamp,
-    pairs: Vec<(usize, Pair)>,
+    pairs: Vec<(usize, MinMax)>,
 }
 
-/// The result: for each time, a pair for each series or nothing.
+/// The result: for each time, one optional pair per series.
 #[derive(Debug, Default)]
 pub struct SeriesValues {
     series: Vec<SeriesHead>,
@@ -154,19 +154,19 @@ pub struct SeriesValues {
 }
 
 impl SeriesValues {
-    /// No values yet.
+    /// Creates an empty result.
     pub(crate) fn of(series: Vec<SeriesHead>) -> Self {
         Self { series, ..Self::default() }
     }
 
-    /// Pairs that are there.
+    /// Returns the number of pairs.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Adds a pair of a series; two of the same time become one (G-06).
-    pub(crate) fn add(&mut self, place: Place, series: usize, pair: Pair) {
-        let Place { slot, first, key } = place;
+    /// Adds a pair of a series; two pairs of the same time are merged (G-06).
+    pub(crate) fn add(&mut self, place: SlotKey, series: usize, pair: MinMax) {
+        let SlotKey { slot, first, key } = place;
         let slot =
             self.slots.entry(slot).or_insert_with(|| Slot { first, key, pairs: Vec::with_capacity(1) });
         if first < slot.first {
@@ -181,7 +181,7 @@ impl SeriesValues {
         }
     }
 
-    /// Leaves the first `most` pairs, counted from the end that comes first (G-08).
+    /// Keeps the first `most` pairs in the given order (G-08).
     pub(crate) fn truncate(&mut self, most: usize, order: TimeOrder) {
         if self.count <= most {
             return;
@@ -199,7 +199,7 @@ impl SeriesValues {
         self.slots.retain(|_, slot| !slot.pairs.is_empty());
     }
 
-    /// Leaves out series without any value: who asks for all wants those there are.
+    /// Removes series without values: a request for all series returns only those with values.
     pub(crate) fn drop_empty_series(&mut self) {
         let mut places = vec![None; self.series.len()];
         self.slots.values().flat_map(|slot| &slot.pairs).for_each(|(series, _)| places[*series] = Some(0));
@@ -212,10 +212,10 @@ impl SeriesValues {
         }
     }
 
-    /// The result, unless it is too large to be given: each series has its place at each time.
+    /// Returns the result, unless it has too many cells, one per time and series.
     ///
     /// # Errors
-    /// `Invalid` says what to ask for instead.
+    /// `Invalid` suggests a smaller request.
     pub(crate) fn within(self, cells: usize) -> Result<Self> {
         match self.slots.len().saturating_mul(self.series.len()) > cells {
             true => Err(too_large(cells)),
@@ -224,7 +224,7 @@ impl SeriesValues {
     }
 }
 
-/// A result with more than so many values.
+/// Returns the error for a result with too many values.
 pub(crate) fn too_large(cells: usize) -> Error {
     Error::Invalid(format!(
         "More than {cells} values; ask for a shorter time, fewer series or a longer aggregationType"
@@ -267,8 +267,8 @@ mod tests {
         for (second, series, number) in pairs {
             let key = format!("2024-01-01T00:00:{second:02}Z");
             let key = Timestamp::parse("time", &key).expect("a time");
-            let pair = Pair { min: (*number).into(), max: (*number).into() };
-            values.add(Place { slot: *second, first: ((*second).into(), 0), key }, *series, pair);
+            let pair = MinMax { min: (*number).into(), max: (*number).into() };
+            values.add(SlotKey { slot: *second, first: ((*second).into(), 0), key }, *series, pair);
         }
         values
     }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn truncation_keeps_the_end_that_comes_first() {
+    fn truncation_keeps_the_first_values_in_the_order() {
         let pairs = [(1, 0, 1.0), (1, 1, 2.0), (2, 0, 3.0), (3, 0, 4.0)];
         let mut oldest = result(&pairs);
         oldest.truncate(3, TimeOrder::OldestFirst);

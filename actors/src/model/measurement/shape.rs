@@ -1,69 +1,69 @@
-//! The shape of a measurement: what it measures, without the numbers.
+//! The shape of a measurement: its type, series and units, without the numbers.
 //!
-//! A fleet sends the same few kinds of measurements over and over. Type, names and units are stored once for all of
-//! a kind, and each measurement keeps its numbers.
+//! A fleet sends measurements of a few shapes over and over. Type, names and units are stored once per shape, and each
+//! measurement stores its numbers.
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::model::id::digest;
 
-/// What a kind of measurements consists of.
+/// The structure that measurements have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
-    /// Type of the measurement.
+    /// The type of the measurement.
     #[serde(rename = "type")]
     pub type_: Box<str>,
-    /// The members that hold series, in the order they came.
+    /// The members that contain series, in their original order.
     pub fragments: Vec<ValueFragment>,
-    /// Names of the other members.
+    /// The names of the other members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Box<str>>,
-    /// Whether each measurement of this kind is kept as it was sent, beside its numbers: shape and numbers cannot give it
-    /// back. Part of the shape, so that a reader knows without a look at the row.
+    /// Whether each measurement of this shape is also stored in its original form, because shape and numbers cannot
+    /// reproduce it. It is part of the shape, so a reader knows this without reading the row.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verbatim: bool,
 }
 
-/// A member that holds series.
+/// A member that contains series.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueFragment {
-    /// Its name.
+    /// The name of the member.
     pub name: Box<str>,
-    /// What is measured in it, in the order it came; at least one.
+    /// The series, in their original order; there is at least one.
     pub series: Vec<Series>,
 }
 
 /// One series of a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// Its name.
+    /// The name of the series.
     pub name: Box<str>,
-    /// The unit of its numbers, as the device wrote it.
+    /// The unit of its numbers, as the device sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Box<str>>,
 }
 
 impl Shape {
-    /// The definition as it is stored, and the number it is known by: a digest, so that nobody has to be asked for it.
+    /// Returns the stored definition and its number. The number is a digest, so no query is needed to obtain it.
     pub(crate) fn definition(&self) -> (i64, String) {
         let definition = serde_json::to_string(self).expect("writing to memory does not fail");
         (digest(definition.as_bytes()), definition)
     }
 
-    /// Fragment and series, in the order of the numbers of a measurement.
+    /// Returns fragment and series, in the order of the numbers of a measurement.
     pub fn series(&self) -> impl Iterator<Item = (&str, &Series)> {
         self.fragments
             .iter()
             .flat_map(|fragment| fragment.series.iter().map(|series| (&*fragment.name, series)))
     }
 
-    /// Where a series stands among the numbers.
+    /// Returns the index of a series among the numbers.
     pub fn position(&self, fragment: &str, series: &str) -> Option<usize> {
         self.series().position(|(of, known)| of == fragment && &*known.name == series)
     }
 
-    /// Names of all top-level members.
+    /// Returns the names of all top-level members.
     pub(crate) fn members(&self) -> Vec<&str> {
         self.fragments
             .iter()
@@ -72,7 +72,7 @@ impl Shape {
             .collect()
     }
 
-    /// Writes the fragments as entries of an object that is being serialised, with these numbers.
+    /// Writes the fragments with these numbers as entries of an object that is being serialized.
     pub(super) fn serialize_entries<M: SerializeMap>(
         &self,
         readings: &[f64],
@@ -111,15 +111,15 @@ impl Serialize for Filled<'_> {
     }
 }
 
-/// A number as devices write it: without a fraction when it has none.
+/// A number in the format of devices: without a fraction if it has none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Number(pub f64);
 
-/// Whole numbers up to here are exact in a double and written with all their digits.
+/// The greatest whole number that is exact in a double and written with all its digits.
 const EXACT: f64 = 1e15;
 
 impl Number {
-    /// Whether this text is how the number is written: then it need not be kept.
+    /// Returns whether this text is the written form of the number, so that it need not be stored.
     pub(super) fn is_written_as(self, text: &str) -> bool {
         serde_json::to_string(&self).is_ok_and(|written| written == text)
     }

@@ -1,17 +1,17 @@
-//! Measurements in the units a reader wants (G-10).
+//! Conversion of measurements to the units of a request (G-10).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::content::Members;
+use super::content::JsonMembers;
 use super::{Measurement, Number, Shape};
 use crate::model::units::{Conversion, SystemOfUnits};
 
 impl Measurement {
-    /// The measurement as it is shown in this system of units: numbers and units of the series that it converts, everything
-    /// else as it was sent.
+    /// Returns the measurement in this system of units: numbers and units of convertible series are converted, and
+    /// everything else stays as it was sent.
     pub fn in_units(&self, system: SystemOfUnits) -> Self {
         let conversions: Vec<_> = self.shape.conversions(system).collect();
         if conversions.iter().all(Option::is_none) {
@@ -39,7 +39,7 @@ impl Measurement {
 }
 
 impl Shape {
-    /// How each series is converted, in the order of the numbers.
+    /// Returns the conversion of each series, in the order of the numbers.
     pub(crate) fn conversions(&self, system: SystemOfUnits) -> impl Iterator<Item = Option<Conversion>> {
         self.series().map(move |(_, series)| system.conversion(series.unit.as_deref()?))
     }
@@ -55,12 +55,12 @@ impl Shape {
     }
 }
 
-/// A fragment as it was sent, with other values and units in the series that are converted.
+/// Returns an original fragment with converted values and units.
 fn rewrite(raw: &RawValue, conversions: &HashMap<&str, Conversion>) -> Option<Box<RawValue>> {
     if conversions.is_empty() {
         return None;
     }
-    let members = Members::of(raw)?;
+    let members = JsonMembers::of(raw)?;
     object(members.iter().map(|(name, raw)| {
         let converted = conversions.get(name).and_then(|conversion| rewrite_series(raw, *conversion));
         (name, converted.unwrap_or_else(|| raw.to_owned()))
@@ -68,7 +68,7 @@ fn rewrite(raw: &RawValue, conversions: &HashMap<&str, Conversion>) -> Option<Bo
 }
 
 fn rewrite_series(raw: &RawValue, conversion: Conversion) -> Option<Box<RawValue>> {
-    let members = Members::of(raw)?;
+    let members = JsonMembers::of(raw)?;
     let number: f64 = members.get("value")?.get().parse().ok()?;
     let value = to_raw_value(&Number(conversion.apply(number))).ok()?;
     let unit = to_raw_value(conversion.unit).ok()?;
@@ -79,7 +79,7 @@ fn rewrite_series(raw: &RawValue, conversion: Conversion) -> Option<Box<RawValue
     }))
 }
 
-/// An object with these members, in this order.
+/// Builds an object of these members, in this order.
 fn object<'a>(members: impl Iterator<Item = (&'a str, Box<RawValue>)>) -> Option<Box<RawValue>> {
     let mut json = String::from("{");
     for (at, (name, raw)) in members.enumerate() {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_beside_value_and_unit_stays_byte_for_byte() {
+    fn members_besides_value_and_unit_stay_byte_for_byte() {
         assert_eq!(
             shown(
                 r#""a":{"x":{"note":"n\u00e9","value":1.00,"unit":"K"},"y":{"value":1.50},"z":[1.0]},"b":{ "c" : 1.0 }"#,

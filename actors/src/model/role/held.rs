@@ -1,4 +1,4 @@
-//! Who holds which roles, and how one is given to somebody (U-01, U-03).
+//! Roles that users and groups hold, and their assignment (U-01, U-03).
 
 use std::sync::Arc;
 
@@ -17,28 +17,28 @@ use crate::model::links::Linked;
 pub struct RoleSet(Arc<[Box<str>]>);
 
 impl RoleSet {
-    /// Whether the role is held, literally.
+    /// Returns whether the role is held, literally.
     pub fn has(&self, role: &str) -> bool {
         self.0.binary_search_by(|held| (**held).cmp(role)).is_ok()
     }
 
-    /// The roles, sorted by name.
+    /// Returns the roles, sorted by name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|role| &**role)
     }
 
-    /// The same roles and one more.
+    /// Returns the roles with one added.
     pub fn with(&self, role: &str) -> Self {
         self.names().chain([role]).collect()
     }
 
-    /// The same roles but one.
+    /// Returns the roles without one.
     pub fn without(&self, role: &str) -> Self {
         self.names().filter(|held| *held != role).collect()
     }
 }
 
-/// A list of names.
+/// Serializes the roles as a list of names.
 impl Serialize for RoleSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.names())
@@ -54,7 +54,7 @@ impl<S: Into<Box<str>>> FromIterator<S> for RoleSet {
     }
 }
 
-/// Who holds a role directly.
+/// The user or group that holds a role directly.
 #[derive(Debug, Clone)]
 pub enum RoleHolder {
     /// A user of a tenant.
@@ -63,12 +63,12 @@ pub enum RoleHolder {
     Group(TenantId, GroupId),
 }
 
-/// A role somebody holds: `{self, role}`.
+/// A role that a user or a group holds: `{self, role}`.
 #[derive(Debug, Clone)]
 pub struct RoleReference {
-    /// Who holds it.
+    /// The holder.
     pub holder: RoleHolder,
-    /// What is held.
+    /// The role.
     pub role: Role,
 }
 
@@ -82,22 +82,22 @@ impl Serialize for Linked<'_, RoleReference> {
     }
 }
 
-/// The references to all roles of a holder, sorted by name.
+/// Returns the references to all roles of a holder, sorted by name.
 pub fn references(holder: &RoleHolder, roles: &RoleSet) -> Vec<RoleReference> {
     let role = |name: &str| RoleReference { holder: holder.clone(), role: Role { name: name.into() } };
     roles.names().map(role).collect()
 }
 
 impl Role {
-    /// Reads the body of an assignment: `{role: {self}}`, `{role: {id}}` or `{role: {name}}` (U-01). Of a name that a
-    /// microservice may define, only the tenant's subscriptions tell whether it is a role.
+    /// Parses the body of an assignment: `{role: {self}}`, `{role: {id}}` or `{role: {name}}` (U-01). A name that a
+    /// microservice may define is accepted; whether the role exists depends on the tenant's subscriptions.
     ///
     /// # Errors
-    /// `Invalid` for what can be no role, and for the two that are given to nobody: the internal one and the bootstrap
-    /// user's.
+    /// `Invalid` for a name that cannot be a role, and for the two roles that nobody can be assigned: the internal one
+    /// and that of the bootstrap user.
     pub fn parse_assignment(mut body: Body) -> Result<Self> {
         let name = referred(&mut body, "role", &["self", "id", "name"])?;
-        // Names of roles need no encoding in a link, so its last segment is the name.
+        // Role names need no encoding in a link, so its last segment is the name.
         let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         match may_be_defined(name) {
             true => Ok(Self { name: name.into() }),
@@ -106,10 +106,10 @@ impl Role {
     }
 }
 
-/// Takes the reference out of a body like `{role: {self}}`: the first of `members` that is there.
+/// Takes the reference from a body like `{role: {self}}`: the first of `members` that is present.
 ///
 /// # Errors
-/// `Invalid` when the member is absent or no object with one of `members` as text.
+/// `Invalid` when the member is absent, or not an object with one of `members` as a text.
 pub(crate) fn referred(body: &mut Body, name: &str, members: &[&str]) -> Result<String> {
     let raw = body
         .take(name)
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_internal_and_malformed_roles_are_refused() {
+    fn unknown_internal_and_malformed_roles_are_rejected() {
         for json in [
             "{}",
             r#"{"role":null}"#,

@@ -1,4 +1,4 @@
-//! Roles: which there are (U-03, U-09). ADMIN does not imply READ; each is checked literally.
+//! The roles of the platform (U-03, U-09). ADMIN does not imply READ; each role is checked literally.
 
 mod held;
 
@@ -54,7 +54,7 @@ pub const DEVICE_BOOTSTRAP: &str = "ROLE_DEVICE_BOOTSTRAP";
 pub const USER_MANAGEMENT_READ: &str = "ROLE_USER_MANAGEMENT_READ";
 /// Writing users and groups.
 pub const USER_MANAGEMENT_ADMIN: &str = "ROLE_USER_MANAGEMENT_ADMIN";
-/// Creating and keeping sub-users of one's own.
+/// Creating and managing sub-users of one's own.
 pub const USER_MANAGEMENT_CREATE: &str = "ROLE_USER_MANAGEMENT_CREATE";
 /// Reading one's own user.
 pub const USER_MANAGEMENT_OWN_READ: &str = "ROLE_USER_MANAGEMENT_OWN_READ";
@@ -62,7 +62,7 @@ pub const USER_MANAGEMENT_OWN_READ: &str = "ROLE_USER_MANAGEMENT_OWN_READ";
 pub const USER_MANAGEMENT_OWN_ADMIN: &str = "ROLE_USER_MANAGEMENT_OWN_ADMIN";
 /// Resetting passwords.
 pub const USER_MANAGEMENT_PASSWORD_RESET: &str = "ROLE_USER_MANAGEMENT_PASSWORD_RESET";
-/// The account itself.
+/// Administering the account.
 pub const ACCOUNT_ADMIN: &str = "ROLE_ACCOUNT_ADMIN";
 /// Reading tenants.
 pub const TENANT_MANAGEMENT_READ: &str = "ROLE_TENANT_MANAGEMENT_READ";
@@ -72,7 +72,7 @@ pub const TENANT_MANAGEMENT_ADMIN: &str = "ROLE_TENANT_MANAGEMENT_ADMIN";
 pub const TENANT_MANAGEMENT_CREATE: &str = "ROLE_TENANT_MANAGEMENT_CREATE";
 /// Changing tenants.
 pub const TENANT_MANAGEMENT_UPDATE: &str = "ROLE_TENANT_MANAGEMENT_UPDATE";
-/// The own tenant.
+/// Administering one's own tenant.
 pub const TENANT_ADMIN: &str = "ROLE_TENANT_ADMIN";
 /// Reading usage statistics.
 pub const TENANT_STATISTICS_READ: &str = "ROLE_TENANT_STATISTICS_READ";
@@ -104,13 +104,13 @@ pub const RETENTION_RULE_ADMIN: &str = "ROLE_RETENTION_RULE_ADMIN";
 pub const DATA_BROKER_READ: &str = "ROLE_DATA_BROKER_READ";
 /// Writing data brokers.
 pub const DATA_BROKER_ADMIN: &str = "ROLE_DATA_BROKER_ADMIN";
-/// Device simulators.
+/// Using device simulators.
 pub const SIMULATOR_ADMIN: &str = "ROLE_SIMULATOR_ADMIN";
 /// Reading text messages.
 pub const SMS_READ: &str = "ROLE_SMS_READ";
 /// Sending text messages.
 pub const SMS_ADMIN: &str = "ROLE_SMS_ADMIN";
-/// Internal; never given to anybody.
+/// Internal; it is never assigned.
 pub const SYSTEM: &str = "ROLE_SYSTEM";
 
 /// Every role of the platform (U-09).
@@ -166,13 +166,13 @@ pub const ALL: [&str; 49] = [
     SYSTEM,
 ];
 
-/// What the group `admins` holds: all but the bootstrap and the internal role (U-10).
+/// Returns the roles of the group `admins`: all but the bootstrap role and the internal role (U-10).
 pub fn administrator() -> RoleSet {
     ALL.iter().copied().filter(|role| ![DEVICE_BOOTSTRAP, SYSTEM].contains(role)).collect()
 }
 
-/// Whether a microservice may define a role of this name for users of its subscribers: `ROLE_…_READ`, `_ADMIN`, `_CREATE` or
-/// `_UPDATE`, in capital letters and underscores, and none of the platform's (U-03).
+/// Returns whether a microservice may define a role of this name for users of its subscribers: `ROLE_…_READ`, `_ADMIN`,
+/// `_CREATE` or `_UPDATE`, in capital letters and underscores, except for the roles of the platform (U-03).
 pub fn may_be_defined(name: &str) -> bool {
     let ends = ["_READ", "_ADMIN", "_CREATE", "_UPDATE"];
     let middle =
@@ -184,15 +184,15 @@ pub fn may_be_defined(name: &str) -> bool {
         && !ALL.contains(&name)
 }
 
-/// Characters of the name of a role that a microservice defines.
+/// The maximum number of characters of the name of a role that a microservice defines.
 const MAX_DEFINED: usize = 128;
 
-/// What every new user holds directly: reading and changing one's own user (U-05).
+/// Returns the roles that every new user holds directly: reading and changing one's own user (U-05).
 pub fn of_new_user() -> RoleSet {
     [USER_MANAGEMENT_OWN_READ, USER_MANAGEMENT_OWN_ADMIN].into_iter().collect()
 }
 
-/// The role that allows on every object what a device permission allows on one (U-12).
+/// Returns the role that grants for every object what a device permission grants for one (U-12).
 pub fn of_api(api: Api, permission: Permission) -> &'static str {
     match (api, permission) {
         (Api::Operation, Permission::Read) => DEVICE_CONTROL_READ,
@@ -213,12 +213,12 @@ pub fn of_api(api: Api, permission: Permission) -> &'static str {
 /// A role as it is returned: exactly `id`, `name`, `self` (U-03).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Role {
-    /// Name and id, such as `ROLE_ALARM_READ`.
+    /// The name, which is also the id, such as `ROLE_ALARM_READ`.
     pub name: Arc<str>,
 }
 
 impl Role {
-    /// A role of the platform by its name.
+    /// Returns a role of the platform by its name.
     ///
     /// # Errors
     /// `NotFound` for a role that does not exist.
@@ -229,15 +229,15 @@ impl Role {
         }
     }
 
-    /// Whether it is one of U-09, not one that a microservice defines.
+    /// Returns whether it is a role of the platform (U-09), in contrast to a role of a microservice.
     pub fn is_of_platform(&self) -> bool {
         ALL.contains(&&*self.name)
     }
 
-    /// A role of the platform that may be given to people and groups.
+    /// Returns a role of the platform that may be assigned to people and groups.
     ///
     /// # Errors
-    /// `Invalid` for an unknown role, the internal one, and the bootstrap user's.
+    /// `Invalid` for an unknown role, the internal role and the bootstrap role.
     pub fn assignable(name: &str) -> Result<Self> {
         match Self::named(name) {
             Ok(role) if ![SYSTEM, DEVICE_BOOTSTRAP].contains(&name) => Ok(role),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn microservices_define_roles_that_end_in_what_they_allow_and_none_of_the_platform() {
+    fn microservices_define_roles_with_known_endings_except_those_of_the_platform() {
         for name in ["ROLE_METER_READ", "ROLE_SMART_METER_ADMIN", "ROLE_X_CREATE", "ROLE_X_UPDATE"] {
             assert!(may_be_defined(name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! What creates and changes tenants: the bodies of POST and PUT (Z-01).
+//! Creating and changing tenants: the bodies of POST and PUT (Z-01).
 
 use serde_json::value::RawValue;
 
@@ -8,30 +8,30 @@ use crate::model::body::{Body, missing, text};
 use crate::model::id::TenantId;
 use crate::model::user::{parse_password, parse_user_name};
 
-/// Bytes of `customProperties`.
+/// The maximum number of bytes of `customProperties`.
 const MAX_CUSTOM_PROPERTIES: usize = 64 << 10;
-/// Members the server alone sets; ignored in bodies.
+/// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 5] = ["self", "parent", "creationTime", "applications", "ownedApplications"];
 
-/// Body of `POST /tenant/tenants`, or what the installation creates.
+/// The body of `POST /tenant/tenants`, or a tenant that the installation creates.
 #[derive(Debug, Clone)]
 pub struct NewTenant {
-    /// Its id.
+    /// The id of the tenant.
     pub id: TenantId,
-    /// The rest of it.
+    /// All other properties.
     pub members: TenantPatch,
-    /// Name of the first user.
+    /// The name of the first user.
     pub admin_name: Option<String>,
-    /// Whose sub-tenant it is; none for those of the installation.
+    /// The tenant that created it; `None` for tenants of the installation.
     pub parent: Option<TenantId>,
 }
 
 impl NewTenant {
-    /// Reads the body of a POST and the password of the first user, which is absent when that user is to set it (U-07).
-    /// `made` is the id of a tenant for which none is chosen.
+    /// Parses the body of a POST. It also returns the password of the first user, or `None` if the user sets it later
+    /// (U-07). `made` is the id of a tenant for which the body names none.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members (E-05) or names the wrong one.
+    /// `Invalid` lists all missing members (E-05) or names the invalid one.
     pub fn parse(mut body: Body, made: TenantId, parent: TenantId) -> Result<(Self, Option<String>)> {
         let id = body.take_text("id", 64)?.map(|id| TenantId::parse(&id)).transpose()?.unwrap_or(made);
         let admin_name = take_short(&mut body, "adminName", 50)?;
@@ -55,14 +55,14 @@ impl NewTenant {
         }
     }
 
-    /// A tenant that an operator creates beside the API.
+    /// Returns a tenant that an operator creates without the API.
     pub fn of_installation(id: TenantId, domain: String, company: String) -> Self {
         let members = TenantPatch { domain: Some(domain), company: Some(company), ..TenantPatch::default() };
         Self { id, members, admin_name: None, parent: None }
     }
 }
 
-/// Body of `PUT /tenant/tenants/<id>`: only what was sent changes; an inner `None` removes.
+/// The body of `PUT /tenant/tenants/<id>`: it changes only the members it contains; an inner `None` removes a member.
 #[derive(Debug, Clone, Default)]
 pub struct TenantPatch {
     /// The new domain.
@@ -73,30 +73,31 @@ pub struct TenantPatch {
     pub contact_name: Option<Option<String>>,
     /// The new phone number.
     pub contact_phone: Option<Option<String>>,
-    /// The new address of the first user.
+    /// The new e-mail address of the first user.
     pub admin_email: Option<Option<String>>,
     /// The new password of the first user.
     pub admin_password: Option<String>,
     /// The new status.
     pub status: Option<TenantStatus>,
-    /// Whether it may have sub-tenants.
+    /// Whether the tenant may have sub-tenants.
     pub allow_create_tenants: Option<bool>,
-    /// Bytes each device may store.
+    /// The number of bytes that each device may store.
     pub storage_limit_per_device: Option<i64>,
-    /// The new properties, as a whole.
+    /// The new custom properties, as a whole.
     pub custom_properties: Option<Box<RawValue>>,
 }
 
 impl TenantPatch {
-    /// Reads the body of a PUT of this tenant.
+    /// Parses the body of a PUT of this tenant.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member, also another `id`, which is fixed, and a `null` of what must be there.
+    /// `Invalid` names the invalid member, for example another `id`, which is fixed, or a mandatory member that is
+    /// `null`.
     pub fn parse(id: &str, mut body: Body) -> Result<Self> {
         if let Some(other) = body.take_text("id", 64)?.filter(|other| other != id) {
-            return Err(Error::invalid_value("id", other, &format!("{id}, for it is fixed")));
+            return Err(Error::invalid_value("id", other, &format!("{id}, which cannot be changed")));
         }
-        // Who the first user was does not change any more (Z-01).
+        // The first user cannot change any more (Z-01).
         body.ignore(&["adminName", "sendPasswordResetEmail"]);
         Self::parse_members(body)
     }
@@ -128,18 +129,18 @@ impl TenantPatch {
     }
 }
 
-/// Takes a text out that has 1 to `max` characters.
+/// Takes a text of 1 to `max` characters.
 fn take_short(body: &mut Body, name: &str, max: usize) -> Result<Option<String>> {
     body.take_text(name, 4 * max)?.map(|value| short(name, value, max)).transpose()
 }
 
-/// As [`take_short`], telling removal from absence.
+/// Does the same as [`take_short`], and distinguishes an explicit `null`, which removes, from an absent member.
 fn take_removable(body: &mut Body, name: &str, max: usize) -> Result<Option<Option<String>>> {
     let Some(raw) = body.take_nullable(name) else { return Ok(None) };
     Ok(Some(raw.map(|raw| short(name, text(name, &raw, 4 * max)?, max)).transpose()?))
 }
 
-/// Takes a member out that may be absent, but not removed.
+/// Takes a member that may be absent, but not `null`.
 fn take_required(body: &mut Body, name: &str) -> Result<Option<Box<RawValue>>> {
     match body.take_nullable(name) {
         None => Ok(None),
@@ -158,7 +159,7 @@ fn short(name: &str, value: String, max: usize) -> Result<String> {
     }
 }
 
-/// Takes `true` or `false` out; `null` counts as absent.
+/// Takes `true` or `false`; `null` counts as absent.
 fn flag(body: &mut Body, name: &str) -> Result<Option<bool>> {
     body.take(name)
         .map(|raw| match raw.get() {
@@ -179,7 +180,7 @@ fn bytes(raw: &RawValue) -> Result<i64> {
     }
 }
 
-/// Never repeats the value.
+/// Parses a password. Errors never contain the value.
 fn password(raw: &RawValue) -> Result<String> {
     let wrong =
         |_| Error::Invalid("Invalid value of 'adminPass'; allowed: 6 to 32 Latin-1 characters".into());
@@ -187,7 +188,7 @@ fn password(raw: &RawValue) -> Result<String> {
     Ok(parse_password(&text).map_err(|_| wrong(()))?.to_owned())
 }
 
-/// Checks an address: one `@` with something on both sides (U-08).
+/// Checks an e-mail address: one `@` with text on both sides (U-08).
 fn email(value: Option<Option<String>>) -> Result<Option<Option<String>>> {
     if let Some(Some(address)) = &value {
         let parts: Vec<&str> = address.split('@').collect();
@@ -198,7 +199,7 @@ fn email(value: Option<Option<String>>) -> Result<Option<Option<String>>> {
     Ok(value)
 }
 
-/// Takes a JSON object out; `null` empties it.
+/// Takes a JSON object; `null` replaces it with an empty one.
 fn custom_properties(body: &mut Body) -> Result<Option<Box<RawValue>>> {
     let name = "customProperties";
     let empty = || RawValue::from_string("{}".into()).expect("an empty object is JSON");
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn put_tells_removal_from_absence_and_refuses_another_id() {
+    fn put_distinguishes_null_from_absent_and_rejects_another_id() {
         let parse = |json: &str| TenantPatch::parse("t7", Body::parse(json.as_bytes()).expect("an object"));
         let patch = parse(r#"{"id":"t7","contactName":null,"customProperties":null}"#).expect("valid");
         assert_eq!((patch.contact_name, patch.contact_phone), (Some(None), None));

@@ -1,4 +1,4 @@
-//! Tenants: the customers of one deployment, strictly apart (Z-01, Z-02).
+//! Tenants: the customers of one deployment, strictly isolated (Z-01, Z-02).
 
 mod change;
 
@@ -13,41 +13,41 @@ use crate::model::links::{Linked, segment};
 use crate::model::subscription::{ApplicationReferences, ShownReferences};
 use crate::model::timestamp::Timestamp;
 
-/// The tenant of the installation, which has all others below it. It can be neither suspended nor deleted.
+/// The tenant of the installation, which manages all others. It can be neither suspended nor deleted.
 pub const MANAGEMENT: &str = "management";
 
-/// A tenant. Its id is fixed; its domain is the host name its users may come by, and is separate (C-01).
+/// A tenant. Its id is fixed. Its domain is the host name of its users, independent of the id (C-01).
 #[derive(Debug, Clone)]
 pub struct Tenant {
-    /// Fixed id, the prefix in `tenant/user`.
+    /// The fixed id, which is the prefix in `tenant/user`.
     pub id: TenantId,
-    /// Host name that means this tenant.
+    /// The host name that identifies this tenant.
     pub domain: String,
-    /// Whose tenant it is, in words.
+    /// The name of the company.
     pub company: String,
-    /// Whom to call.
+    /// The name of the contact.
     pub contact_name: Option<String>,
-    /// Where to call.
+    /// The phone number of the contact.
     pub contact_phone: Option<String>,
     /// The user that was created with it.
     pub admin_name: Option<String>,
-    /// Where that user reads mail.
+    /// The e-mail address of that user.
     pub admin_email: Option<String>,
-    /// Suspended tenants are answered 403.
+    /// The status; requests of a suspended tenant get 403.
     pub status: TenantStatus,
     /// Whether it may have sub-tenants.
     pub allow_create_tenants: bool,
-    /// Bytes each of its devices may store; 0 is no limit.
+    /// The number of bytes that each of its devices may store; 0 means no limit.
     pub storage_limit_per_device: i64,
-    /// Free for whoever looks after it.
+    /// Custom properties for the tenant that manages it.
     pub custom_properties: Box<RawValue>,
-    /// The tenant it is a sub-tenant of; none for `management`.
+    /// The tenant that created it; `None` for `management`.
     pub parent: Option<String>,
     /// When it was created.
     pub creation_time: Timestamp,
-    /// What it subscribes to; empty in collections.
+    /// The applications it subscribes to; empty in collections.
     pub applications: ApplicationReferences,
-    /// What it owns; empty in collections.
+    /// The applications it owns; empty in collections.
     pub owned_applications: ApplicationReferences,
 }
 
@@ -88,7 +88,7 @@ impl Serialize for Linked<'_, Tenant> {
     }
 }
 
-/// The tenant of the caller, as each of its users may see it (Z-02).
+/// The representation of the caller's tenant for each of its users (Z-02).
 #[derive(Debug, Clone)]
 pub struct CurrentTenant(pub Tenant);
 
@@ -112,18 +112,18 @@ impl Serialize for Linked<'_, CurrentTenant> {
 }
 
 impl Tenant {
-    /// Whether it may have sub-tenants; `management` always may.
+    /// Returns whether it may have sub-tenants; `management` always may.
     pub fn may_create_tenants(&self) -> bool {
         self.allow_create_tenants || self.id.as_str() == MANAGEMENT
     }
 }
 
-/// A way to log in.
+/// A login method.
 #[derive(Debug, Clone, Copy)]
 pub struct LoginOption;
 
 impl LoginOption {
-    /// The only one: a user name and a password with each request (C-07).
+    /// The only login method: a user name and a password with each request (C-07).
     pub const BASIC: Self = Self;
 }
 
@@ -138,17 +138,17 @@ impl Serialize for Linked<'_, LoginOption> {
     }
 }
 
-/// Whether a tenant is served.
+/// The status of a tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TenantStatus {
-    /// Served.
+    /// Its requests are served.
     Active,
-    /// Every request of it is answered 403.
+    /// Every request of it gets 403.
     Suspended,
 }
 
 impl TenantStatus {
-    /// Reads the upper-case word.
+    /// Parses the upper-case word.
     ///
     /// # Errors
     /// `Invalid` names the value and what is allowed.
@@ -160,7 +160,7 @@ impl TenantStatus {
         }
     }
 
-    /// The word that clients read and write.
+    /// Returns the word that clients read and write.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -169,8 +169,8 @@ impl TenantStatus {
     }
 }
 
-/// Checks a tenant's domain: at most 256 characters, first label of at least 2 lower-case letters, digits,
-/// hyphens or underscores, starting with a letter, no hyphen at its ends (Z-01).
+/// Checks a tenant's domain: it has at most 256 characters, and its first label has at least 2 lower-case letters,
+/// digits, hyphens or underscores, starts with a letter and does not end with a hyphen (Z-01).
 ///
 /// # Errors
 /// `Invalid` names the value and what is allowed.

@@ -1,4 +1,4 @@
-//! By what right users are read and written (U-04).
+//! The authority to read and write users (U-04).
 
 use std::sync::Arc;
 
@@ -7,27 +7,27 @@ use crate::model::access::DevicePermissions;
 use crate::model::id::TenantId;
 use crate::model::role::{self, RoleSet};
 
-/// One change of users or groups: where, by whom, by what right.
+/// The tenant, the caller and the authority of one change of users or groups.
 #[derive(Debug, Clone)]
 pub struct Administration {
-    /// Whose users and groups.
+    /// The tenant whose users and groups change.
     pub tenant: TenantId,
-    /// Who asks, as audit records name them.
+    /// The caller, as audit records name it.
     pub by: String,
-    /// Through which application (C-05).
+    /// The application of the request (C-05).
     pub application: Option<Arc<str>>,
-    /// By what right.
+    /// The authority of the caller.
     pub authority: UserAuthority,
-    /// Id of the audit record, when the change makes one (Y-05).
+    /// The id of the audit record, if the change creates one (Y-05).
     pub audit_record: i64,
 }
 
-/// By what right somebody reads or writes users (U-04).
+/// The authority with which a caller reads or writes users (U-04).
 #[derive(Debug, Clone)]
 pub enum UserAuthority {
-    /// A role grants it on every user of the tenant.
+    /// A role grants it for every user of the tenant.
     Everyone,
-    /// ROLE_USER_MANAGEMENT_CREATE: on sub-users of one's own, to whom nobody gives more than they have.
+    /// ROLE_USER_MANAGEMENT_CREATE grants it for sub-users of the caller, who get no more rights than the caller has.
     SubUsers {
         /// The caller, who must be the owner.
         owner: Arc<str>,
@@ -39,7 +39,7 @@ pub enum UserAuthority {
 }
 
 impl UserAuthority {
-    /// Whether it reaches a user with this owner.
+    /// Ensures that the caller has authority over a user with this owner.
     ///
     /// # Errors
     /// `Forbidden`.
@@ -50,7 +50,7 @@ impl UserAuthority {
         }
     }
 
-    /// Whether these roles may be given to others.
+    /// Ensures that the caller may assign these roles to others.
     ///
     /// # Errors
     /// `Forbidden` for a role the caller does not have.
@@ -61,10 +61,10 @@ impl UserAuthority {
         }
     }
 
-    /// Whether these device permissions may be given to others.
+    /// Ensures that the caller may grant these device permissions to others.
     ///
     /// # Errors
-    /// `Forbidden` for one the caller does not have.
+    /// `Forbidden` for a permission the caller does not have.
     pub fn may_permit(&self, given: &DevicePermissions) -> Result<()> {
         match self {
             Self::SubUsers { roles, permissions, .. }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sub_users_are_given_no_more_than_their_owner_has() {
+    fn sub_users_get_no_more_rights_than_their_owner_has() {
         let authority = UserAuthority::SubUsers {
             owner: "joe".into(),
             roles: [role::ALARM_READ].into_iter().collect(),

@@ -1,4 +1,4 @@
-//! Bodies that create and change users: what is allowed in them (U-05, U-07, U-08, U-13).
+//! The bodies that create and change users, and their validation (U-05, U-07, U-08, U-13).
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use crate::model::access::DevicePermissions;
 use crate::model::body::{Body, MAX_SHORT_TEXT};
 use crate::model::fragments::Fragments;
 
-/// Body of `POST /user/<tenant>/users`.
+/// The body of `POST /user/<tenant>/users`.
 #[derive(Debug, Clone)]
 pub struct NewUser {
     /// See [`User::name`].
     pub name: Arc<str>,
-    /// The password in clear; `None` for an account nobody can use yet (U-07).
+    /// The password in plain text; `None` for an account that cannot be used yet (U-07).
     pub password: Option<String>,
-    /// Everything a PUT could change as well.
+    /// All members that a PUT can change as well.
     pub rest: UserPatch,
 }
 
 impl NewUser {
-    /// Reads the body of a POST.
+    /// Parses the body of a POST.
     ///
     /// # Errors
-    /// `Invalid` names the wrong members, or all that are absent (E-05).
+    /// `Invalid` names the invalid member or all absent ones (E-05).
     pub fn parse(mut body: Body) -> Result<Self> {
         let without_password = flag("sendPasswordResetEmail", &mut body)?.unwrap_or(false);
         let mut rest = UserPatch::parse(body)?;
@@ -45,19 +45,19 @@ impl NewUser {
     }
 }
 
-/// Body of `PUT /user/<tenant>/users/<id>`: only what is sent changes; `null` removes (C-10).
+/// The body of `PUT /user/<tenant>/users/<id>`: it changes only the members it contains; `null` removes (C-10).
 ///
-/// `groups` and `roles` have endpoints of their own and are ignored, like the members the server sets: clients may send
-/// back what they read.
+/// `groups` and `roles` have endpoints of their own and are ignored, like the members the server sets, because clients
+/// may send back what they read.
 #[derive(Debug, Clone, Default)]
 pub struct UserPatch {
-    /// The name the client believes the user has; no other is allowed (U-08).
+    /// The name of the user, which must not differ from the stored one (U-08).
     pub name: Option<String>,
-    /// The new password in clear.
+    /// The new password in plain text.
     pub password: Option<String>,
     /// Whether the user may log in.
     pub enabled: Option<bool>,
-    /// Members of the profile; `Some(None)` removes.
+    /// See [`Profile::first_name`]; `Some(None)` removes it.
     pub first_name: Option<Option<String>>,
     /// See [`Profile::last_name`].
     pub last_name: Option<Option<String>>,
@@ -76,10 +76,10 @@ pub struct UserPatch {
 }
 
 impl UserPatch {
-    /// Reads the body of a PUT.
+    /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the wrong member; of a password it tells only what is allowed.
+    /// `Invalid` names the invalid member; for a password it contains only what is allowed.
     pub fn parse(mut body: Body) -> Result<Self> {
         let body = &mut body;
         let password = body.take("password").map(|raw| {
@@ -109,10 +109,10 @@ impl UserPatch {
         })
     }
 
-    /// Users keep their names: a body may repeat the name, not change it (U-08).
+    /// Checks that a body does not change the name of the user, which it may repeat (U-08).
     ///
     /// # Errors
-    /// `Invalid` when it names another.
+    /// `Invalid` when it has another name.
     pub fn check_name(&self, name: &str) -> Result<()> {
         match &self.name {
             Some(given) if given != name => {
@@ -122,13 +122,13 @@ impl UserPatch {
         }
     }
 
-    /// What users may change of themselves (U-13); the rest is left as it is.
+    /// Returns the part of the patch that users may apply to themselves (U-13).
     pub fn of_oneself(self) -> Self {
         let Self { name, password, first_name, last_name, phone, email, .. } = self;
         Self { name, password, first_name, last_name, phone, email, ..Self::default() }
     }
 
-    /// The user as this patch leaves it; the password is not part of it.
+    /// Applies the patch to a user, except for the password.
     pub fn apply(&self, user: &mut User) {
         fn set<T: Clone>(stored: &mut T, new: Option<&T>) {
             if let Some(new) = new {
@@ -155,7 +155,7 @@ fn flag(name: &str, body: &mut Body) -> Result<Option<bool>> {
     body.take(name).map(read).transpose()
 }
 
-/// Takes a text member out, telling `null` from absence.
+/// Takes a text member and distinguishes `null` from an absent member.
 fn nullable(
     name: &str,
     body: &mut Body,
@@ -170,7 +170,7 @@ fn parse_custom_properties(raw: &RawValue) -> Result<Fragments> {
     serde_json::from_str(raw.get()).map_err(|_| Error::invalid_value("customProperties", raw.get(), allowed))
 }
 
-/// A mobile number with its country code: `+`, then 7 to 15 digits, the first not 0 (U-08).
+/// Parses a mobile number with its country code: `+`, then 7 to 15 digits, the first not 0 (U-08).
 fn parse_phone(text: String) -> Result<String> {
     let digits = text.strip_prefix('+').unwrap_or_default().as_bytes();
     let valid =
@@ -181,7 +181,7 @@ fn parse_phone(text: String) -> Result<String> {
     }
 }
 
-/// An e-mail address as far as anybody can tell: one `@` with something on both sides, no blanks (U-08).
+/// Parses an e-mail address: one `@` with text on both sides, no blanks (U-08).
 fn parse_email(text: String) -> Result<String> {
     let valid = text.len() <= 320
         && !text.contains(|c: char| c.is_whitespace() || c.is_control())
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_members_are_told_all_at_once() {
+    fn all_missing_members_are_listed_at_once() {
         let missing = |json| NewUser::parse(body(json)).expect_err(json).to_string();
         let said = "Following mandatory fields should be included: ";
         assert_eq!(missing("{}"), format!("{said}userName,password"));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_blanks_separators_and_full_width_characters_are_refused() {
+    fn names_with_blanks_separators_and_full_width_characters_are_rejected() {
         for name in
             ["", "a b", "a/b", "a+b", "a$b", "a:b", "a\\u00a0b", "\\uff21", "a\\u0009b", &"x".repeat(1001)]
         {

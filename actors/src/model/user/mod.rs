@@ -23,41 +23,42 @@ use crate::model::links::{Linked, Links};
 use crate::model::role::{self, Role, RoleHolder, RoleSet};
 use crate::model::timestamp::Timestamp;
 
-/// A user as authentication needs it.
+/// The data of a user that authentication needs.
 #[derive(Debug, Clone)]
 pub struct Account {
-    /// Whose user it is.
+    /// The tenant of the user.
     pub tenant: TenantId,
-    /// Name and id, compared exactly (U-06).
+    /// The name, which is also the id; it is compared exactly (U-06).
     pub name: Arc<str>,
-    /// Tagged hash; never leaves the server. `None`: nobody can log in as this user yet (U-07).
+    /// The tagged hash of the password, which never leaves the server. `None` means that nobody can log in as this user
+    /// yet (U-07).
     pub password_hash: Option<String>,
-    /// Disabled users are answered 401.
+    /// Whether the user is enabled; requests of a disabled user get 401.
     pub enabled: bool,
-    /// What the user may do: held directly and by groups.
+    /// The roles of the user, held directly and through groups.
     pub roles: RoleSet,
-    /// What the user may do to single devices: held directly and by groups (U-12).
+    /// The device permissions of the user, held directly and through groups (U-12).
     pub permissions: DevicePermissions,
-    /// Of a device that did not use its credentials yet: until when these are answered again (N-08).
+    /// For a device that has not used its credentials yet: how long they are returned again (N-08).
     pub unused_until: Option<OffsetDateTime>,
-    /// For the users of microservices: which one acts as this user, and what for.
+    /// For the user of a microservice: the microservice and the purpose of the user.
     pub application: Option<ApplicationUser>,
 }
 
-/// A user as it is stored and returned; never with the password, not even hashed (U-16).
+/// A user as it is stored and returned, without the password and its hash (U-16).
 #[derive(Debug, Clone)]
 pub struct User {
-    /// Whose user it is.
+    /// The tenant of the user.
     pub tenant: TenantId,
-    /// Name and id (U-06).
+    /// The name, which is also the id (U-06).
     pub name: Arc<str>,
-    /// What people know of the user.
+    /// The personal data of the user.
     pub profile: Profile,
-    /// Disabled users are answered 401.
+    /// Whether the user is enabled; requests of a disabled user get 401.
     pub enabled: bool,
-    /// The user whose sub-user this is.
+    /// The owner, if this is a sub-user.
     pub owner: Option<String>,
-    /// Free members of a client.
+    /// Free-form members for clients.
     pub custom_properties: Fragments,
     /// Device permissions held directly (U-12).
     pub permissions: DevicePermissions,
@@ -65,13 +66,13 @@ pub struct User {
     pub roles: RoleSet,
     /// The groups the user is in, without their roles.
     pub groups: Vec<Group>,
-    /// When the password was last set.
+    /// When the password was last changed.
     pub last_password_change: Timestamp,
-    /// How many users this user owns; only when asked for (`withSubusersCount`).
+    /// The number of sub-users, if it is requested (`withSubusersCount`).
     pub subusers_count: Option<i64>,
 }
 
-/// What people know of a user; all of it optional.
+/// The personal data of a user; all of it is optional.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Member `firstName`.
@@ -80,14 +81,14 @@ pub struct Profile {
     pub last_name: Option<String>,
     /// Member `displayName` (U-07).
     pub display_name: Option<String>,
-    /// Member `phone`, e.g. `+4915112345678`.
+    /// Member `phone`, for example `+4915112345678`.
     pub phone: Option<String>,
     /// Member `email`.
     pub email: Option<String>,
 }
 
 impl User {
-    /// A new user: enabled, in no group, with the roles every new user has (U-05).
+    /// Creates a new user: enabled, without groups, with the roles of every new user (U-05).
     pub fn new(tenant: &TenantId, name: Arc<str>) -> Self {
         Self {
             tenant: tenant.clone(),
@@ -104,7 +105,7 @@ impl User {
         }
     }
 
-    /// Writes the members `user` and `currentUser` have in common.
+    /// Writes the members that `user` and `currentUser` have in common.
     fn serialize_common<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let Profile { first_name, last_name, display_name, phone, email } = &self.profile;
         map.serialize_entry("id", &*self.name)?;
@@ -149,12 +150,12 @@ impl Serialize for Linked<'_, User> {
     }
 }
 
-/// A user as it sees itself: without groups, direct roles and custom properties, with all it may do (U-14).
+/// The caller's own user: without groups, direct roles and custom properties, but with all effective roles (U-14).
 #[derive(Debug, Clone)]
 pub struct CurrentUser {
     /// The user.
     pub user: User,
-    /// Roles held directly and by groups.
+    /// The roles held directly and through groups.
     pub effective_roles: RoleSet,
 }
 
@@ -195,39 +196,39 @@ impl Serialize for Linked<'_, UserReference> {
     }
 }
 
-/// Query parameters of the user collection. Absent ones do not filter.
+/// The query parameters of the user collection. Absent parameters do not filter.
 #[derive(Debug, Clone, Default)]
 pub struct UserFilter {
-    /// How the name starts.
+    /// The prefix of the name.
     pub name_prefix: Option<String>,
-    /// In at least one of these groups.
+    /// Users in at least one of these groups.
     pub groups: Option<Vec<i64>>,
-    /// Sub-users of this user.
+    /// The sub-users of this user.
     pub owner: Option<String>,
-    /// For callers without ROLE_USER_MANAGEMENT_READ: sub-users of this user alone (U-04).
+    /// The sub-users of this user only, for callers without ROLE_USER_MANAGEMENT_READ (U-04).
     pub visible_to: Option<String>,
     /// People, device users (`device_…`), or both.
     pub kind: UserKind,
-    /// Whether sub-users are counted.
+    /// Whether the number of sub-users is requested.
     pub subusers: SubusersCount,
 }
 
-/// Which users a collection holds; the members of a group are listed whatever they are.
+/// The kinds of users in a collection. The members of a group are listed whatever their kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UserKind {
-    /// Those whose names do not start with `device_`.
+    /// Users whose names do not start with `device_`.
     #[default]
     People,
-    /// Those whose names do.
+    /// Users whose names start with `device_`.
     Devices,
 }
 
-/// Whether `subusersCount` is told.
+/// Whether `subusersCount` is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SubusersCount {
-    /// With `withSubusersCount=true`.
+    /// It is requested by `withSubusersCount=true`.
     Told,
-    /// Otherwise.
+    /// It is not requested.
     #[default]
     Omitted,
 }

@@ -11,10 +11,11 @@ use crate::model::id::TenantId;
 use crate::model::new_device_request::DeviceId;
 use crate::model::role::referred;
 
-/// Reads the body of a membership, `{user: {self}}`, `{user: {id}}` or `{user: {userName}}` (U-01); gives the name.
+/// Parses the body of a membership, `{user: {self}}`, `{user: {id}}` or `{user: {userName}}` (U-01), and returns the
+/// name.
 ///
 /// # Errors
-/// `Invalid` for a body of another shape, a link into another tenant, or what cannot be a user's name.
+/// `Invalid` for another form of body, a link into another tenant, or a text that cannot be a user name.
 pub fn parse_member(tenant: &TenantId, mut body: Body) -> Result<Arc<str>> {
     let text = referred(&mut body, "user", &["self", "id", "userName"])?;
     let name = match text.rsplit_once("/users/") {
@@ -31,10 +32,10 @@ pub fn parse_member(tenant: &TenantId, mut body: Body) -> Result<Arc<str>> {
     parse_user_name(&name.ok_or_else(wrong)?).map_err(|_| wrong())
 }
 
-/// The name of a user in a path. Users of devices are named after them, by wider rules (N-05).
+/// Parses the name of a user in a path. Names of device users follow less strict rules (N-05).
 ///
 /// # Errors
-/// `NotFound`: what cannot be a name names nobody.
+/// `NotFound`, because an invalid name names no user.
 pub fn parse_user_of_path(text: &str) -> Result<Arc<str>> {
     if DeviceId::of_user(text).is_some() {
         return Ok(text.into());
@@ -61,10 +62,10 @@ pub fn parse_user_name(text: &str) -> Result<Arc<str>> {
     }
 }
 
-/// Checks a password: 6 to 32 Latin-1 characters (U-08). The value is never repeated in the error.
+/// Checks a password: 6 to 32 Latin-1 characters (U-08). Errors never contain the value.
 ///
 /// # Errors
-/// `Invalid` says what is allowed.
+/// `Invalid` describes what is allowed.
 pub fn parse_password(text: &str) -> Result<&str> {
     match (6..=32).contains(&text.chars().count()) && text.chars().all(|c| (' '..='\u{ff}').contains(&c)) {
         true => Ok(text),

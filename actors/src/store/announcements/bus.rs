@@ -1,4 +1,5 @@
-//! The changes of this process and of others: which notifications are those of this process, and who carries changes out.
+//! The changes of this process and of other processes: the bus knows which notifications this process sent itself, and
+//! who applies changes.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::OnceLock;
@@ -11,43 +12,43 @@ use tokio::task::JoinHandle;
 
 use super::changes::Change;
 
-/// For so long after its commit a notification of this process is known as its own. The connection that listens counts as lost
-/// when it is silent for a few seconds, and what comes after that is no late notification but a gap.
+/// How long after its commit a notification of this process is recognized as its own. The listening connection counts
+/// as lost after a few seconds of silence, so a notification cannot arrive later than this.
 const KNOWN_AS_OWN: Duration = Duration::from_secs(120);
 
-/// The part of a change that takes time.
+/// The part of a change that is applied in the background.
 pub(crate) struct CarriedOut(Option<JoinHandle<()>>);
 
 impl CarriedOut {
-    /// Waits for its end.
+    /// Waits until the change is applied completely.
     pub(in crate::store) async fn finished(self) {
         if let Some(rest) = self.0 {
-            // It ends early only when the process does.
+            // The task ends early only when the process ends.
             rest.await.ok();
         }
     }
 }
 
-/// Applies changes at this process: drops cached entries before it returns, and ends sessions in the future it gives.
+/// Applies changes in this process: it drops cached entries before it returns, and the returned future ends sessions.
 type CarryOut = Box<dyn Fn(Vec<Change>) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Knows which notifications are those of this process, and who carries changes out.
+/// Recognizes the notifications of this process and passes changes to the function that applies them.
 pub(crate) struct Bus {
-    /// Drawn at random: no other process marks its notifications so.
+    /// A random number that no other process uses in its notifications.
     origin: u64,
     next: AtomicU64,
-    own: Mutex<Own>,
+    own: Mutex<OwnTransactions>,
     carry_out: OnceLock<CarryOut>,
 }
 
-/// The transactions of this process that announced something, by their numbers.
+/// The transactions of this process that announced a change, by their numbers.
 #[derive(Default)]
-struct Own {
-    /// Not known to be committed, with what came back of them.
+struct OwnTransactions {
+    /// Transactions that are not known to be committed, with the notifications of them that have arrived.
     under_way: HashMap<u64, Vec<Change>>,
-    /// Carried out.
+    /// Transactions whose changes were applied.
     done: HashSet<u64>,
-    /// The same, the oldest first.
+    /// The same transactions, the oldest first.
     done_at: VecDeque<(Instant, u64)>,
 }
 
@@ -66,12 +67,13 @@ impl Default for Bus {
 }
 
 impl Bus {
-    /// Says once what this process does about changes. Until then, as in a command, nothing is remembered, so nothing is done.
+    /// Sets the function that applies changes. It is set once. In a process that caches nothing, such as a command, it
+    /// is not set, and changes are ignored.
     pub(crate) fn install(&self, carry_out: CarryOut) {
         self.carry_out.set(carry_out).ok();
     }
 
-    /// Carries changes out: when this returns everything is forgotten, and when the rest has finished sessions have ended.
+    /// Applies changes. Cached entries are dropped when this returns; sessions have ended when the rest has finished.
     pub(crate) fn carry_out(&self, changes: Vec<Change>) -> CarriedOut {
         let Some(carry_out) = self.carry_out.get().filter(|_| !changes.is_empty()) else {
             return CarriedOut(None);
@@ -81,7 +83,7 @@ impl Bus {
         CarriedOut(tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(rest)))
     }
 
-    /// Reads a notification; `None` for one of this process's own, and for what nobody understands.
+    /// Reads a notification. Returns `None` for a notification of this process and for one that cannot be parsed.
     pub(in crate::store) fn read(&self, payload: &str) -> Option<Change> {
         let (head, text) = payload.split_once('/')?;
         let (mark, tenant) = head.split_once(':').map_or((None, head), |(mark, tenant)| (Some(mark), tenant));
@@ -95,25 +97,25 @@ impl Bus {
         (!own.done.contains(&number)).then_some(change)
     }
 
-    /// What the notifications of a transaction begin with.
+    /// Returns the prefix of the notifications of a transaction.
     pub(super) fn mark(&self, number: u64) -> String {
         format!("{:016x}.{number}", self.origin)
     }
 
-    /// The number in a mark of this process.
+    /// Returns the number in a prefix of this process.
     fn number_of(&self, mark: &str) -> Option<u64> {
         let (origin, number) = mark.split_once('.')?;
         (u64::from_str_radix(origin, 16) == Ok(self.origin)).then(|| number.parse().ok())?
     }
 
-    /// A number for a transaction that announces something.
+    /// Returns a number for a transaction that announces a change.
     pub(super) fn begin(&self) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.own.lock().under_way.insert(number, Vec::new());
         number
     }
 
-    /// The transaction is committed, and its changes are carried out.
+    /// Notes that the transaction is committed and its changes are applied.
     pub(super) fn end(&self, number: u64) {
         let (now, mut own) = (Instant::now(), self.own.lock());
         own.under_way.remove(&number);
@@ -125,7 +127,8 @@ impl Bus {
         }
     }
 
-    /// Nobody will learn how the transaction ended. Gives the notifications of it that came back; those that still come are news.
+    /// Gives up a transaction whose outcome will stay unknown. Returns its notifications that have arrived; later ones
+    /// count as those of another process.
     pub(super) fn abandon(&self, number: u64) -> Vec<Change> {
         self.own.lock().under_way.remove(&number).unwrap_or_default()
     }
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn own_notification_is_ignored_once_its_change_was_carried_out() {
+    fn own_notification_is_ignored_once_its_change_was_applied() {
         let (bus, other) = (Bus::default(), Bus::default());
         let number = bus.begin();
         let payload = format!("{}:t1/joe", bus.mark(number));
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn own_notification_of_an_abandoned_transaction_is_news() {
+    fn own_notification_of_an_abandoned_transaction_counts_as_foreign() {
         let bus = Bus::default();
         let (early, late) = (bus.begin(), bus.begin());
         let payload = |number| format!("{}:t1/joe", bus.mark(number));

@@ -1,57 +1,59 @@
-//! What can change, and how a change is written on the channel of the database.
+//! The kinds of changes, and how a change is written on the notification channel of the database.
 
 use std::collections::HashSet;
 
 use crate::model::id::{ManagedObjectId, TenantId};
 
-/// PostgreSQL takes payloads of fewer than 8000 bytes. A longer list of names is sent as several.
+/// The maximum length of one payload: PostgreSQL takes fewer than 8000 bytes. A longer list of names is split over
+/// several.
 const PAYLOAD_BYTES: usize = 7000;
 
 /// Names of users.
 pub type Names = HashSet<Box<str>>;
 
-/// Whose rights changed.
+/// The users whose rights changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holders {
-    /// These users'.
+    /// The named users.
     Users(Names),
-    /// Those of maybe every user of the tenant.
+    /// Possibly every user of the tenant.
     Everybody,
 }
 
-/// In which direction rights changed.
+/// Whether rights were added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shift {
-    /// There are only more than before: nothing ends.
+    /// Rights were only added, so no session ends.
     Given,
-    /// Some may be gone: what rested on them ends.
+    /// Some rights may be gone, so sessions that depend on them end.
     Taken,
 }
 
-/// What servers must forget, and what must end.
+/// A change of data that servers cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// Users whose password is another, or who were disabled or deleted: their sessions end (U-16).
+    /// Users whose password changed, or who were disabled or deleted: their sessions end (U-16).
     Users(TenantId, Names),
-    /// Users who may do something else than before (B-18b).
+    /// Users whose rights changed (B-18b).
     Rights(TenantId, Holders, Shift),
-    /// The status or the domain of a tenant; all its sessions end (Z-01).
+    /// The status or the domain of a tenant changed: all its sessions end (Z-01).
     Tenant(TenantId),
-    /// An option of a tenant that servers remember.
+    /// A cached option of a tenant changed.
     Options(TenantId),
-    /// A managed object asks for another availability than before.
+    /// The required availability of a managed object changed.
     Availability(TenantId, ManagedObjectId),
-    /// External ids or template sets of a tenant.
+    /// External ids or template sets of a tenant changed.
     Names(TenantId),
-    /// An application of a tenant, or a subscription of it, came, changed or went.
+    /// An application of a tenant or one of its subscriptions was created, changed or deleted.
     Applications(TenantId),
-    /// Modules of a tenant came, changed or went.
+    /// Modules of a tenant were created, changed or deleted.
     Modules(TenantId),
-    /// Changes may have been missed while nobody listened.
+    /// Changes may have been missed while the connection was lost.
     Anything,
 }
 
-// What follows the tenant and a slash in a payload. No user is called so (U-08); statements in `sql` write some of them.
+// These words follow the tenant and a slash in a payload. No user name begins with a plus (U-08). Some statements in
+// `sql` write them too.
 const USERS: &str = "+users";
 const GIVEN: &str = "+given";
 const TAKEN: &str = "+taken";
@@ -80,14 +82,14 @@ impl Change {
         others.push(self);
     }
 
-    /// The same changes, those of a kind together.
+    /// Merges changes of the same kind.
     pub(crate) fn joined(changes: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut joined = Vec::new();
         changes.into_iter().for_each(|change| change.join(&mut joined));
         joined
     }
 
-    /// How it is written on the channel, without whose it is.
+    /// Returns the payloads of the change, each with its tenant.
     pub(super) fn payloads(&self) -> Vec<String> {
         let lists = |tenant, word, names: &Names| {
             lists_of(names).into_iter().map(|list| format!("{tenant}/{word}{list}")).collect()
@@ -102,12 +104,12 @@ impl Change {
             Self::Names(tenant) => vec![format!("{tenant}/{NAMES}")],
             Self::Applications(tenant) => vec![format!("{tenant}/{APPLICATIONS}")],
             Self::Modules(tenant) => vec![format!("{tenant}/{MODULES}")],
-            // Nobody announces it: each server finds it out for itself.
+            // Nobody announces it: each server detects it by itself.
             Self::Anything => Vec::new(),
         }
     }
 
-    /// Reads what [`payloads`](Self::payloads) wrote, or a statement in `sql`; a plain name is that of a user.
+    /// Parses a payload of [`payloads`](Self::payloads) or of a statement in `sql`. A plain name is that of a user.
     pub(super) fn parse(tenant: &str, text: &str) -> Option<Self> {
         let tenant = TenantId::parse(tenant).ok()?;
         if let Some(object) = text.strip_prefix(AVAILABILITY) {
@@ -138,7 +140,7 @@ impl Change {
 }
 
 impl Shift {
-    /// The direction between what somebody held and holds now, when it is known that nothing is lacking.
+    /// Returns the kind of a change of rights, given whether it is certain that no right was lost.
     pub(crate) fn unless_lost(nothing_is_lost: bool) -> Self {
         if nothing_is_lost { Self::Given } else { Self::Taken }
     }
@@ -151,7 +153,7 @@ impl Shift {
     }
 }
 
-/// Names as JSON arrays, none too long for a payload.
+/// Writes names as JSON arrays, each short enough for a payload.
 fn lists_of(names: &Names) -> Vec<String> {
     let (mut lists, mut list) = (Vec::new(), String::new());
     for name in names {
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_do_not_fit_into_one_payload_are_sent_as_several() {
+    fn names_that_exceed_one_payload_are_split_over_several() {
         let many: Names = (0..3000).map(|n| format!("user {n}").into()).collect();
         let payloads = Change::Users(tenant(), many.clone()).payloads();
 

@@ -1,12 +1,14 @@
-//! Announcements: changes of what servers cache. PostgreSQL tells every server process with the commit (`NOTIFY`), and this process
-//! applies the changes before it responds to the request (B-18b).
+//! Announcements of changes to data that servers cache. PostgreSQL notifies every server process at the commit
+//! (`NOTIFY`), and this process applies the changes before it responds to the request (B-18b).
 //!
-//! A transaction collects its changes in [`Announcements`] and sends them as notifications, marked as those of this process. After
-//! the commit this process applies them itself and ignores the notifications when they come back. They may come late, when a
-//! deleted user exists again and has new sessions. When the client goes away during the commit, this process does not learn how the
-//! transaction ended; its notifications then count as those of another process.
+//! A transaction collects its changes in [`Announcements`] and sends them as notifications that carry the mark of this
+//! process. After the commit this process applies them itself and ignores the notifications when they come back. They
+//! may come back late, for example when a deleted user exists again and has new sessions. When the client disconnects
+//! during the commit, this process does not learn how the transaction ended; its notifications then count as those of
+//! another process.
 //!
-//! Reading order: [`changes`] the kinds of changes, [`bus`] which notifications are this process's own, and here the transactions.
+//! Reading order: [`changes`] defines the kinds of changes, [`bus`] recognizes this process's own notifications, and
+//! this file runs the transactions.
 
 mod bus;
 mod changes;
@@ -24,22 +26,22 @@ use bus::CarriedOut;
 pub(crate) use changes::{Change, Shift};
 pub use changes::{Holders, Names};
 
-/// Channel of `NOTIFY` for all of this.
+/// The `NOTIFY` channel of all changes.
 pub(super) const CHANNEL: &str = "platform_users";
 const NOTIFY: &str = include_str!("../../../../sql/queries/announcements/notify.sql");
 
-/// Tells every server process of a change, this one too, with the commit of a transaction. For what this process has carried out
-/// by itself, where it does no harm to do it again.
+/// Notifies every server process of a change, including this one, at the commit of a transaction. It is for changes
+/// that this process has applied already and may apply again without harm.
 pub(super) async fn announce(client: &impl GenericClient, change: &Change) -> Result<()> {
     client.execute(NOTIFY, &[&CHANNEL, &change.payloads()]).await?;
     Ok(())
 }
 
-/// Changes what servers remember. One transaction, which is run again when it lost against others of the same moment; when this
-/// returns, what was announced is forgotten here, and what had to end has ended.
+/// Runs a transaction that changes cached data. It is retried when it conflicts with concurrent ones. When this
+/// returns, this process has dropped what it had cached, and the affected sessions have ended.
 ///
 /// # Errors
-/// What `work` fails with; `Contended`, `Unavailable` or `Database`.
+/// The error of `work`; `Contended`, `Unavailable` or `Database`.
 pub(super) async fn change<T>(
     database: &Database,
     work: impl AsyncFn(&Transaction<'_>, &Announcements) -> Result<T>,
@@ -47,10 +49,10 @@ pub(super) async fn change<T>(
     change_over(database, async || database.reader().await, work).await
 }
 
-/// As [`change`], over a connection of the caller's choice.
+/// Does the same as [`change`], over a connection that `connect` returns.
 ///
 /// # Errors
-/// As [`change`].
+/// The errors of [`change`].
 pub(super) async fn change_over<T>(
     database: &Database,
     connect: impl AsyncFn() -> Result<Object>,
@@ -66,7 +68,7 @@ pub(super) async fn change_over<T>(
         Ok((outcome, sent.committed()))
     })
     .await?;
-    // The connection was given back: what ends sessions needs some itself.
+    // The connection is back in the pool by now: ending sessions needs connections too.
     carried_out.finished().await;
     Ok(outcome)
 }
@@ -81,17 +83,17 @@ impl Announcements {
         change.join(&mut self.0.lock());
     }
 
-    /// Adds that a user has another password, was disabled or is gone.
+    /// Adds the change of a user who has another password, was disabled or was deleted.
     pub(super) fn add_user(&self, tenant: &TenantId, name: &str) {
         self.add(Change::Users(tenant.clone(), Names::from([name.into()])));
     }
 
-    /// Adds that a user may do something else than before.
+    /// Adds a change of the rights of a user.
     pub(super) fn add_rights_of(&self, tenant: &TenantId, name: &str, shift: Shift) {
         self.add(Change::Rights(tenant.clone(), Holders::Users(Names::from([name.into()])), shift));
     }
 
-    /// Sends them, to be told with the commit.
+    /// Sends the changes as notifications, which PostgreSQL delivers at the commit.
     async fn send(self, database: &Database, transaction: &Transaction<'_>) -> Result<Sent> {
         let changes = self.0.into_inner();
         let bus = database.bus.clone();
@@ -109,17 +111,17 @@ impl Announcements {
     }
 }
 
-/// Announcements that come true with the commit of their transaction. Dropped without [`committed`](Self::committed), what came
-/// back meanwhile is carried out as the news of others.
+/// Announcements that take effect at the commit of their transaction. When this is dropped without
+/// [`committed`](Self::committed), the notifications that have arrived are applied like those of another process.
 struct Sent {
     bus: Arc<Bus>,
-    /// `None` when nothing was announced, or is under way no longer.
+    /// `None` when nothing was announced or the transaction has ended.
     number: Option<u64>,
     changes: Vec<Change>,
 }
 
 impl Sent {
-    /// Carries out what can be done at once, and begins the rest, which goes on when nobody waits for it.
+    /// Drops cached entries at once and starts to end sessions, which goes on even when nobody waits for it.
     fn committed(mut self) -> CarriedOut {
         let carried_out = self.bus.carry_out(std::mem::take(&mut self.changes));
         if let Some(number) = self.number.take() {

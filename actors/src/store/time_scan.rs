@@ -1,8 +1,8 @@
-//! Collections by time: alarms, events and what else has a source and a `time` (P-01 to P-07).
+//! Collections by time: alarms, events and other collections with a source and a `time` (P-01 to P-07).
 //!
-//! Two indexes have such a collection in order: (tenant, time, id), and (tenant, source, time, id) where one source is
-//! asked for. Every other filter is unknown to them: the collection is walked by time, in windows that grow, until there
-//! are enough; see [`walk`](super::walk).
+//! Two indexes have such a collection in order: (tenant, time, id) and, for a request with one source, (tenant, source,
+//! time, id). They cover no other filter. So the collection is scanned by time, in windows that grow until the page is
+//! full; see [`ordered_scan`](super::ordered_scan).
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Row};
 
 use super::Database;
 use super::filter::{Filtered, page_of};
-use super::walk::{Sight, Stretch, WINDOW, Walk, Window, limited_page};
+use super::ordered_scan::{OrderedScan, ScanWindow, Visibility, WINDOW, WindowRows, limited_page};
 use crate::error::{Error, Result};
 use crate::model::access::{Authority, Grants};
 use crate::model::id::{ManagedObjectId, TenantId};
@@ -19,67 +19,68 @@ use crate::model::reference::LinkKind;
 use crate::model::timestamp::Timestamp;
 use crate::naming::naming;
 
-/// A window that brought too little is followed by one so many times as large.
+/// The factor by which the next window is larger after a window with too few matches.
 const GROWTH: i64 = 8;
-/// Rows of the largest window.
+/// The rows of the largest window.
 const LARGEST_WINDOW: i64 = 128_000;
 
-/// A table whose rows have the columns `tenant, id, source, time`, and the two indexes. Each part is SQL of ours.
-pub(super) struct Table {
-    /// The table with its alias, e.g. `alarms a`.
+/// A table whose rows have the columns `tenant, id, source, time`, with the two indexes. Each part is a constant SQL
+/// text.
+pub(super) struct TimeTable {
+    /// The table with its alias, for example `alarms a`.
     pub(super) from: &'static str,
     /// The alias.
     pub(super) alias: &'static str,
     /// The column of the tenant, with the alias.
     pub(super) tenant: &'static str,
-    /// What is read of a row; the id first.
+    /// The columns to read, the id first.
     pub(super) columns: &'static str,
-    /// When a row holds one of the fragments `reach.fragments` that a device permission names.
+    /// The condition that a row holds one of the fragments `reach.fragments` that a device permission names.
     pub(super) holds_fragment: &'static str,
 }
 
-/// The filters that the indexes know, and the order.
+/// The filters that the indexes cover, and the order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span<'a> {
-    /// Of this source.
+    /// The source of the rows.
     pub(super) source: Option<ManagedObjectId>,
-    /// And of what is below it.
-    pub(super) below: Below<'a>,
-    /// `time` at or after.
+    /// The descendants of the source whose rows are included.
+    pub(super) below: Descendants<'a>,
+    /// `time` at or after this.
     pub(super) date_from: Option<Timestamp>,
-    /// `time` before or at.
+    /// `time` at or before this.
     pub(super) date_to: Option<Timestamp>,
-    /// Which end comes first.
+    /// The order of the rows.
     pub(super) order: TimeOrder,
 }
 
-/// What below a source is meant too.
+/// The descendants of a source whose rows are included.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Below<'a> {
-    /// Everything by links of these kinds; nothing where there are none.
+pub(super) enum Descendants<'a> {
+    /// All descendants by links of these kinds; none if the list is empty.
     Links(&'a [LinkKind]),
     /// The devices whose nearest agent the source is (O-06a).
     Agent,
 }
 
 /// A collection with its filters.
-pub(super) struct TimeWalk<'a> {
-    /// What is walked through.
-    pub(super) table: &'a Table,
-    /// Whose it is.
+pub(super) struct TimeScan<'a> {
+    /// The table to scan.
+    pub(super) table: &'a TimeTable,
+    /// The tenant of the rows.
     pub(super) tenant: &'a TenantId,
-    /// Where it starts and ends.
+    /// The start and the end of the scan.
     pub(super) span: Span<'a>,
-    /// All other filters as conditions, with their parameters added.
+    /// Returns all other filters as conditions and adds their parameters.
     pub(super) conditions: &'a (dyn Fn(&mut Filtered) -> Vec<String> + Sync),
 }
 
-impl TimeWalk<'_> {
-    /// A page. Who lacks the role sees the rows that device permissions name: the source by its lineage, and a fragment of
-    /// the row (P-07).
+impl TimeScan<'_> {
+    /// Returns a page. A caller without the role sees the rows that its device permissions grant, by the lineage of the
+    /// source and a fragment of the row (P-07).
     ///
     /// # Errors
-    /// `Timeout`, `Unavailable` or `Database`; what `read` cannot read.
+    /// `Timeout`, `Unavailable` or `Database`; the errors of `read`.
     pub(super) async fn page<T>(
         &self,
         database: &Database,
@@ -101,8 +102,8 @@ impl TimeWalk<'_> {
         Ok(Page { members, next: page.next, count })
     }
 
-    /// Ids of what matches behind a position, at most so many, and where to go on: `None` behind the end. For what is
-    /// done to a whole collection, which is then walked once whatever its filters.
+    /// Returns the ids of matching rows after a position, and the position to continue from, which is `None` at the
+    /// end. It serves bulk work on a collection, which scans it once, whatever its filters.
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
@@ -112,10 +113,10 @@ impl TimeWalk<'_> {
         after: Option<Position>,
         limit: i64,
     ) -> Result<(Vec<i64>, Option<Position>)> {
-        self.ids_in(client, after, Window::first(LARGEST_WINDOW, limit)).await
+        self.ids_in(client, after, ScanWindow::first(LARGEST_WINDOW, limit)).await
     }
 
-    /// The same, from a window of another size.
+    /// Does the same with a first window of another size.
     ///
     /// # Errors
     /// `Timeout`, `Unavailable` or `Database`.
@@ -123,7 +124,7 @@ impl TimeWalk<'_> {
         &self,
         client: &Client,
         after: Option<Position>,
-        window: Window,
+        window: ScanWindow,
     ) -> Result<(Vec<i64>, Option<Position>)> {
         let columns = self.places();
         let found = self.window(client, &columns, after, window).await?;
@@ -134,9 +135,9 @@ impl TimeWalk<'_> {
         Ok((found.rows.iter().map(|row| row.get(0)).collect(), next.map(position)))
     }
 
-    /// All filters, without a page.
+    /// Returns all filters, without a page.
     pub(super) fn matching(&self) -> Filtered {
-        let Table { from, alias, tenant, .. } = self.table;
+        let TimeTable { from, alias, tenant, .. } = self.table;
         let mut filtered = Filtered::new(from, tenant, self.tenant.as_str());
         filtered.and_some(&format!("{alias}.source = $"), self.lone_source().map(|id| id.0));
         filtered.and_some(&format!("{alias}.time >= $"), self.span.date_from.map(Timestamp::instant));
@@ -150,7 +151,7 @@ impl TimeWalk<'_> {
         filtered
     }
 
-    /// The rows of a page and one more.
+    /// Returns the rows of a page and one more.
     async fn rows(&self, client: &Client, page: &PageRequest, deadline: Instant) -> Result<Vec<Row>> {
         let wanted = i64::from(page.size) + 1;
         let skipped = match page.position() {
@@ -158,8 +159,8 @@ impl TimeWalk<'_> {
             None => i64::from(page.current - 1) * i64::from(page.size),
         };
         if self.unindexed(&mut Filtered::new("", self.table.tenant, "")).is_none() {
-            // Every row matches: those of the pages before need not be looked at.
-            let window = Window { offset: skipped, rows: wanted, skipped: 0, limit: wanted };
+            // Every row matches, so those of the previous pages need not be read.
+            let window = ScanWindow { offset: skipped, rows: wanted, skipped: 0, limit: wanted };
             return Ok(self.window(client, &self.columns(), page.position(), window).await?.rows);
         }
         match self.skip(client, page.position(), skipped, deadline).await? {
@@ -168,8 +169,8 @@ impl TimeWalk<'_> {
         }
     }
 
-    /// Leaves matching rows out: gives where to go on, `None` behind the end. Only places are read, for there may be a
-    /// great many.
+    /// Skips matching rows and returns the position to continue from, which is `None` at the end. It reads only
+    /// positions, because the rows to skip may be very many.
     async fn skip(
         &self,
         client: &Client,
@@ -179,7 +180,7 @@ impl TimeWalk<'_> {
     ) -> Result<Option<Option<Position>>> {
         let (columns, mut size) = (self.places(), WINDOW);
         while skipped > 0 {
-            let window = Window::first(size, skipped.saturating_add(1));
+            let window = ScanWindow::first(size, skipped.saturating_add(1));
             let found = self.window(client, &columns, after, window).await?;
             let rows = found.rows.len() as i64;
             after = match (rows >= skipped, found.end) {
@@ -193,7 +194,7 @@ impl TimeWalk<'_> {
         Ok(Some(after))
     }
 
-    /// The first rows that match behind a position.
+    /// Returns the first matching rows after a position.
     async fn matching_rows(
         &self,
         client: &Client,
@@ -204,8 +205,8 @@ impl TimeWalk<'_> {
         let (columns, mut rows, mut size) = (self.columns(), Vec::new(), WINDOW);
         loop {
             let missing = wanted - rows.len() as i64;
-            // The last row of the window is one more when it does not match.
-            let found = self.window(client, &columns, after, Window::first(size, missing + 1)).await?;
+            // The last row of the window is an additional row when it does not match.
+            let found = self.window(client, &columns, after, ScanWindow::first(size, missing + 1)).await?;
             rows.extend(found.rows);
             let Some(end) = found.end.filter(|_| (rows.len() as i64) < wanted) else {
                 rows.truncate(wanted as usize);
@@ -221,16 +222,16 @@ impl TimeWalk<'_> {
         client: &Client,
         columns: &str,
         after: Option<Position>,
-        window: Window,
-    ) -> Result<Stretch> {
+        window: ScanWindow,
+    ) -> Result<WindowRows> {
         let mut filtered = Filtered::new("", self.table.tenant, self.tenant.as_str());
-        let walk = self.walk(columns, after, &mut filtered);
+        let scan = self.scan(columns, after, &mut filtered);
         let conditions = self.unindexed(&mut filtered).unwrap_or_else(|| "true".into());
-        let statement = walk.window(&conditions, window, &mut filtered);
-        Ok(window.stretch(client.query(&statement, &filtered.parameters()).await?))
+        let statement = scan.window(&conditions, window, &mut filtered);
+        Ok(window.split_end(client.query(&statement, &filtered.parameters()).await?))
     }
 
-    /// The page of a caller without the role.
+    /// Returns the page of a caller without the role.
     async fn limited<T>(
         &self,
         client: &Client,
@@ -239,9 +240,9 @@ impl TimeWalk<'_> {
         read: impl Fn(&Row) -> Result<T>,
     ) -> Result<Page<T>> {
         let mut filtered = Filtered::new("", self.table.tenant, self.tenant.as_str());
-        let walk = self.walk(&self.columns(), page.position(), &mut filtered);
+        let scan = self.scan(&self.columns(), page.position(), &mut filtered);
         let conditions = self.unindexed(&mut filtered).unwrap_or_else(|| "true".into());
-        let sight = Sight {
+        let visibility = Visibility {
             source: &format!("{}.source", self.table.alias),
             owner: None,
             grants,
@@ -249,15 +250,15 @@ impl TimeWalk<'_> {
             holds_fragment: self.table.holds_fragment,
         };
         let offset = if page.position().is_some() { 0 } else { i64::from(page.current) - 1 };
-        let window = Window::limited(offset, page);
-        let statement = walk.limited_window(&conditions, window, &sight, &mut filtered);
+        let window = ScanWindow::limited(offset, page);
+        let statement = scan.limited_window(&conditions, window, &visibility, &mut filtered);
         let rows = client.query(&statement, &filtered.parameters()).await?;
         limited_page(page, window, rows, position, read)
     }
 
-    /// The way through the collection, or through what is of the source, from behind a position.
-    fn walk(&self, columns: &str, after: Option<Position>, filtered: &mut Filtered) -> Walk {
-        let Table { from, alias, tenant, .. } = self.table;
+    /// Builds the scan of the collection, or of the rows of the source, from a position on.
+    fn scan(&self, columns: &str, after: Option<Position>, filtered: &mut Filtered) -> OrderedScan {
+        let TimeTable { from, alias, tenant, .. } = self.table;
         let (than, direction) = match self.span.order {
             TimeOrder::NewestFirst => ('<', " DESC"),
             TimeOrder::OldestFirst => ('>', ""),
@@ -266,7 +267,7 @@ impl TimeWalk<'_> {
         let (mut place, mut sort) = (vec![format!("{alias}.time"), format!("{alias}.id")], String::new());
         let mut at = Vec::new();
         if let Some(source) = self.lone_source() {
-            // As a range, so that only the index of sources has the order.
+            // Written as a range, so that only the index of sources has the order.
             let source = filtered.parameter(source.0);
             bounds += &format!(" AND {alias}.source >= {source} AND {alias}.source <= {source}");
             sort = format!("{alias}.source{direction}, ");
@@ -282,7 +283,7 @@ impl TimeWalk<'_> {
             at.extend([filtered.parameter(after.time), filtered.parameter(after.id)]);
             bounds += &format!(" AND ({}) {than} ({})", place.join(", "), at.join(", "));
         }
-        Walk {
+        OrderedScan {
             from: (*from).into(),
             alias,
             bounds,
@@ -291,42 +292,42 @@ impl TimeWalk<'_> {
         }
     }
 
-    /// What is read of a row, and where it stands.
+    /// Returns the columns of a row and its position.
     fn columns(&self) -> String {
-        let Table { alias, columns, .. } = self.table;
+        let TimeTable { alias, columns, .. } = self.table;
         format!("{columns}, {alias}.time AS position")
     }
 
-    /// Where a row stands in the collection.
+    /// Returns the columns of the position of a row.
     fn places(&self) -> String {
         let alias = self.table.alias;
         format!("{alias}.id, {alias}.time AS position")
     }
 
-    /// The source, when its descendants are not meant too: then an index has what is of it in order.
+    /// Returns the source, if its descendants are not included; an index has its rows in order then.
     fn lone_source(&self) -> Option<ManagedObjectId> {
-        self.span.source.filter(|_| matches!(self.span.below, Below::Links([])))
+        self.span.source.filter(|_| matches!(self.span.below, Descendants::Links([])))
     }
 
-    /// The statement that gives the source and everything below it, when that is meant.
+    /// Returns the statement that selects the source and its descendants, if these are included.
     fn descendants(&self, filtered: &mut Filtered) -> Option<String> {
         let source = self.span.source?;
         match self.span.below {
-            Below::Links([]) => None,
-            Below::Links(kinds) => {
+            Descendants::Links([]) => None,
+            Descendants::Links(kinds) => {
                 let kinds: Vec<&str> = kinds.iter().map(|kind| kind.children()).collect();
                 let (source, kinds) = (filtered.parameter(source.0), filtered.parameter(kinds));
                 Some(format!("SELECT descendants($1, {source}, {kinds})"))
             }
-            Below::Agent => Some(format!("SELECT {}", devices_of_agent(source, filtered))),
+            Descendants::Agent => Some(format!("SELECT {}", devices_of_agent(source, filtered))),
         }
     }
 
-    /// The filters that no index knows; `None` when there are none.
+    /// Returns the filters that no index covers; `None` when there are none.
     fn unindexed(&self, filtered: &mut Filtered) -> Option<String> {
         let mut conditions = Vec::new();
         if let Some(descendants) = self.descendants(filtered) {
-            // Asked of each row of a window: looked up in a table, where an array would be searched from end to end.
+            // Evaluated for each row of a window: a look-up in a hash table, where an array would be searched linearly.
             conditions.push(format!("{}.source IN ({descendants})", self.table.alias));
         }
         conditions.extend((self.conditions)(filtered));
@@ -334,13 +335,13 @@ impl TimeWalk<'_> {
     }
 }
 
-/// The call that gives an agent and the devices whose nearest agent it is (O-06a).
+/// Returns the SQL call that selects an agent and the devices whose nearest agent it is (O-06a).
 pub(super) fn devices_of_agent(agent: ManagedObjectId, filtered: &mut Filtered) -> String {
     let (agent, marker) = (filtered.parameter(agent.0), filtered.parameter(naming().model("Agent")));
     format!("devices_of_agent($1, {agent}, {marker})")
 }
 
-/// The next window; all windows of a request together have the time of one statement.
+/// Returns the size of the next window. All windows of a request together share the timeout of one statement.
 fn grown(size: i64, deadline: Instant) -> Result<i64> {
     match Instant::now() > deadline {
         true => Err(Error::Timeout),
@@ -348,7 +349,7 @@ fn grown(size: i64, deadline: Instant) -> Result<i64> {
     }
 }
 
-/// Where a row stands: its id is the first column.
+/// Reads the position of a row, whose first column is its id.
 pub(super) fn position(row: &Row) -> Position {
     Position { time: row.get("position"), id: row.get(0) }
 }

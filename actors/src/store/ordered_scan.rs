@@ -1,8 +1,9 @@
-//! Walks: reading a collection in its order, through the index that has this order, a window at a time.
+//! Ordered scans of a collection: its rows are read through the index that has the order, one window at a time.
 //!
-//! A filter of unknown selectivity and `ORDER BY … LIMIT` make a planner gamble: it walks a million rows for five, or
-//! fetches half a table to sort it. So the rows of a window are read first, whatever the filter, and filtered then: a
-//! filter that matches much fills the page from one window. What does not is the caller's business.
+//! For a filter of unknown selectivity with `ORDER BY … LIMIT`, a planner has to guess: it may scan a million rows for
+//! five matches, or fetch half a table to sort it. So the rows of a window are read first, regardless of the filter,
+//! and filtered then. A filter that matches many rows fills the page from one window. When it does not, the caller
+//! decides how to continue.
 
 use tokio_postgres::Row;
 
@@ -11,84 +12,85 @@ use crate::error::Result;
 use crate::model::access::Grants;
 use crate::model::page::{Count, Page, PageRequest, Position};
 
-/// Rows of the first window.
+/// The rows of the first window.
 pub(super) const WINDOW: i64 = 2000;
 
-/// The way through a collection. Each part is SQL of ours; parameters are numbered already.
-pub(super) struct Walk {
-    /// The table with its alias, or a sub-select with one.
+/// The scan of a collection. Each part is SQL text from the code; the parameters are numbered already.
+pub(super) struct OrderedScan {
+    /// The table with its alias, or a subselect with one.
     pub(super) from: String,
     /// The alias.
     pub(super) alias: &'static str,
-    /// Where the walk starts, and what it stays within: what the index bounds, nothing else.
+    /// The bounds of the scan, which may use only columns of the index.
     pub(super) bounds: String,
     /// The order of the index.
     pub(super) sort: String,
-    /// What the rows are read for.
+    /// The columns to read.
     pub(super) columns: String,
 }
 
-/// Which rows of a walk are read.
+/// A window of a scan.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
-    /// Rows left out at the start, whether they match or not.
+pub(super) struct ScanWindow {
+    /// The number of rows to skip at the start, whether they match or not.
     pub(super) offset: i64,
-    /// Rows looked at.
+    /// The number of rows to read.
     pub(super) rows: i64,
-    /// Matching rows left out. Then the end of the window is not told.
+    /// The number of matching rows to skip. If it is not 0, the end of the window is not returned.
     pub(super) skipped: i64,
-    /// Matching rows given at most.
+    /// The maximum number of matching rows to return.
     pub(super) limit: i64,
 }
 
-/// Which rows a caller without the role sees; the source of a row is the managed object whose lineage counts.
-pub(super) struct Sight<'a> {
+/// The rows that a caller without the role sees. Access to a row is decided by the lineage of its source, a managed
+/// object.
+pub(super) struct Visibility<'a> {
     /// The column with the id of the source.
     pub(super) source: &'a str,
-    /// The user, where ownership of the source opens the door.
+    /// The user, if ownership of the source grants access.
     pub(super) owner: Option<&'a str>,
     /// Device permissions.
     pub(super) grants: &'a Grants,
-    /// When a row is seen by everybody.
+    /// The condition that everybody sees a row.
     pub(super) public: String,
-    /// When a row holds one of the fragments `reach.fragments`.
+    /// The condition that a row holds one of the fragments `reach.fragments`.
     pub(super) holds_fragment: &'static str,
 }
 
-/// What a window held.
-pub(super) struct Stretch {
-    /// The rows that matched, in order, at most as many as the window's limit.
+/// The result of reading a window.
+pub(super) struct WindowRows {
+    /// The matching rows in order, limited by the window.
     pub(super) rows: Vec<Row>,
-    /// The last row looked at, when the window ended before the collection and before its limit.
+    /// The last row that was read, if the window ended before the collection and before its limit.
     pub(super) end: Option<Row>,
 }
 
-impl Walk {
-    /// The statement that reads a window: [`Walk::columns`], `place` and `seen`; the last row of the window is given also
-    /// when it does not match.
-    pub(super) fn window(&self, conditions: &str, window: Window, filtered: &mut Filtered) -> String {
-        let walked = self.walked(conditions, window, filtered);
+impl OrderedScan {
+    /// Returns the statement that reads a window: the columns [`OrderedScan::columns`], `place` and `seen`. The last row of
+    /// the window is also returned when it does not match.
+    pub(super) fn window(&self, conditions: &str, window: ScanWindow, filtered: &mut Filtered) -> String {
+        let scanned = self.scanned(conditions, window, filtered);
         let (skipped, limit) = (filtered.parameter(window.skipped), filtered.parameter(window.limit));
         let Self { alias, columns, sort, .. } = self;
         format!(
-            "SELECT {columns}, {alias}.place, {alias}.matched AS seen FROM ({walked}) {alias} \
+            "SELECT {columns}, {alias}.place, {alias}.matched AS seen FROM ({scanned}) {alias} \
              ORDER BY {sort} LIMIT {limit} OFFSET {skipped}"
         )
     }
 
-    /// The same for a caller who sees only part of the rows.
+    /// Returns the same statement for a caller who sees only part of the rows.
     ///
-    /// The lineages of all sources are looked up together, each link and each owner by its key: `OFFSET 0` keeps the planner
-    /// from joining whole tables because a recursion might find anything.
+    /// The lineages of all sources are looked up together, each link and each owner by its key. `OFFSET 0` keeps the
+    /// planner from joining whole tables, which it would do because it cannot estimate the size of a recursion.
     pub(super) fn limited_window(
         &self,
         conditions: &str,
-        window: Window,
-        sight: &Sight<'_>,
+        window: ScanWindow,
+        visibility: &Visibility<'_>,
         filtered: &mut Filtered,
     ) -> String {
-        let walked = self.walked(conditions, window, filtered);
-        let owned = sight.owner.map_or_else(String::new, |user| {
+        let scanned = self.scanned(conditions, window, filtered);
+        let owned = visibility.owner.map_or_else(String::new, |user| {
             let user = filtered.parameter(user.to_owned());
             format!(
                 "SELECT line.source, NULL::text FROM line CROSS JOIN LATERAL (SELECT FROM managed_objects above \
@@ -96,15 +98,15 @@ impl Walk {
                  WHERE line.by_devices UNION "
             )
         });
-        let devices = filtered.parameter(sight.grants.devices());
-        let fragments = filtered.parameter(sight.grants.fragments());
+        let devices = filtered.parameter(visibility.grants.devices());
+        let fragments = filtered.parameter(visibility.grants.fragments());
         let (end, limit) = (filtered.parameter(window.end()), filtered.parameter(window.limit));
         let Self { alias, columns, .. } = self;
-        let Sight { source, public, holds_fragment, .. } = sight;
+        let Visibility { source, public, holds_fragment, .. } = visibility;
         format!(
-            "WITH RECURSIVE walked AS MATERIALIZED ({walked}), \
+            "WITH RECURSIVE scanned AS MATERIALIZED ({scanned}), \
              line (source, id, by_devices) AS ( \
-                SELECT DISTINCT {source}, {source}, true FROM walked {alias} WHERE {alias}.matched \
+                SELECT DISTINCT {source}, {source}, true FROM scanned {alias} WHERE {alias}.matched \
                 UNION \
                 SELECT line.source, link.parent, line.by_devices AND link.kind = 'childDevices' \
                 FROM line CROSS JOIN LATERAL (SELECT l.parent, l.kind FROM links l \
@@ -120,14 +122,14 @@ impl Walk {
                 FROM reaching GROUP BY source) \
              SELECT {columns}, {alias}.place, {alias}.seen FROM ( \
                 SELECT {alias}.*, ({alias}.matched AND ({public} OR reach.whole OR {holds_fragment})) IS TRUE AS seen \
-                FROM walked {alias} LEFT JOIN reach ON reach.source = {source}) {alias} \
+                FROM scanned {alias} LEFT JOIN reach ON reach.source = {source}) {alias} \
              WHERE {alias}.seen OR {alias}.place = {end} \
              ORDER BY {alias}.place LIMIT {limit}"
         )
     }
 
     /// `OFFSET 0` keeps the conditions from being evaluated twice, or before the window is cut.
-    fn walked(&self, conditions: &str, window: Window, filtered: &mut Filtered) -> String {
+    fn scanned(&self, conditions: &str, window: ScanWindow, filtered: &mut Filtered) -> String {
         let (offset, rows) = (filtered.parameter(window.offset), filtered.parameter(window.rows));
         let end = match window.skipped {
             0 => format!("OR {}.place = {}", self.alias, filtered.parameter(window.end())),
@@ -143,14 +145,14 @@ impl Walk {
     }
 }
 
-impl Window {
-    /// The rows that are looked at for a caller who sees only part of them: of those seen a page and one more, and the last
-    /// row of the window.
+impl ScanWindow {
+    /// Returns the window for a caller who sees only part of the rows. It returns the visible rows of a page, one more,
+    /// and the last row of the window.
     pub(super) fn limited(offset: i64, page: &PageRequest) -> Self {
         Self { offset, rows: page.scan_budget().into(), skipped: 0, limit: i64::from(page.size) + 2 }
     }
 
-    /// Rows from the start of the walk, until as many match as are wanted.
+    /// Returns a window at the start of the scan that ends when `limit` rows match.
     pub(super) fn first(rows: i64, limit: i64) -> Self {
         Self { offset: 0, rows, skipped: 0, limit }
     }
@@ -159,35 +161,35 @@ impl Window {
         self.offset.saturating_add(self.rows)
     }
 
-    /// Takes the rows of a window apart.
-    pub(super) fn stretch(self, rows: Vec<Row>) -> Stretch {
-        let mut stretch = Stretch { rows: Vec::with_capacity(rows.len()), end: None };
+    /// Separates the matching rows of a window from its end.
+    pub(super) fn split_end(self, rows: Vec<Row>) -> WindowRows {
+        let mut found = WindowRows { rows: Vec::with_capacity(rows.len()), end: None };
         for row in rows {
             let at_end = self.skipped == 0 && row.get::<_, i64>("place") == self.end();
             if row.get("seen") {
-                stretch.rows.push(row.clone());
+                found.rows.push(row.clone());
             }
             if at_end {
-                stretch.end = Some(row);
+                found.end = Some(row);
             }
         }
-        stretch
+        found
     }
 }
 
-/// The page of a caller who sees only part of a collection (P-07): so many rows are looked at, and what is seen of
-/// them is given, maybe less than a page, maybe nothing.
+/// Returns the page of a caller who sees only part of a collection (P-07). A limited number of rows is read, and the
+/// visible ones among them are returned, which may be less than a page or none.
 ///
 /// # Errors
-/// What `read` cannot read.
+/// The errors of `read`.
 pub(super) fn limited_page<T>(
     request: &PageRequest,
-    window: Window,
+    window: ScanWindow,
     rows: Vec<Row>,
     position: impl Fn(&Row) -> Position,
     read: impl Fn(&Row) -> Result<T>,
 ) -> Result<Page<T>> {
-    let Stretch { mut rows, end } = window.stretch(rows);
+    let WindowRows { mut rows, end } = window.split_end(rows);
     let more = rows.len() > request.size as usize;
     rows.truncate(request.size as usize);
     let stop = if more { rows.last() } else { end.as_ref() };
