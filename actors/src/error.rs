@@ -232,7 +232,7 @@ impl From<tokio_postgres::Error> for Error {
             "57014" => Self::Timeout,
             // A deadlock, a serialization failure, or a lock that was not available.
             code if code.starts_with("40") || code == "55P03" => Self::Contended,
-            // The one that the operator chose; of its own the server refuses writes before.
+            // The PostgreSQL of the operator; the server rejects writes before the disk of its own is full.
             "53100" => {
                 tracing::error!(error = with_cause(&error), "the disk of the database is full");
                 Self::DiskFull
@@ -244,6 +244,10 @@ impl From<tokio_postgres::Error> for Error {
                 || code.starts_with("53") =>
             {
                 Self::unavailable(with_cause(&error))
+            }
+            // A text with U+0000. Texts are valid UTF-8 here, so this is the only character that PostgreSQL rejects.
+            "22021" => {
+                Self::Invalid("a text contains the character U+0000, which no stored text can contain".into())
             }
             // Data exceptions: PostgreSQL cannot store the value, although it passed the validation.
             code if code.starts_with("22") || code == "54000" => Self::Invalid(

@@ -22,7 +22,6 @@ use platform_actors::{Error, Noun};
 
 use crate::auth::Caller;
 use crate::hosted_files::{self, Place, Version};
-use crate::http::address::check_text;
 use crate::http::authority;
 use crate::http::error::{ApiError, Result};
 use crate::http::hosted::AtHome;
@@ -49,7 +48,6 @@ impl Visitor {
     /// # Errors
     /// `Unauthorized` for wrong credentials, `Forbidden` for a suspended tenant.
     async fn of(request: &HttpRequest, edge: &Edge) -> Result<Self> {
-        check_text(request)?;
         let host = authority(request).unwrap_or_default();
         let tenant = match request.headers().contains_key(header::AUTHORIZATION) {
             true => Caller::extract(request).await?.tenant.clone(),

@@ -18,7 +18,6 @@ use tokio::time::sleep;
 
 use super::throttle::Source;
 use crate::connection::{FOR_A_SILENT_PEER, Line};
-use crate::http::address::check_text;
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
 use crate::http::{Wire, application_key, authority, client_address, cors};
@@ -326,13 +325,13 @@ type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<C
 
 fn identified(request: &HttpRequest) -> Identified {
     match known(request) {
-        Some(known) => Either::Left(ready(known.and_then(|caller| check_text(request).map(|()| caller)))),
+        Some(known) => Either::Left(ready(known)),
         None => {
             let request = request.clone();
             Either::Right(Box::pin(async move {
                 tokio::select! {
                     biased;
-                    caller = identify(&request) => caller.and_then(|caller| check_text(&request).map(|()| caller)),
+                    caller = identify(&request) => caller,
                     () = client_left(&request) => Err(ApiError::Unauthorized),
                 }
             }))

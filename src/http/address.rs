@@ -5,7 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, HeaderName};
 
-use platform_actors::Error;
 
 use super::error::Result;
 use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};
@@ -44,22 +43,6 @@ pub(crate) fn check(head: &impl Head) -> Result<()> {
     match named.all(is_address) {
         true => Ok(()),
         false => Err(Error::Malformed("The request names a host that is no address".into()).into()),
-    }
-}
-
-/// Refuses an address with a character that no text in the database can have: nothing there is named so, and nothing can be found by
-/// it.
-///
-/// # Errors
-/// `Invalid`.
-pub(crate) fn check_text(request: &HttpRequest) -> Result<()> {
-    let target = request.uri().path_and_query().map_or("", |target| target.as_str());
-    match target.contains("%00") {
-        true => {
-            Err(Error::Invalid("The address of the request contains the character U+0000 (%00)".into())
-                .into())
-        }
-        false => Ok(()),
     }
 }
 

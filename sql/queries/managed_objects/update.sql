@@ -1,5 +1,5 @@
 -- Updates only the members of a PUT; a null type or name removes it. The watch of the availability follows the object
--- (R-01).
+-- (R-01). Changes of smart rules are recorded (Y-05).
 WITH change AS (
     SELECT *
     FROM unnest(

@@ -39,7 +39,8 @@ async fn id_that_is_no_number_names_nothing() {
     let server = TestServer::start().await;
     let admin = server.admin();
 
-    for id in ["pump", "null", "-1", "0", "1e3", "99999999999999999999999999", "1%2F2", "%F0%9F%94%A5"] {
+    for id in ["pump", "null", "-1", "0", "1e3", "99999999999999999999999999", "%00", "1%2F2", "%F0%9F%94%A5"]
+    {
         for path in ["/inventory/managedObjects", "/alarm/alarms"] {
             let answer = admin.get(&format!("{path}/{id}")).await;
             assert_eq!(answer.status, 404, "{path}/{id}: {}", answer.text);
