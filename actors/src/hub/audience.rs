@@ -1,12 +1,13 @@
-//! Whether anybody listens: asked by whoever publishes, so that a fleet nobody watches wakes no hub.
+//! Counts of subscriptions. Publishers check them first, so that devices without subscriptions cause no work for the
+//! hub.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bayeux::{Pattern, Resource};
 
-/// How many patterns of a tenant's listeners there are for each resource, for agents, and for modules. The hub counts; what is published
-/// after a subscription was answered finds it counted.
+/// How many patterns of a tenant have subscriptions, per resource, for agents and for modules. The hub counts a
+/// subscription before its client receives the response, so every later notification is published.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Audience(Arc<Counts>);
 
@@ -18,29 +19,29 @@ struct Counts {
 }
 
 impl Audience {
-    /// Whether somebody listens to some channel of this resource.
+    /// Returns whether any channel of this resource has subscriptions.
     pub(crate) fn hears(&self, resource: Resource) -> bool {
         self.0.resources[resource as usize].load(Ordering::Acquire) > 0
     }
 
-    /// Whether some agent waits for operations (B-04).
+    /// Returns whether any agent has a subscription for its operations (B-04).
     pub(crate) fn has_agents(&self) -> bool {
         self.0.agents.load(Ordering::Acquire) > 0
     }
 
-    /// Whether somebody listens to some module, so that it is worth encoding what its statements make (B-05).
+    /// Returns whether any module channel has subscriptions, so that rows are worth encoding (B-05).
     pub(crate) fn hears_modules(&self) -> bool {
         self.0.modules.load(Ordering::Acquire) > 0
     }
 
-    /// The first listener of a pattern came.
+    /// Counts a pattern with its first subscription.
     pub(super) fn joined(&self, pattern: &Pattern) {
         if let Some(count) = self.count_of(pattern) {
             count.fetch_add(1, Ordering::Release);
         }
     }
 
-    /// The last listener of a pattern left.
+    /// Removes a pattern whose last subscription ended.
     pub(super) fn left(&self, pattern: &Pattern) {
         if let Some(count) = self.count_of(pattern) {
             count.fetch_sub(1, Ordering::Release);
@@ -62,7 +63,7 @@ mod tests {
     use crate::model::id::ManagedObjectId;
 
     #[test]
-    fn agents_are_counted_apart_from_those_who_watch_operations() {
+    fn agents_are_counted_apart_from_subscriptions_to_operations() {
         let audience = Audience::default();
         let (agent, watcher) = (Pattern::Agent(ManagedObjectId(7)), Pattern::All(Resource::Operations));
         audience.joined(&agent);
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn listeners_of_modules_are_counted_until_the_last_leaves() {
+    fn module_subscriptions_are_counted_until_the_last_ends() {
         let audience = Audience::default();
         let pattern = |statement: Option<&str>| Pattern::Module {
             module: "pumps".into(),
