@@ -5,10 +5,10 @@
 //! subscription is found, and all sessions share the bytes.
 
 mod agents;
-mod audience;
 mod dispatchers;
 mod families;
 mod modules;
+mod subscription_counts;
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -30,10 +30,10 @@ use crate::session_dispatcher::{SessionDispatcher, SessionSlot};
 use crate::small_map::SmallMap;
 use crate::store::Database;
 pub(crate) use agents::PublishQueued;
-pub(crate) use audience::Audience;
 use dispatchers::SessionDispatchers;
 use families::{Families, Lineage, Placement};
 pub(crate) use modules::PublishRow;
+pub(crate) use subscription_counts::SubscriptionCounts;
 
 /// A notification as clients receive it: one Bayeux message, encoded once.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub enum Event {
 
 /// Publishes a change to all subscriptions to its channel.
 ///
-/// Sent by device actors after the commit, in the order of their writes; which is the order of delivery.
+/// Sent by device actors after the commit. The order of their writes is the order of delivery.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Publish {
@@ -152,19 +152,19 @@ struct NotificationForms<'a, C> {
 pub struct NotificationHub {
     listeners: HashMap<Pattern, Listeners>,
     dispatchers: SessionDispatchers,
-    audience: Audience,
+    subscription_counts: SubscriptionCounts,
     families: Families,
     last_id: u64,
 }
 
 impl NotificationHub {
-    /// Creates the hub of a tenant without subscriptions. Publishers check `audience` before they send to the hub.
-    pub(crate) fn new(tenant: TenantId, database: Database, audience: Audience) -> Self {
+    /// Creates the hub of a tenant without subscriptions. Publishers check the counts before they send to the hub.
+    pub(crate) fn new(tenant: TenantId, database: Database, subscription_counts: SubscriptionCounts) -> Self {
         let families = Families::new(tenant, database);
         Self {
             listeners: HashMap::new(),
             dispatchers: SessionDispatchers::default(),
-            audience,
+            subscription_counts,
             families,
             last_id: 0,
         }
@@ -257,7 +257,7 @@ impl Handler<AddSubscriptions> for NotificationHub {
         self.dispatchers.remember(join.slot, join.dispatcher);
         for pattern in join.patterns {
             if !self.listeners.contains_key(&pattern) {
-                self.audience.joined(&pattern);
+                self.subscription_counts.joined(&pattern);
                 self.families.joined(&pattern);
             }
             self.listeners.entry(pattern).or_default().insert(join.slot, join.units);
@@ -274,7 +274,7 @@ impl Handler<RemoveSubscriptions> for NotificationHub {
                 listeners.remove(&leave.slot);
                 if listeners.is_empty() {
                     self.listeners.remove(&pattern);
-                    self.audience.left(&pattern);
+                    self.subscription_counts.left(&pattern);
                     self.families.left(&pattern);
                 }
             }

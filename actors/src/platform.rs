@@ -27,7 +27,7 @@ use crate::event_processing::deployment::{Deployments, Foundation};
 use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
 use crate::heartbeats::Heartbeats;
-use crate::hub::{Audience, NotificationHub};
+use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::limits::Limits;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::presence::Presence;
@@ -170,8 +170,9 @@ impl Platform {
     fn start_tenant(&self, id: &TenantId) -> Tenant {
         let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
         let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Sessions>::default());
-        let (tenant, database, audience) = (id.clone(), self.database.clone(), Audience::default());
-        let counts = audience.clone();
+        let (tenant, database, subscription_counts) =
+            (id.clone(), self.database.clone(), SubscriptionCounts::default());
+        let counts = subscription_counts.clone();
         let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {
             NotificationHub::new(tenant, database, counts)
         });
@@ -183,7 +184,7 @@ impl Platform {
             heartbeats: thread.heartbeats.clone(),
             presence: self.presence.clone(),
             hub: hub.clone(),
-            audience: audience.clone(),
+            subscription_counts: subscription_counts.clone(),
             feeds: feeds.clone(),
             ids: self.ids.clone(),
             devices: devices.clone(),

@@ -48,7 +48,7 @@ pub use publication_order::{PublicationOrder, Turn};
 use crate::error::{Error, Noun, Result};
 use crate::event_processing::feed::Feeds;
 use crate::heartbeats::Heartbeats;
-use crate::hub::{Audience, NotificationHub};
+use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::limits::Limits;
 use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
@@ -74,7 +74,7 @@ pub(crate) struct Context {
     pub(crate) heartbeats: Addr<Heartbeats>,
     pub(crate) presence: Addr<Presence>,
     pub(crate) hub: Addr<NotificationHub>,
-    pub(crate) audience: Audience,
+    pub(crate) subscription_counts: SubscriptionCounts,
     /// The modules that process what is published.
     pub(crate) feeds: Feeds,
     pub(crate) ids: Arc<IdGenerator>,

@@ -56,7 +56,7 @@ impl Context {
             return;
         }
         crate::metrics::PUBLISHED.increment(1);
-        if self.audience.hears(event.resource()) {
+        if self.subscription_counts.has_subscriptions(event.resource()) {
             self.hub.do_send(Publish { source, event, links: cause.links.clone() });
         }
     }
@@ -77,8 +77,8 @@ impl Context {
         let operation = Arc::new(for_agents.clone().alone());
         self.feed(operation.device, &Event::OperationCreated(operation.clone()), cause);
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
-        let agents_listen = !agents.is_empty() && self.audience.has_agents();
-        if agents_listen || self.audience.hears(Resource::Operations) {
+        let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
+        if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
             let (operation, links) = (operation.clone(), cause.links.clone());
             self.hub.do_send(PublishQueued { operation, for_agents, agents, links });
         }
@@ -88,7 +88,7 @@ impl Context {
     /// Publishes a row of a module's statement to the subscriptions of that statement (Q-19, B-05). `json` is called
     /// only if any module has subscriptions.
     pub(crate) fn publish_row(&self, module: &Arc<str>, statement: &Arc<str>, json: impl FnOnce() -> String) {
-        if self.audience.hears_modules() {
+        if self.subscription_counts.has_module_subscriptions() {
             crate::metrics::PUBLISHED.increment(1);
             let (module, statement) = (module.clone(), statement.clone());
             self.hub.do_send(PublishRow { module, statement, json: json() });
@@ -98,7 +98,8 @@ impl Context {
     /// Returns whether anyone would receive a change of a managed object with this cause. If not, the object need not
     /// be read.
     pub(crate) fn has_receivers_for_changed_objects(&self, cause: Cause<'_>) -> bool {
-        let notified = cause.mode.notifies() && self.audience.hears(Resource::ManagedObjects);
+        let notified =
+            cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
         notified || self.feeds.want(InputStream::ManagedObjectUpdated)
     }
 

@@ -10,7 +10,7 @@ use crate::bayeux::Pattern;
 
 /// Publishes one row of a module's statement to the subscriptions to the statement or to the module.
 ///
-/// Sent by modules in the order of their rows, which is the order of delivery; see [`Context::publish_row`].
+/// Sent by modules. The order of their rows is the order of delivery; see [`Context::publish_row`].
 ///
 /// [`Context::publish_row`]: crate::device::Context::publish_row
 #[derive(Debug, Message)]

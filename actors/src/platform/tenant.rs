@@ -105,7 +105,6 @@ impl Tenant {
     ///
     /// # Errors
     /// `Unavailable` or `Database`; nothing was published then.
-    /// `Unavailable` or `Database`: then nothing was published.
     pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
         if let Some(group) = device::placement_group(self.context(), &new).await?
             && let Some(device) = self.create_in_group(group, &new).await?
@@ -142,7 +141,7 @@ impl Tenant {
         }
     }
 
-    /// Creates a managed object whose content is a finished upload; see [`device::create_binary`].
+    /// Creates a managed object whose file is a finished upload; see [`device::create_binary`].
     ///
     /// # Errors
     /// `Unavailable` or `Database`; nothing was published then.

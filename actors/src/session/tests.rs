@@ -8,7 +8,7 @@ use tokio::time::{advance, pause};
 
 use super::*;
 use crate::bayeux::{Channel, Reconnect, Resource, error};
-use crate::hub::{Audience, Event, Publish};
+use crate::hub::{Event, Publish, SubscriptionCounts};
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::links::Links;
 use crate::session_dispatcher::SessionDispatcher;
@@ -73,7 +73,7 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");
     let (hub, limits) =
-        (NotificationHub::new(tenant, nowhere, Audience::default()).start(), Arc::new(limits));
+        (NotificationHub::new(tenant, nowhere, SubscriptionCounts::default()).start(), Arc::new(limits));
     let of_bench = hub.clone();
     let mut home = None;
     TenantActor::create(|ctx| {

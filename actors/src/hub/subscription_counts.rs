@@ -9,7 +9,7 @@ use crate::bayeux::{Pattern, Resource};
 /// How many patterns of a tenant have subscriptions, per resource, for agents and for modules. The hub counts a
 /// subscription before its client receives the response, so every later notification is published.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Audience(Arc<Counts>);
+pub(crate) struct SubscriptionCounts(Arc<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -18,19 +18,19 @@ struct Counts {
     modules: AtomicUsize,
 }
 
-impl Audience {
+impl SubscriptionCounts {
     /// Returns whether any channel of this resource has subscriptions.
-    pub(crate) fn hears(&self, resource: Resource) -> bool {
+    pub(crate) fn has_subscriptions(&self, resource: Resource) -> bool {
         self.0.resources[resource as usize].load(Ordering::Acquire) > 0
     }
 
     /// Returns whether any agent has a subscription for its operations (B-04).
-    pub(crate) fn has_agents(&self) -> bool {
+    pub(crate) fn has_agent_subscriptions(&self) -> bool {
         self.0.agents.load(Ordering::Acquire) > 0
     }
 
     /// Returns whether any module channel has subscriptions, so that rows are worth encoding (B-05).
-    pub(crate) fn hears_modules(&self) -> bool {
+    pub(crate) fn has_module_subscriptions(&self) -> bool {
         self.0.modules.load(Ordering::Acquire) > 0
     }
 
@@ -64,28 +64,40 @@ mod tests {
 
     #[test]
     fn agents_are_counted_apart_from_subscriptions_to_operations() {
-        let audience = Audience::default();
+        let subscription_counts = SubscriptionCounts::default();
         let (agent, watcher) = (Pattern::Agent(ManagedObjectId(7)), Pattern::All(Resource::Operations));
-        audience.joined(&agent);
-        assert_eq!((audience.has_agents(), audience.hears(Resource::Operations)), (true, false));
-        audience.joined(&watcher);
-        audience.left(&agent);
-        assert_eq!((audience.has_agents(), audience.hears(Resource::Operations)), (false, true));
+        subscription_counts.joined(&agent);
+        assert_eq!(
+            (
+                subscription_counts.has_agent_subscriptions(),
+                subscription_counts.has_subscriptions(Resource::Operations)
+            ),
+            (true, false)
+        );
+        subscription_counts.joined(&watcher);
+        subscription_counts.left(&agent);
+        assert_eq!(
+            (
+                subscription_counts.has_agent_subscriptions(),
+                subscription_counts.has_subscriptions(Resource::Operations)
+            ),
+            (false, true)
+        );
     }
 
     #[test]
     fn module_subscriptions_are_counted_until_the_last_ends() {
-        let audience = Audience::default();
+        let subscription_counts = SubscriptionCounts::default();
         let pattern = |statement: Option<&str>| Pattern::Module {
             module: "pumps".into(),
             statement: statement.map(Into::into),
         };
-        audience.joined(&pattern(None));
-        audience.joined(&pattern(Some("hot")));
-        assert!(audience.hears_modules());
-        audience.left(&pattern(None));
-        assert!(audience.hears_modules());
-        audience.left(&pattern(Some("hot")));
-        assert!(!audience.hears_modules());
+        subscription_counts.joined(&pattern(None));
+        subscription_counts.joined(&pattern(Some("hot")));
+        assert!(subscription_counts.has_module_subscriptions());
+        subscription_counts.left(&pattern(None));
+        assert!(subscription_counts.has_module_subscriptions());
+        subscription_counts.left(&pattern(Some("hot")));
+        assert!(!subscription_counts.has_module_subscriptions());
     }
 }
