@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, oneshot};
 use crate::device::{Cause, Context as DeviceContext};
 use crate::error::{Error, Result};
 use crate::hub::Event;
-use crate::leases::{Entered, Leases};
+use crate::leases::{LeaseGuard, Leases};
 use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::alarm::AlarmFilter;
 use crate::model::links::Links;
@@ -64,7 +64,7 @@ pub(crate) struct BulkAlarmUpdate {
     finished: Option<oneshot::Sender<()>>,
     /// The number of alarms of the next step.
     size: i64,
-    _entered: Entered,
+    _lease: LeaseGuard,
 }
 
 impl BulkAlarmUpdate {
@@ -75,8 +75,8 @@ impl BulkAlarmUpdate {
         context: DeviceContext,
         finished: oneshot::Sender<()>,
     ) -> Self {
-        let entered = all.leases.enter(held.hold());
-        Self { held, all, context, finished: Some(finished), size: STEP, _entered: entered }
+        let lease = all.leases.add(held.hold());
+        Self { held, all, context, finished: Some(finished), size: STEP, _lease: lease }
     }
 
     /// Returns how long to wait before the next step; `None` when the actor is to stop.

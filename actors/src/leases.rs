@@ -31,20 +31,20 @@ impl Leases {
     }
 
     /// Adds a row. Its lease is renewed until the returned guard is dropped.
-    pub(crate) fn enter(self: &Arc<Self>, hold: Hold) -> Entered {
+    pub(crate) fn add(self: &Arc<Self>, hold: Hold) -> LeaseGuard {
         self.held.lock().insert((hold.tenant.clone(), hold.id), hold.fence);
-        Entered { leases: self.clone(), hold }
+        LeaseGuard { leases: self.clone(), hold }
     }
 }
 
 /// A guard that keeps the lease of a row renewed. The renewal ends with the guard, however its owner ends.
 #[derive(Debug)]
-pub(crate) struct Entered {
+pub(crate) struct LeaseGuard {
     leases: Arc<Leases>,
     hold: Hold,
 }
 
-impl Drop for Entered {
+impl Drop for LeaseGuard {
     /// Removes the row, unless this process has taken it over again.
     fn drop(&mut self) {
         let mut all = self.leases.held.lock();
@@ -66,17 +66,17 @@ mod tests {
     #[test]
     fn row_is_held_until_its_guard_is_dropped() {
         let leases = Arc::new(Leases::default());
-        let entered = leases.enter(hold(1));
+        let lease = leases.add(hold(1));
         assert_eq!(leases.held(), [hold(1)]);
-        drop(entered);
+        drop(lease);
         assert!(leases.held().is_empty());
     }
 
     #[test]
     fn dropping_an_older_guard_keeps_the_newer_one() {
         let leases = Arc::new(Leases::default());
-        let older = leases.enter(hold(1));
-        let _newer = leases.enter(hold(2));
+        let older = leases.add(hold(1));
+        let _newer = leases.add(hold(2));
         drop(older);
         assert_eq!(leases.held(), [hold(2)]);
     }

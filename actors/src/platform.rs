@@ -32,7 +32,7 @@ use crate::limits::Limits;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::presence::Presence;
 use crate::registry::Registry;
-use crate::session::{ClientId, Home, Release, SessionActor, Sessions};
+use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
 use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::leases;
@@ -196,8 +196,8 @@ impl Platform {
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());
         let address = TenantActor::start_in_arbiter(arbiter, move |ctx| {
-            let home = Home { hub, tenant: ctx.address(), sessions: shared, limits };
-            TenantActor::new(Arc::new(home), places)
+            let environment = SessionEnvironment { hub, tenant: ctx.address(), sessions: shared, limits };
+            TenantActor::new(Arc::new(environment), places)
         });
         Tenant { address, devices, sessions, contexts, ids: self.ids.clone() }
     }

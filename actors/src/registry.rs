@@ -81,12 +81,12 @@ impl<K: Eq + Hash, A: Actor, H: StoredAddress<A>, S: BuildHasher + Default> Regi
             .collect()
     }
 
-    pub(crate) fn enter(&self, key: K, address: Addr<A>) {
+    pub(crate) fn insert(&self, key: K, address: Addr<A>) {
         self.shard(&key).write().insert(key, H::store(address));
     }
 
     /// Removes an actor unless a newer one has replaced it.
-    pub(crate) fn leave(&self, key: &K, address: &Addr<A>) {
+    pub(crate) fn remove(&self, key: &K, address: &Addr<A>) {
         let mut shard = self.shard(key).write();
         if shard.get(key).and_then(H::running).as_ref() == Some(address) {
             shard.remove(key);

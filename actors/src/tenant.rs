@@ -13,7 +13,7 @@ use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::origin::is_device_user;
 use crate::model::units::SystemOfUnits;
 use crate::presence::{UserConnected, UserDisconnected};
-use crate::session::{ClientId, Home, SessionActor};
+use crate::session::{ClientId, SessionActor, SessionEnvironment};
 use crate::session_dispatcher::SessionDispatcher;
 use crate::small_map::SmallMap;
 use crate::store::announcements::Holders;
@@ -85,15 +85,18 @@ pub(crate) struct ListSessions {
 
 /// The parent of a tenant's device actors and sessions.
 pub struct TenantActor {
-    home: Arc<Home>,
+    environment: Arc<SessionEnvironment>,
     devices: Vec<(ArbiterHandle, device::Context)>,
     sessions_of_user: HashMap<Arc<str>, SmallMap<ClientId, ()>>,
 }
 
 impl TenantActor {
     /// Creates the actor. `devices` holds, for each actor thread, its arbiter and the context of its devices.
-    pub(crate) fn new(home: Arc<Home>, devices: Vec<(ArbiterHandle, device::Context)>) -> Self {
-        Self { home, devices, sessions_of_user: HashMap::new() }
+    pub(crate) fn new(
+        environment: Arc<SessionEnvironment>,
+        devices: Vec<(ArbiterHandle, device::Context)>,
+    ) -> Self {
+        Self { environment, devices, sessions_of_user: HashMap::new() }
     }
 }
 
@@ -114,7 +117,7 @@ impl Handler<StartDevice> for TenantActor {
         let devices = context.devices.clone();
         MessageResult(devices.find(&id).unwrap_or_else(|| {
             let address = DeviceActor::start_in_arbiter(arbiter, move |_| DeviceActor::new(id, context));
-            devices.enter(id, address.clone());
+            devices.insert(id, address.clone());
             address
         }))
     }
@@ -129,13 +132,13 @@ impl Handler<StartSession> for TenantActor {
         _: &mut Self::Context,
     ) -> Self::Result {
         let of_user = self.sessions_of_user.entry(new.user.clone()).or_default();
-        if self.home.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
+        if self.environment.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
             return MessageResult(None);
         }
         let client = ClientId::draw();
         of_user.insert(client, ());
-        let session = SessionActor::new(self.home.clone(), client, new);
-        self.home.sessions.enter(client, SessionDispatcher::start_session(&dispatcher, session));
+        let session = SessionActor::new(self.environment.clone(), client, new);
+        self.environment.sessions.insert(client, SessionDispatcher::start_session(&dispatcher, session));
         MessageResult(Some(client))
     }
 }

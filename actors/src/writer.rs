@@ -30,7 +30,7 @@ use crate::store::events::{SentEvent, ShownSource};
 use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::store::measurements::SentMeasurements;
 use crate::store::operations::{OperationUpdate, Queued, ToQueue};
-use abandoned::Outcome;
+use abandoned::RunningWrite;
 use queue::{Pushed, Queue, Waiting};
 use transaction::transaction;
 
@@ -160,7 +160,7 @@ impl WriterHandle {
         fence: Option<i64>,
         abandoned: impl FnOnce() -> F,
     ) -> Result<Written> {
-        Outcome::of(self.begin(change, fence)?, abandoned).wait().await
+        RunningWrite::of(self.begin(change, fence)?, abandoned).wait().await
     }
 
     /// Puts a change into the queue and returns the receiver of its result.

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::device::{Cause, Context as DeviceContext};
 use crate::error::{Error, Result};
-use crate::leases::{Entered, Leases};
+use crate::leases::{LeaseGuard, Leases};
 use crate::model::id::ManagedObjectId;
 use crate::store::Database;
 use crate::store::bulk_operation_steps::{Held, Stepped, begin, list_targets, make_step};
@@ -64,7 +64,7 @@ struct RampTick;
 /// The actor of a running bulk operation.
 pub(crate) struct BulkOperationActor {
     run: Run,
-    _entered: Entered,
+    _lease: LeaseGuard,
 }
 
 /// The state that a tick needs.
@@ -82,8 +82,8 @@ impl BulkOperationActor {
     pub(crate) fn new(held: Held, all: Arc<BulkOperations>, context: DeviceContext) -> Self {
         let first = Instant::now() + Duration::try_from_secs_f64(held.until_due).unwrap_or_default();
         let ramp = Ramp::new(held.asked.ramp, first);
-        let entered = all.leases.enter(held.hold());
-        Self { run: Run { held, ramp, all, context }, _entered: entered }
+        let lease = all.leases.add(held.hold());
+        Self { run: Run { held, ramp, all, context }, _lease: lease }
     }
 
     /// Returns how long to wait before the next step; `None` when the actor is to stop.

@@ -98,7 +98,7 @@ fn publish(context: &Context, event: &Arc<Event>, origin: &Origin, turn: Option<
         && let Some(turn) = turn
     {
         let (context, event, origin) = (context.clone(), event.clone(), origin.clone());
-        return turn.leave(move || publish(&context, &event, &origin, None));
+        return turn.publish_later(move || publish(&context, &event, &origin, None));
     }
     context.heard(event.source, origin);
     context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());

@@ -54,7 +54,7 @@ fn publish(context: &Context, measurements: &[Arc<Measurement>], origin: &Origin
         && let Some(turn) = turn
     {
         let (context, measurements, origin) = (context.clone(), measurements.to_vec(), origin.clone());
-        return turn.leave(move || publish(&context, &measurements, &origin, None));
+        return turn.publish_later(move || publish(&context, &measurements, &origin, None));
     }
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();

@@ -155,7 +155,7 @@ impl Actor for DeviceActor {
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
-        self.devices.leave(&self.id, &ctx.address());
+        self.devices.remove(&self.id, &ctx.address());
     }
 }
 

@@ -68,7 +68,7 @@ impl Turn {
     }
 
     /// Leaves a function that publishes the row when its turn comes.
-    pub(crate) fn leave(self, publish: impl FnOnce() + Send + 'static) {
+    pub(crate) fn publish_later(self, publish: impl FnOnce() + Send + 'static) {
         if let Some(place) = self.places.lock().place(self.number) {
             *place = Place::Committed(Box::new(publish));
         }
@@ -132,7 +132,7 @@ mod tests {
                 true => self.0.lock().push(row),
                 false => {
                     let published = self.clone();
-                    turn.leave(move || published.0.lock().push(row));
+                    turn.publish_later(move || published.0.lock().push(row));
                 }
             }
         }

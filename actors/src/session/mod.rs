@@ -65,7 +65,7 @@ use crate::server_key_hasher::ServerKeyHasher;
 use crate::tenant::{NewSession, SessionEnded, TenantActor};
 use connect::Parked;
 use queue::Queue;
-use socket::{ClientIsTold, Socket};
+use socket::{EndNotice, Socket};
 
 /// The clientId of a session: 128 random bits as 32 hexadecimal digits, never reused (B-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,7 +150,7 @@ pub type Sessions = Registry<ClientId, SessionActor, WeakAddr<SessionActor>, Ser
 
 /// The addresses and limits that all sessions of a tenant share.
 #[derive(Debug)]
-pub(crate) struct Home {
+pub(crate) struct SessionEnvironment {
     pub(crate) hub: Addr<NotificationHub>,
     pub(crate) tenant: Addr<TenantActor>,
     pub(crate) sessions: Arc<Sessions>,
@@ -160,7 +160,7 @@ pub(crate) struct Home {
 /// A Bayeux client session.
 #[derive(Debug)]
 pub struct SessionActor {
-    home: Arc<Home>,
+    environment: Arc<SessionEnvironment>,
     client: ClientId,
     user: Arc<str>,
     /// The time at which the token expires that the user last sent. Boxed, because most users send a password.
@@ -189,13 +189,13 @@ pub struct SessionActor {
 
 impl SessionActor {
     /// Creates the session for a handshake.
-    pub(crate) fn new(home: Arc<Home>, client: ClientId, new: NewSession) -> Self {
-        let interval = new.interval.unwrap_or(home.limits.session_interval);
+    pub(crate) fn new(environment: Arc<SessionEnvironment>, client: ClientId, new: NewSession) -> Self {
+        let interval = new.interval.unwrap_or(environment.limits.session_interval);
         Self {
             queue: Queue::new(new.acknowledgement),
             due: Instant::now() + interval,
             interval,
-            home,
+            environment,
             client,
             user: new.user,
             expires: new.expires.map(Box::new),
@@ -254,17 +254,17 @@ impl Actor for SessionActor {
         let socket = self.take_socket();
         let dropped = self.queue.len() as u64;
         crate::metrics::DROPPED.increment(dropped);
-        let is_told = self.answer_parked(Answer::unknown_client());
+        let responded = self.answer_parked(Answer::unknown_client());
         if let Some(socket) = socket {
-            let told = if is_told { ClientIsTold::ByReply } else { ClientIsTold::Nothing };
-            socket.end(self.client, told);
+            let notice = if responded { EndNotice::InResponse } else { EndNotice::Missing };
+            socket.end(self.client, notice);
         }
-        self.home.sessions.leave(&self.client, &ctx.address());
+        self.environment.sessions.remove(&self.client, &ctx.address());
         let patterns = std::mem::take(&mut self.patterns).into_vec();
         if !patterns.is_empty() {
-            self.home.hub.do_send(RemoveSubscriptions { slot: ctx.slot(), patterns });
+            self.environment.hub.do_send(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }
-        self.home.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
+        self.environment.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
     }
 }
 
@@ -278,7 +278,7 @@ impl Handler<DeliverNotification> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, DeliverNotification(notification): DeliverNotification, ctx: &mut Self::Context) {
-        if self.queue.push(notification, &self.home.limits).is_err() {
+        if self.queue.push(notification, &self.environment.limits).is_err() {
             return self.overflow(ctx);
         }
         self.hand_over_queue(ctx);
@@ -314,7 +314,7 @@ impl Handler<Release> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, release: Release, ctx: &mut Self::Context) {
-        let advice = Advice::retry(release.interval, self.home.limits.connect_timeout);
+        let advice = Advice::retry(release.interval, self.environment.limits.connect_timeout);
         self.answer_parked(Answer { advice: Some(advice), ..Answer::default() });
         if let Some(socket) = &self.socket {
             socket.leave();
@@ -340,7 +340,7 @@ impl Handler<Disconnect> for SessionActor {
             // The held connect succeeds, because the client itself ended the session.
             self.answer_parked(Answer::default());
             if let Some(socket) = self.take_socket() {
-                socket.end(self.client, ClientIsTold::ByReply);
+                socket.end(self.client, EndNotice::InResponse);
             }
             ctx.stop();
         }

@@ -12,7 +12,7 @@ impl SessionActor {
     pub(super) fn appear(&mut self, ctx: &mut SessionContext) {
         if !std::mem::replace(&mut self.appeared, true) && is_device_user(&self.user) {
             let (client, user, session) = (self.client, self.user.clone(), ctx.address().downgrade());
-            self.home.tenant.do_send(SessionConnected { client, user, session });
+            self.environment.tenant.do_send(SessionConnected { client, user, session });
         }
     }
 }

@@ -83,9 +83,9 @@ pub struct SocketClosed {
 
 /// Whether a response tells the client that its session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ClientIsTold {
-    ByReply,
-    Nothing,
+pub(super) enum EndNotice {
+    InResponse,
+    Missing,
 }
 
 #[derive(Debug)]
@@ -97,10 +97,10 @@ pub(super) struct Socket {
 
 impl Socket {
     /// Tells the socket that the session ended.
-    pub(super) fn end(&self, client: ClientId, told: ClientIsTold) {
-        self.recipient.do_send(match told {
-            ClientIsTold::ByReply => SocketMessage::Ended(client),
-            ClientIsTold::Nothing => SocketMessage::Gone(client),
+    pub(super) fn end(&self, client: ClientId, notice: EndNotice) {
+        self.recipient.do_send(match notice {
+            EndNotice::InResponse => SocketMessage::Ended(client),
+            EndNotice::Missing => SocketMessage::Gone(client),
         });
     }
 
@@ -173,7 +173,7 @@ impl SessionActor {
     /// Detaches the socket because the client uses another connection now.
     pub(super) fn leave_socket(&mut self) {
         if let Some(socket) = self.take_socket() {
-            socket.end(self.client, ClientIsTold::Nothing);
+            socket.end(self.client, EndNotice::Missing);
         }
     }
 

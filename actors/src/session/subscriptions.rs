@@ -76,7 +76,7 @@ impl Handler<Subscribe> for SessionActor {
                 new.push(pattern);
             }
         }
-        if self.patterns.len() + new.len() > self.home.limits.subscriptions_per_session {
+        if self.patterns.len() + new.len() > self.environment.limits.subscriptions_per_session {
             return reply(Subscribed::TooMany);
         }
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
@@ -85,7 +85,7 @@ impl Handler<Subscribe> for SessionActor {
         self.patterns = std::mem::take(&mut self.patterns).into_iter().chain(new.iter().cloned()).collect();
         let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
         let join = AddSubscriptions { slot, dispatcher, units: self.units, patterns: new };
-        let joined = self.home.hub.send(join).into_actor(self);
+        let joined = self.environment.hub.send(join).into_actor(self);
         AtomicResponse::new(Box::pin(joined.map(|joined, _, ctx| match joined {
             Ok(()) => Subscribed::Done,
             // Without its hub a session receives nothing, so its client has to handshake again.
@@ -107,7 +107,9 @@ impl Handler<Unsubscribe> for SessionActor {
         self.touch(ctx);
         let left = std::mem::take(&mut self.patterns).into_iter();
         self.patterns = left.filter(|pattern| !unsubscribe.patterns.contains(pattern)).collect();
-        self.home.hub.do_send(RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns });
+        self.environment
+            .hub
+            .do_send(RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns });
         Subscribed::Done
     }
 }

@@ -75,17 +75,20 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
     let (hub, limits) =
         (NotificationHub::new(tenant, nowhere, SubscriptionCounts::default()).start(), Arc::new(limits));
     let of_bench = hub.clone();
-    let mut home = None;
+    let mut environment = None;
     TenantActor::create(|ctx| {
-        let shared = Arc::new(Home { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
-        home = Some(shared.clone());
+        let shared =
+            Arc::new(SessionEnvironment { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
+        environment = Some(shared.clone());
         TenantActor::new(shared, Vec::new())
     });
-    let (home, client) = (home.expect("set above"), ClientId::draw());
-    let tenant = home.tenant.clone();
-    let session =
-        SessionDispatcher::start_session(&SessionDispatcher::here(), SessionActor::new(home, client, new));
-    sessions.enter(client, session.clone());
+    let (environment, client) = (environment.expect("set above"), ClientId::draw());
+    let tenant = environment.tenant.clone();
+    let session = SessionDispatcher::start_session(
+        &SessionDispatcher::here(),
+        SessionActor::new(environment, client, new),
+    );
+    sessions.insert(client, session.clone());
     Bench { hub: of_bench, tenant, session, sessions, client }
 }
 

@@ -8,7 +8,7 @@ use super::{Written, stopped};
 use crate::error::Result;
 
 /// The result of a running write.
-pub(super) struct Outcome<A, F>
+pub(super) struct RunningWrite<A, F>
 where
     A: FnOnce() -> F,
     F: FnOnce(Written) + Send + 'static,
@@ -16,7 +16,7 @@ where
     under_way: Option<(oneshot::Receiver<Result<Written>>, A)>,
 }
 
-impl<A, F> Outcome<A, F>
+impl<A, F> RunningWrite<A, F>
 where
     A: FnOnce() -> F,
     F: FnOnce(Written) + Send + 'static,
@@ -36,7 +36,7 @@ where
     }
 }
 
-impl<A, F> Drop for Outcome<A, F>
+impl<A, F> Drop for RunningWrite<A, F>
 where
     A: FnOnce() -> F,
     F: FnOnce(Written) + Send + 'static,
