@@ -205,6 +205,14 @@ pub struct StoreSettings {
     #[arg(long, env = "PLATFORM_POSTGRES_BIN_DIR", value_name = "DIR")]
     pub postgres_bin_dir: Option<PathBuf>,
 
+    /// Bytes that stay free on the disk of the private PostgreSQL; 0 for none
+    ///
+    /// While fewer are free, what would be stored is answered 503. Reading and deleting go on and live on what is left, a
+    /// quarter of which lies in the file `reserve` of the data directory.
+    #[arg(long = "least-free-bytes", env = "PLATFORM_LEAST_FREE_BYTES", value_name = "BYTES",
+          default_value = "268435456", value_parser = values::bytes(0..=1_152_921_504_606_846_976))]
+    pub least_free: u64,
+
     /// File of the key that generated secrets are hashed with [default: secret.key in the data directory]
     #[arg(long = "secret-key-file", env = "PLATFORM_SECRET_KEY_FILE", value_name = "FILE")]
     pub secret_key: Option<PathBuf>,

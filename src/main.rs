@@ -18,6 +18,10 @@ use platform::{secret_key, telemetry};
 use platform_actors::store::{Connections, Database};
 use tokio::signal::unix::{SignalKind, signal};
 
+#[cfg(feature = "jemalloc")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// What ends the program early, told to the operator as it is.
 type Failure = Box<dyn std::error::Error>;
 
@@ -68,10 +72,11 @@ fn serve(settings: &Settings) -> Result<(), Failure> {
         let mut tell = |user| greeting.introduce(user);
         let server = Box::pin(Server::start(settings, prerequisites, &url, &mut tell)).await?;
         greeting.end()?;
+        let database = server.database();
         // On this thread: the private PostgreSQL must be started again by the thread that lives longest.
         tokio::select! {
             () = server.run(told_to_stop) => {}
-            never = supervise(postgres.as_mut()) => match never {},
+            never = supervise(postgres.as_mut(), &database) => match never {},
         }
         Ok(())
     });
@@ -90,6 +95,7 @@ fn private_postgres(settings: &Settings) -> Result<Option<EmbeddedPostgres>, Fai
         data_dir: settings.store.data_dir.clone(),
         bin_dir: settings.store.postgres_bin_dir.clone(),
         durability: Durability::Durable,
+        least_free: settings.store.least_free,
     })?))
 }
 
@@ -98,13 +104,15 @@ fn database_url(settings: &Settings, postgres: Option<&EmbeddedPostgres>) -> Str
     chosen.or_else(|| postgres.map(EmbeddedPostgres::database_url)).unwrap_or_default()
 }
 
-async fn supervise(postgres: Option<&mut EmbeddedPostgres>) -> std::convert::Infallible {
+async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database) -> std::convert::Infallible {
     let Some(postgres) = postgres else { return std::future::pending().await };
     loop {
-        tokio::time::sleep(SUPERVISION).await;
+        // Before the start of one that ended: without room it would end again.
+        database.set_room(postgres.look_at_disk());
         if let Err(error) = postgres.supervise() {
             tracing::error!(%error, "private postgresql cannot be started again");
         }
+        tokio::time::sleep(SUPERVISION).await;
     }
 }
 

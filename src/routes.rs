@@ -1,7 +1,9 @@
 //! The URL table: path, method, handler, one line each. The realtime paths come first, for they are called most.
 
+use actix_web::guard::{GuardContext, fn_guard};
 use actix_web::http::Method;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, Resource, web};
+use platform_actors::Error;
 use platform_actors::bayeux::channel::Endpoint;
 
 use crate::api::{
@@ -17,6 +19,7 @@ use crate::health;
 use crate::http::cors;
 use crate::http::error::{ApiError, Result, Shape};
 use crate::realtime::{long_polling, websocket};
+use crate::server::Edge;
 use crate::service;
 use crate::telemetry::RouteDurations;
 
@@ -77,15 +80,15 @@ pub(crate) fn of_long_polls() -> impl Iterator<Item = (String, Endpoint)> {
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
     for (path, endpoint) in BAYEUX {
-        let path = at(path, "GET,POST").reserved();
+        let path = at(path, "GET,POST").reserved().without_room_too();
         paths.push(match endpoint {
             Endpoint::Realtime => path.get(websocket::realtime).post(long_polling::realtime),
             Endpoint::Operations => path.get(websocket::operations).post(long_polling::operations),
         });
     }
-    paths.push(at("/s", "POST").post(csv::create).reserved());
+    paths.push(at("/s", "POST").without_room_too().post(csv::create).reserved());
     for (path, endpoint) in bayeux_with_message_types() {
-        let path = at(&path, "POST").reserved();
+        let path = at(&path, "POST").reserved().without_room_too();
         paths.push(match endpoint {
             Endpoint::Realtime => path.post(long_polling::realtime),
             Endpoint::Operations => path.post(long_polling::operations),
@@ -93,23 +96,23 @@ fn paths() -> Vec<Path> {
     }
 
     // Where devices write comes before paths with variables, which take longer to compare.
-    paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).post(measurements::create).delete(measurements::remove_many));
-    paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).post(alarms::create).put(alarms::update_many).delete(alarms::remove_many));
-    paths.push(at("/event/events", "GET,POST,DELETE").get(events::list).post(events::create).delete(events::remove_many));
-    paths.push(at("/devicecontrol/operations", "GET,POST,DELETE").get(operations::list).post(operations::create).delete(operations::remove_many));
-    paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).post(inventory::create));
+    paths.push(at("/measurement/measurements", "GET,POST,DELETE").get(measurements::list).delete(measurements::remove_many).without_room_too().post(measurements::create));
+    paths.push(at("/alarm/alarms", "GET,POST,PUT,DELETE").get(alarms::list).put(alarms::update_many).delete(alarms::remove_many).without_room_too().post(alarms::create));
+    paths.push(at("/event/events", "GET,POST,DELETE").get(events::list).delete(events::remove_many).without_room_too().post(events::create));
+    paths.push(at("/devicecontrol/operations", "GET,POST,DELETE").get(operations::list).delete(operations::remove_many).without_room_too().post(operations::create));
+    paths.push(at("/inventory/managedObjects", "GET,POST").get(inventory::list).without_room_too().post(inventory::create));
 
     paths.push(at("/alarm/alarms/count", "GET").get(alarms::count));
-    paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).put(alarms::update));
-    paths.push(at("/event/events/{id}", "GET,PUT,DELETE").get(events::get).put(events::update).delete(events::remove));
+    paths.push(at("/alarm/alarms/{id}", "GET,PUT").get(alarms::get).without_room_too().put(alarms::update));
+    paths.push(at("/event/events/{id}", "GET,PUT,DELETE").get(events::get).delete(events::remove).without_room_too().put(events::update));
     paths.push(at("/event/events/{id}/binaries", "GET,POST,PUT,DELETE").get(event_binaries::get).post(event_binaries::create).put(event_binaries::update).delete(event_binaries::remove));
     paths.push(at("/measurement/measurements/series", "GET").get(measurement_series::get));
     paths.push(at("/measurement/measurements/{id}", "GET,DELETE").get(measurements::get).delete(measurements::remove));
 
-    paths.push(at("/devicecontrol/operations/{id}", "GET,PUT").get(operations::get).put(operations::update));
+    paths.push(at("/devicecontrol/operations/{id}", "GET,PUT").get(operations::get).without_room_too().put(operations::update));
     paths.push(at("/devicecontrol/operations/{id}/diagnosis", "GET").get(operation_diagnosis::get));
 
-    paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).put(inventory::update).delete(inventory::remove));
+    paths.push(at("/inventory/managedObjects/{id}", "GET,PUT,DELETE").get(inventory::get).delete(inventory::remove).without_room_too().put(inventory::update));
     paths.push(at("/inventory/managedObjects/{id}/supportedMeasurements", "GET").get(inventory::supported_measurements));
     paths.push(at("/inventory/managedObjects/{id}/supportedSeries", "GET").get(inventory::supported_series));
     paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}", "GET,POST").get(inventory_children::list).post(inventory_children::create));
@@ -183,7 +186,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/application/tokenClients/{id}", "GET,DELETE").get(token_clients::get).delete(token_clients::remove));
 
     // Open to everyone; what proves who asks stands elsewhere than in `Authorization` (C-03).
-    paths.push(open("/v1/oauth/accesstokens", "POST", Shape::TokenRequest).post(access_tokens::create).reserved());
+    paths.push(open("/v1/oauth/accesstokens", "POST", Shape::TokenRequest).without_room_too().post(access_tokens::create).reserved());
     paths.push(open("/v2/{account}/limits", "GET", Shape::LimitsQuery).get(account_limits::get).reserved());
 
     // What microservices answer; they have rules of their own for what is below their path.
@@ -203,11 +206,17 @@ fn paths() -> Vec<Path> {
     paths
 }
 
-/// A path that refuses every method it is not given (C-17), and tells browsers which those are (C-16).
+/// A path that refuses every method it is not given (C-17), those too that store while there is no room for it, and tells
+/// browsers which those are (C-16).
 fn at(path: &str, allow: &'static str) -> Path {
     let refuse = move |request: HttpRequest| async move {
         if let Some(answer) = cors::preflight(&request, allow) {
             return Ok(answer);
+        }
+        if allow.split(',').any(|method| request.method() == method) {
+            // The bootstrap user, too: it has to come again.
+            AnyCaller::extract(&request).await?;
+            return Err(Error::DiskFull.into());
         }
         Caller::extract(&request).await?;
         Err(ApiError::MethodNotAllowed { allow })
@@ -233,17 +242,29 @@ struct Path {
     resource: Resource,
     /// Whether rows of the CSV protocol may not call it.
     reserved: bool,
+    /// Whether POST and PUT that are entered from here on are taken without room on the disk, too.
+    without_room: bool,
+}
+
+/// Whether there is room on the disk to store something.
+fn has_room(request: &GuardContext<'_>) -> bool {
+    request.app_data::<web::Data<Edge>>().is_none_or(|edge| edge.platform.database().has_room())
 }
 
 macro_rules! method {
-    ($name:ident) => {
+    ($name:ident, $stores:expr) => {
         fn $name<F, Args>(self, handler: F) -> Self
         where
             F: actix_web::Handler<Args>,
             Args: actix_web::FromRequest + 'static,
             F::Output: actix_web::Responder + 'static,
         {
-            Self { resource: self.resource.route(web::$name().to(handler)), ..self }
+            let route = web::$name().to(handler);
+            let route = match $stores && !self.without_room {
+                true => route.guard(fn_guard(has_room)),
+                false => route,
+            };
+            Self { resource: self.resource.route(route), ..self }
         }
     };
 }
@@ -251,14 +272,20 @@ macro_rules! method {
 impl Path {
     fn new(path: &str, allow: &'static str, resource: Resource) -> Self {
         let resource = resource.app_data(RouteDurations::new(path));
-        Self { pattern: path.to_owned(), allow, resource, reserved: false }
+        Self { pattern: path.to_owned(), allow, resource, reserved: false, without_room: false }
     }
 
-    method!(get);
-    method!(head);
-    method!(post);
-    method!(put);
-    method!(delete);
+    method!(get, false);
+    method!(head, false);
+    method!(post, true);
+    method!(put, true);
+    method!(delete, false);
+
+    /// What is entered from here on is taken without room on the disk, too: it stores nothing, as a login, or the writers decide,
+    /// who know what a request in the mode TRANSIENT does not store.
+    fn without_room_too(self) -> Self {
+        Self { without_room: true, ..self }
+    }
 
     /// Every method it takes goes to a microservice.
     fn answered_by_service(self) -> Self {

@@ -203,6 +203,8 @@ impl Server {
                 edge.cors.forget(changed);
             }
         });
+        // Before anybody can write something that they would miss.
+        edge.platform.start_modules(Links::new(edge.fallback_base.clone())).await?;
         let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
         let builder = actix_server::Server::build()
             .workers(settings.workers)
@@ -226,6 +228,11 @@ impl Server {
         format!("{}://{}", self.edge.scheme, self.address)
     }
 
+    /// The database, to be told what its operator sees of it.
+    pub fn database(&self) -> Database {
+        self.edge.platform.database().clone()
+    }
+
     /// Serves until `stop` resolves. Then: accepts nothing new, finishes requests under way, answers held polls with
     /// the advice to come back within a few seconds, and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
@@ -245,20 +252,21 @@ impl Server {
     }
 
     /// What goes on beside the requests, for as long as the server runs.
-    fn keep_up(&self) -> [JoinHandle<()>; 13] {
+    fn keep_up(&self) -> [JoinHandle<()>; 14] {
         let platform = || self.edge.platform.clone();
         let database = || self.edge.platform.database().clone();
         let links = || Links::new(self.edge.fallback_base.clone());
         [
             spawn(telemetry::keep_up()),
             spawn(tls::keep_fresh(self.tls.clone())),
+            spawn(store::keep_log_short(database())),
             spawn(store::binaries::sweep_hourly(database())),
             spawn(store::device_credentials::sweep(database(), self.edge.limits().device_credentials)),
             spawn(store::access_tokens::sweep(database())),
             spawn(store::measurement_partitions::make_partitions_hourly(database())),
             spawn(platform().keep_bulk_updates_going()),
             spawn(platform().keep_bulk_operations_going()),
-            spawn(platform().keep_modules_going(links())),
+            spawn(platform().keep_modules_going()),
             spawn(outbound_requests::keep_sending(platform(), self.edge.module_request_hosts.clone())),
             spawn(abandoned_uploads::remove_hourly(platform(), links())),
             spawn(platform().watch_silence(links())),

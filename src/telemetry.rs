@@ -31,6 +31,9 @@ const HANDSHAKES: &str = "platform_tls_handshakes_total";
 /// Connections that ended by a fault of the peer, by what it was (malformed, slow, undeliverable, other).
 const FAULTY_CONNECTIONS: &str = "platform_http_faulty_connections_total";
 
+/// Bytes that are free on the disk of the private PostgreSQL.
+const FREE_DISK: &str = "platform_disk_free_bytes";
+
 /// The default log levels of libraries; `--log` may raise the level of each. `actix_http` logs malformed requests of strangers as
 /// errors, so they are counted instead. Statements of `tokio_postgres` are logged with their parameters, hashes of passwords among
 /// them, and its notices report no problems.
@@ -90,6 +93,7 @@ pub fn start_metrics() {
             FAULTY_CONNECTIONS,
             "connections that ended by a fault of the peer: malformed requests, slow ones, answers that could not be delivered"
         );
+        metrics::describe_gauge!(FREE_DISK, "bytes that are free on the disk of the private PostgreSQL");
         metrics::describe_counter!(
             quota::LEFT_OUT,
             "log lines that were left out because their place in the code had logged enough"
@@ -169,6 +173,12 @@ pub(crate) fn count_faulty_connection(fault: &DispatchError) {
         _ => "other",
     };
     metrics::counter!(FAULTY_CONNECTIONS, "cause" => cause).increment(1);
+}
+
+/// Says how many bytes are free on the disk of the private PostgreSQL. The first look comes before the recorder, so the gauge is
+/// looked up each time.
+pub(crate) fn set_free_disk(bytes: u64) {
+    metrics::gauge!(FREE_DISK).set(bytes as f64);
 }
 
 /// Durations of the requests of one route, by class of status. Handles are looked up once per route and class, so that a

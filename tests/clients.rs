@@ -3,18 +3,18 @@
 //! The suite itself is a program for Node. Where Node or npm is missing this test says so and passes, unless
 //! `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
+mod node;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// Oldest major version of Node that can run the suite.
-const OLDEST_NODE: u32 = 18;
-
 #[test]
 fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
     let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
-    if let Err(missing) = find_node().and_then(|()| install_packages(&suite)) {
-        assert!(!is_required(), "the client suite cannot run: {missing}");
+    let npm = || node::output_of("npm", &["--version"]).map(drop);
+    if let Err(missing) = node::find_node().and_then(|()| npm()).and_then(|()| install_packages(&suite)) {
+        assert!(!node::is_required(), "the client suite cannot run: {missing}");
         eprintln!("SKIPPED the suite of third-party clients: {missing}");
         return;
     }
@@ -25,29 +25,6 @@ fn unmodified_clients_lose_nothing_and_are_told_nothing_twice() {
         .status()
         .expect("node was found a moment ago");
     assert!(status.success(), "the client suite failed ({status}); its table stands above");
-}
-
-fn is_required() -> bool {
-    std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required")
-}
-
-/// Whether there is a Node that is new enough, and npm.
-fn find_node() -> Result<(), String> {
-    let version = output_of("node", &["--version"])?;
-    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
-    match major {
-        Some(OLDEST_NODE..) => output_of("npm", &["--version"]).map(drop),
-        _ => Err(format!("it needs Node {OLDEST_NODE} or newer, and this is {}", version.trim())),
-    }
-}
-
-fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(arguments).output();
-    match output {
-        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Ok(output) => Err(format!("{program} ended with {}", output.status)),
-        Err(error) => Err(format!("{program} is not installed ({error})")),
-    }
 }
 
 /// Installs what the lock file names, unless that was done since it changed.

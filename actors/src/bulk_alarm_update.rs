@@ -31,7 +31,7 @@ const STEP: i64 = 500;
 const SHRINK: i64 = 8;
 /// The delay before a step is retried that lost against a device.
 const CONTENTION_DELAY: Duration = Duration::from_millis(20);
-/// The delay before a step is retried while the database is unreachable.
+/// The delay before a step is retried while the database is unreachable or its disk is full.
 const UNREACHABLE_DELAY: Duration = Duration::from_secs(1);
 
 /// The bulk updates that this process works on.
@@ -105,7 +105,7 @@ impl BulkAlarmUpdate {
                 Some(CONTENTION_DELAY)
             }
             Err(Error::Contended) => Some(CONTENTION_DELAY),
-            Err(Error::Unavailable(_)) => Some(UNREACHABLE_DELAY),
+            Err(Error::Unavailable(_) | Error::DiskFull) => Some(UNREACHABLE_DELAY),
             Err(error) => {
                 let held = &self.held;
                 tracing::error!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id, %error,
@@ -151,6 +151,7 @@ async fn take_step(
     size: i64,
 ) -> Result<Stepped> {
     let _turn = all.lane.acquire().await.map_err(Error::unavailable)?;
+    context.database.ensure_room()?;
     let step = find_step(&context.database, held, size).await?;
     let (paused, lease) = (context.pause(&step.sources).await, context.limits.bulk_lease);
 

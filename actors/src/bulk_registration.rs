@@ -65,8 +65,9 @@ impl BulkRegistration {
     /// Publishes CREATE of every new managed object after the commit.
     ///
     /// # Errors
-    /// `Unavailable`, `Contended`, `Timeout` or `Database`; some of the rows may be stored then.
+    /// `DiskFull`, `Unavailable`, `Contended`, `Timeout` or `Database`; some of the rows may be stored then.
     pub async fn register(&mut self, devices: Vec<HashedDevice>) -> Result<Vec<Registered>> {
+        self.platform.database().ensure_room()?;
         let count = devices.len();
         let mut of_tenant: BTreeMap<TenantId, (Vec<usize>, Vec<DeviceRow>)> = BTreeMap::new();
         for (at, device) in devices.into_iter().enumerate() {
@@ -88,6 +89,7 @@ impl BulkRegistration {
     /// # Errors
     /// The errors of [`BulkRegistration::register`].
     pub async fn request(&mut self, requests: Vec<NewRequest>) -> Result<Vec<Registered>> {
+        self.platform.database().ensure_room()?;
         let tenant = self.uploader.tenant.clone();
         match Box::pin(self.request_together(&tenant, &requests)).await {
             Err(error) if error.blames_row() => {}

@@ -140,6 +140,12 @@ pub enum Error {
     /// PostgreSQL or an actor is away or overloaded; worth trying again.
     #[error("temporarily unavailable: {0}")]
     Unavailable(Arc<str>),
+    /// There is no room on the disk of the database to store anything.
+    #[error(
+        "nothing can be stored, for the disk of the server is full; reading and deleting work. Try again when the operator has \
+             made room"
+    )]
+    DiskFull,
     /// PostgreSQL refused something this crate believed to be right.
     #[error("database error: {}", with_cause(.0))]
     Database(Arc<tokio_postgres::Error>),
@@ -169,7 +175,7 @@ impl Error {
 
     /// Whether only this row is to blame, so that its neighbours in a group commit may go on.
     pub(crate) fn blames_row(&self) -> bool {
-        !matches!(self, Self::Unavailable(_))
+        !matches!(self, Self::Unavailable(_) | Self::DiskFull)
     }
 
     /// Whether a unique or exclusion constraint refused the row.
@@ -225,6 +231,11 @@ impl From<tokio_postgres::Error> for Error {
             "57014" => Self::Timeout,
             // The victim of a deadlock, or of serialisation; or who would not wait for a lock.
             code if code.starts_with("40") || code == "55P03" => Self::Contended,
+            // The one that the operator chose; of its own the server refuses writes before.
+            "53100" => {
+                tracing::error!(error = with_cause(&error), "the disk of the database is full");
+                Self::DiskFull
+            }
             // Connection trouble, shutdown and start-up, too many connections; a transaction that was left idle too long.
             code if code == "25P03"
                 || code.starts_with("08")

@@ -130,19 +130,20 @@ pub struct Limits {
     pub service_calls: usize,
     /// Threads that event-processing modules run on; none of them is a device's.
     pub module_threads: usize,
-    /// A process that runs the modules of a tenant is believed to be gone after this time without a sign of life; then another runs
-    /// them.
+    /// A process that runs the modules of a tenant is believed to be gone after this time without a sign of life, or when its connection
+    /// to the database has ended; then another runs them.
     pub module_lease: Duration,
     /// So long nothing must have come to the process that runs the modules of a tenant until another one, to which something comes,
     /// runs them instead: modules run where the tenant's events are.
     pub module_idle: Duration,
     /// Events that may wait for one module; with more it is switched off.
     pub module_queue: usize,
-    /// Events that one module may retain; with more it is switched off.
+    /// Events that one module may retain; with more the statement that retains most is switched off.
     pub module_events: usize,
-    /// Bytes that one module may retain; with more it is switched off.
+    /// Bytes that one module may retain; with more the statement that retains most is switched off.
     pub module_bytes: usize,
-    /// Bytes that all modules of a tenant may retain together; the one that exceeds it is switched off.
+    /// Bytes that all modules of a tenant may retain together; in the one that exceeds it the statement that retains most is switched off
+    ///
     pub tenant_module_bytes: usize,
     /// Writes a second that all modules of a tenant may ask for together, in the long run; the one that exceeds it is switched off.
     pub module_writes_per_second: u32,

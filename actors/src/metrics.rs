@@ -31,9 +31,12 @@ pub(crate) static BATCH_ROWS: LazyLock<Histogram> =
 /// Seconds one group commit took.
 pub(crate) static COMMIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_writer_commit_seconds"));
-/// Writes refused because the queue was full or the database away.
+/// Writes refused because the queue was full, the database away or its disk full.
 pub(crate) static WRITES_REFUSED: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_writer_refused_total"));
+/// Whether writes are refused because there is no room on the disk.
+pub(crate) static WRITES_STOPPED: LazyLock<Gauge> =
+    LazyLock::new(|| metrics::gauge!("platform_disk_writes_refused"));
 /// Seconds a request waited for a database connection.
 pub(crate) static POOL_WAIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
@@ -57,6 +60,9 @@ pub(crate) static MODULE_WRITES: LazyLock<Counter> =
 /// Messages of modules that are accepted and not delivered.
 pub(crate) static MODULE_MESSAGES: LazyLock<Counter> =
     LazyLock::new(|| metrics::counter!("platform_module_messages_undelivered_total"));
+/// Statements that were switched off while their module goes on.
+pub(crate) static MODULE_STATEMENTS_SWITCHED_OFF: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_module_statements_switched_off_total"));
 
 /// Modules that were switched off for a cause; rare enough to be looked up.
 pub(crate) fn modules_switched_off(cause: &'static str) -> Counter {
@@ -78,7 +84,14 @@ pub fn describe() {
     describe_counter!("platform_session_overflows_total", "sessions ended because their queue was full");
     describe_histogram!("platform_writer_batch_rows", "rows of one group commit");
     describe_histogram!("platform_writer_commit_seconds", "seconds one group commit took");
-    describe_counter!("platform_writer_refused_total", "writes refused: queue full or database away");
+    describe_counter!(
+        "platform_writer_refused_total",
+        "writes refused: queue full, database away or its disk full"
+    );
+    describe_gauge!(
+        "platform_disk_writes_refused",
+        "1 while what would be stored is answered 503 for want of room on the disk"
+    );
     describe_gauge!("platform_modules_deployed", "event-processing modules that run in this process");
     describe_counter!(
         "platform_module_plannings_total",
@@ -87,6 +100,10 @@ pub fn describe() {
     describe_counter!("platform_module_events_total", "events that modules were fed with");
     describe_counter!("platform_module_errors_total", "errors of statements of modules");
     describe_counter!("platform_modules_switched_off_total", "modules switched off, by cause");
+    describe_counter!(
+        "platform_module_statements_switched_off_total",
+        "statements of modules switched off, while the module goes on"
+    );
     describe_counter!("platform_module_writes_total", "writes that modules asked for and that were made");
     describe_counter!("platform_module_messages_undelivered_total", "messages of modules, not delivered");
     describe_gauge!("platform_module_retained_events", "events that modules retain");

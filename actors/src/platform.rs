@@ -94,7 +94,7 @@ impl Platform {
         let presence = Presence::new(background.clone(), process, &limits);
         let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
         let bulk_operations = Arc::new(BulkOperations::new(&database)?);
-        let (leases_of_modules, look_ups) = (database.writer_pool()?, LookUpPath::new(&database)?);
+        let look_ups = LookUpPath::new(&database)?;
         let platform = Arc::new_cyclic(|platform| {
             let thread = |(writer, arbiter): (WriterHandle, ArbiterHandle)| {
                 let heartbeats = Heartbeats::new(background.clone(), limits.clone(), platform.clone());
@@ -109,7 +109,7 @@ impl Platform {
                 limits: limits.clone(),
                 ids: ids.clone(),
             };
-            let modules = Arc::new(Deployments::new(foundation, leases_of_modules, look_ups));
+            let modules = Arc::new(Deployments::new(foundation, look_ups));
             Self {
                 database: database.clone(),
                 limits: limits.clone(),

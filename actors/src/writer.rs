@@ -141,8 +141,8 @@ impl WriterHandle {
     ///
     /// # Errors
     /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.
-    /// `Conflict` when the fence no longer holds. Otherwise the error of this change; other changes of the batch are
-    /// not affected.
+    /// `DiskFull` when the database's disk has no room. `Conflict` when the fence no longer holds. Otherwise the error
+    /// of this change; other changes of the batch are not affected.
     pub(crate) async fn write(&self, change: Change, fence: Option<i64>) -> Result<Written> {
         let reply = self.begin(change, fence)?;
         reply.await.unwrap_or_else(|_| Err(stopped()))
@@ -167,7 +167,8 @@ impl WriterHandle {
     fn begin(&self, change: Change, fence: Option<i64>) -> Result<oneshot::Receiver<Result<Written>>> {
         let (reply_to, reply) = oneshot::channel();
         let waiting = Waiting { write: Write { change, fence }, reply_to };
-        let pushed = self.database.ensure_reachable().and_then(|()| self.queue.push(waiting));
+        let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
+        let pushed = ready.and_then(|()| self.queue.push(waiting));
         match pushed {
             Ok(Pushed::Wake) => self.writer.do_send(CommitQueued),
             Ok(Pushed::Busy) => {}

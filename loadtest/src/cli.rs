@@ -7,6 +7,8 @@ mod faults;
 mod files;
 mod modules;
 mod notifications;
+#[cfg(test)]
+mod readme_tests;
 mod service;
 mod volumes;
 mod writes;

@@ -70,7 +70,8 @@ fn filter(query: &Query, authority: &UserAuthority) -> Result<UserFilter> {
 /// ROLE_USER_MANAGEMENT_CREATE alone it is a sub-user of the caller.
 ///
 /// # Errors
-/// 403 without a role, for another owner, and for device permissions the caller does not have; 409 when the name is
+/// 403 without a role, for another owner, and for device permissions the caller does not have; also when objects are there that a
+/// deleted user of this name owned, unless the caller administers all users; 409 when the name is
 /// taken; 422 for a wrong body or an unknown owner.
 pub async fn create(
     caller: Caller,
@@ -85,6 +86,10 @@ pub async fn create(
     wire.check_content_type(&["user"])?;
     let new = NewUser::parse(body.json(edge.limits().body_bytes).await?)?;
     let user = new_user(&administration, &new)?;
+    if matches!(administration.authority, UserAuthority::SubUsers { .. }) {
+        // They would be the new user's: more than its creator may have (SE11).
+        store::access::ensure_owns_nothing(edge.platform.database(), &user.tenant, &user.name).await?;
+    }
     let hash = edge.authenticator.hash_chosen(new.password).await?;
 
     let user = store::user_changes::insert_user(edge.platform.database(), &user, hash.as_deref()).await?;

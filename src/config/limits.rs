@@ -229,7 +229,8 @@ pub struct LimitSettings {
           value_parser = count(1..=1_024))]
     pub module_threads: usize,
 
-    /// Seconds without a sign of life after which another server runs the event-processing modules of a tenant
+    /// Seconds without a sign of life after which another server runs the event-processing modules of a tenant; at once when the
+    /// connection to the database has ended
     #[arg(long = "module-lease-seconds", env = "PLATFORM_MODULE_LEASE_SECONDS", value_name = "SECONDS",
           default_value = "15",
           value_parser = seconds(1..=3_600))]
@@ -246,12 +247,12 @@ pub struct LimitSettings {
           value_parser = count(1..=10_000_000))]
     pub module_queue: usize,
 
-    /// Events that one event-processing module may retain; with more it is switched off
+    /// Events that one event-processing module may retain; with more the statement that retains most is switched off
     #[arg(long, env = "PLATFORM_MODULE_EVENTS", value_name = "COUNT", default_value = "100000",
           value_parser = count(1..=100_000_000))]
     pub module_events: usize,
 
-    /// Bytes that one event-processing module may retain; with more it is switched off
+    /// Bytes that one event-processing module may retain; with more the statement that retains most is switched off
     #[arg(long, env = "PLATFORM_MODULE_BYTES", value_name = "BYTES", default_value = "134217728",
           value_parser = count(1_024..=1_099_511_627_776))]
     pub module_bytes: usize,

@@ -131,6 +131,11 @@ pub(super) fn count(range: RangeInclusive<u64>) -> impl TypedValueParser<Value =
     value_parser!(u64).range(range).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
+/// Bytes of a disk, within bounds.
+pub(super) fn bytes(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = u64> {
+    value_parser!(u64).range(range)
+}
+
 /// A time in whole seconds, within bounds.
 pub(super) fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
     value_parser!(u64).range(range).map(Duration::from_secs)

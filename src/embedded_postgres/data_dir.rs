@@ -83,6 +83,11 @@ impl DataDir {
         Ok(())
     }
 
+    /// What is given away when the disk is full.
+    pub(super) fn reserve(&self) -> PathBuf {
+        self.0.join("reserve")
+    }
+
     pub(super) fn log(&self) -> PathBuf {
         self.0.join("postgres.log")
     }

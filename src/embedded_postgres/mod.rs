@@ -3,7 +3,7 @@
 //! Without `--database-url` the server runs a PostgreSQL of its own on `<data-dir>/postgres`, reachable through a
 //! Unix socket only and stopped with the server. Reading order: [`EmbeddedPostgres::start`] here, then `binaries`
 //! (which PostgreSQL), `account` (as whom), `data_dir` (what lies where, the lock), `cluster` (the first start),
-//! `postmaster` (the running process and what a crash leaves).
+//! `postmaster` (the running process and what a crash leaves), `disk` (the room under it).
 //!
 //! Three things end the database with the server: [`EmbeddedPostgres::stop`] in an orderly end; a signal from the
 //! kernel when the server dies in any other way (where `setpriv` of util-linux is installed); and the next start,
@@ -13,6 +13,7 @@ mod account;
 mod binaries;
 mod cluster;
 mod data_dir;
+mod disk;
 mod error;
 mod postmaster;
 #[cfg(test)]
@@ -30,6 +31,8 @@ pub use error::StartError;
 use account::Account;
 use binaries::Binaries;
 use data_dir::DataDir;
+use disk::Disk;
+use platform_actors::store::Room;
 use postmaster::{Launch, PidFile};
 
 /// First pause before an ended server is started again: `pg_ctl stop` sees that it ended, and `pg_ctl restart` may
@@ -51,6 +54,8 @@ pub struct Options {
     pub bin_dir: Option<PathBuf>,
     /// What survives a power failure.
     pub durability: Durability,
+    /// Bytes that stay free on the disk (`--least-free-bytes`): while fewer are, there is no room to store anything; 0 for none.
+    pub least_free: u64,
 }
 
 /// What a commit is worth.
@@ -78,6 +83,7 @@ pub enum Supervision {
 #[derive(Debug)]
 pub struct EmbeddedPostgres {
     launch: Launch,
+    disk: Disk,
     child: Option<Child>,
     started: Instant,
     next_attempt: Instant,
@@ -119,9 +125,19 @@ impl EmbeddedPostgres {
             durability: options.durability,
         };
         postmaster::end_leftover(&launch.cluster)?;
+        let mut disk = Disk::new(launch.cluster.clone(), data_dir.reserve(), options.least_free);
+        // A full disk needs its reserve for the start already.
+        disk.look();
         let now = Instant::now();
-        let mut postgres =
-            Self { launch, child: None, started: now, next_attempt: now, pause: FIRST_PAUSE, _lock: lock };
+        let mut postgres = Self {
+            launch,
+            disk,
+            child: None,
+            started: now,
+            next_attempt: now,
+            pause: FIRST_PAUSE,
+            _lock: lock,
+        };
         postgres.launch()?;
         Ok(postgres)
     }
@@ -135,6 +151,12 @@ impl EmbeddedPostgres {
     /// The directory of the socket; only the account of the database (and root) may enter it.
     pub fn socket_dir(&self) -> &Path {
         &self.launch.socket_dir
+    }
+
+    /// Looks whether there is room on the disk to store something (SE7). Called about twice a second: in between others may
+    /// fill it, too.
+    pub fn look_at_disk(&mut self) -> Room {
+        self.disk.look()
     }
 
     /// Starts the database again when it ended by itself or was stopped by an operator, after a second and then

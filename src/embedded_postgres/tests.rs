@@ -25,7 +25,7 @@ fn scratch() -> tempfile::TempDir {
 }
 
 fn options(data_dir: &Path) -> Options {
-    Options { data_dir: data_dir.into(), bin_dir: None, durability: Durability::Disposable }
+    Options { data_dir: data_dir.into(), bin_dir: None, durability: Durability::Disposable, least_free: 0 }
 }
 
 fn server_of(data_dir: &Path) -> Option<i32> {

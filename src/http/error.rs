@@ -187,6 +187,7 @@ impl ApiError {
             Self::Platform(Error::Contended | Error::Unavailable(_)) => {
                 response.insert_header((header::RETRY_AFTER, "2"))
             }
+            Self::Platform(Error::DiskFull) => response.insert_header((header::RETRY_AFTER, "60")),
             Self::TooManyRequests { retry_after, .. } => {
                 response.insert_header((header::RETRY_AFTER, *retry_after))
             }
@@ -224,7 +225,7 @@ impl ResponseError for ApiError {
                 Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Forbidden | Error::Refused(_) => StatusCode::FORBIDDEN,
                 Error::Timeout => StatusCode::PAYLOAD_TOO_LARGE,
-                Error::Contended | Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+                Error::Contended | Error::Unavailable(_) | Error::DiskFull => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Unauthorized | Self::AccessToken(_) => StatusCode::UNAUTHORIZED,

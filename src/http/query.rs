@@ -51,12 +51,19 @@ impl Query {
         }
     }
 
-    /// Refuses parameters that are neither these filters nor those of every list: a misspelt filter would widen a deletion or
-    /// a change of many (C-19).
+    /// Refuses parameters that are neither these filters nor those of every list, and filters without a value: a misspelt or
+    /// empty filter would widen a deletion or a change of many (C-19).
     ///
     /// # Errors
-    /// `Invalid` names the first unknown parameter, those it is near to, and all that are known.
+    /// `Invalid` names the first filter without a value; else the first unknown parameter, those it is near to, and all that are
+    /// known.
     pub fn only_filters(&self, filters: &[&str]) -> Result<()> {
+        let is_empty = |value: &str| value.split(',').all(|item| item.trim().is_empty());
+        if let Some((name, value)) =
+            self.pairs().find(|(name, value)| filters.contains(name) && is_empty(value))
+        {
+            return Err(Error::invalid_value(name, format!("'{value}'"), "what it filters by").into());
+        }
         let known = || filters.iter().chain(&OF_LISTS).copied();
         let Some((unknown, _)) = self.pairs().find(|(name, _)| !known().any(|known| known == *name)) else {
             return Ok(());
@@ -164,6 +171,16 @@ mod tests {
         assert!(refused("date=1").contains("'dateFrom' or 'dateTo'"), "{}", refused("date=1"));
         assert!(refused("colour=red").starts_with("Unknown parameter 'colour'. Known here: source, type"));
         assert!(Query::parse("type=a&revert=true&pageSize=5").only_filters(&["type"]).is_ok());
+    }
+
+    #[test]
+    fn filter_without_a_value_is_refused_by_name() {
+        for query in ["type=", "type", "type=,", "type=a&type=%20", "dateFrom=2024-03-10&type=%20,%20"] {
+            let refused =
+                Query::parse(query).only_filters(&["type", "dateFrom"]).expect_err(query).to_string();
+            assert!(refused.contains("'type'"), "{query}: {refused}");
+        }
+        assert!(Query::parse("type=a,,b&pageSize=").only_filters(&["type"]).is_ok());
     }
 
     #[test]

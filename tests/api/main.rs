@@ -29,6 +29,7 @@ mod device_registration;
 mod entry;
 mod event_binaries;
 mod events;
+mod full_disk;
 mod groups;
 mod harness;
 mod hosted_applications;

@@ -13,7 +13,7 @@ import { until } from "./wait.mjs";
 const START = 120_000;
 /** After this long without an end the server is killed, so that the suite ends. */
 const STOP = 60_000;
-const PASSWORD = "client-suite-secret";
+export const PASSWORD = "client-suite-secret";
 const ROLES = ["ROLE_INVENTORY_READ", "ROLE_EVENT_READ", "ROLE_ALARM_READ"];
 
 export class Platform {

@@ -35,7 +35,7 @@ const STEP_BYTES: usize = 8 << 20;
 const STEPS_AT_ONCE: usize = 3;
 /// The delay before a step is retried that lost against another transaction.
 const CONTENTION_DELAY: Duration = Duration::from_millis(20);
-/// The delay before a step is retried while the database is unreachable.
+/// The delay before a step is retried while the database is unreachable or its disk is full.
 const UNREACHABLE_DELAY: Duration = Duration::from_secs(1);
 /// The longest time of a timer.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -100,7 +100,7 @@ impl BulkOperationActor {
             }
             Err(error) if error.is_foreign_key_violation() => Some(CONTENTION_DELAY),
             Err(Error::Contended) => Some(CONTENTION_DELAY),
-            Err(Error::Unavailable(_)) => Some(UNREACHABLE_DELAY),
+            Err(Error::Unavailable(_) | Error::DiskFull) => Some(UNREACHABLE_DELAY),
             Err(error) => {
                 tracing::error!(tenant.id = %tenant, bulk_operation.id = %id, %error,
                     "a bulk operation failed; it is retried when its lease expires");
@@ -145,6 +145,7 @@ impl Run {
         if !self.ramp.wait(now).is_zero() {
             return Ok(Stepped::On);
         }
+        self.context.database.ensure_room()?;
         if self.held.total.is_none() {
             return self.begin().await;
         }

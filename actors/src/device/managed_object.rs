@@ -15,7 +15,7 @@ use crate::model::reference::WantedReferences;
 use crate::model::timestamp::Timestamp;
 use crate::store;
 use crate::store::access::Source;
-use crate::store::managed_objects::ManagedObjectUpdate;
+use crate::store::managed_objects::{ChangedBy, ManagedObjectUpdate};
 use crate::writer::{Change, Written};
 
 /// A managed object to create.
@@ -30,7 +30,8 @@ pub struct NewObject {
 /// Changes the fields that a PUT contains and no others (C-10).
 ///
 /// Sent by the HTTP layer for `PUT /inventory/managedObjects/<id>`. The reply is the current object. Publishes
-/// UPDATE. An empty PUT is a heartbeat; it changes and publishes nothing (I-15).
+/// UPDATE. An empty PUT is a heartbeat; it changes and publishes nothing (I-15). Changes of smart rules are audited
+/// (Y-06).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden` when the caller must own the object and does not; `Unavailable` or `Database`.
@@ -130,7 +131,12 @@ impl Device {
             self.context.heard(self.id, &origin);
             return Ok(object);
         }
-        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now() };
+        let by = ChangedBy {
+            audit_record: self.context.ids.next(),
+            user: origin.user.clone(),
+            application: origin.application.clone(),
+        };
+        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now(), by };
         let sets_templates = update.sets_templates();
 
         let written =

@@ -58,6 +58,19 @@ fn mistakes_of_the_document_are_shown_as_it_says() {
     assert!(count > 0);
 }
 
+/// What the document warns of is warned of, in these words.
+#[test]
+fn slips_of_the_document_are_warned_of_as_it_says() {
+    let blocks = blocks();
+    let slips = blocks.windows(2).filter(|pair| (pair[0].0, pair[1].0) == ("epl-slips", "text"));
+    let shown = slips.map(|pair| (pair[0].2, pair[1].2)).collect::<Vec<_>>();
+    assert_eq!(shown.len(), 1);
+    for (module, told) in shown {
+        let plan = Arc::new(plan(module).expect("it is accepted").1);
+        assert_eq!(plan.warnings(module, [&plan]), told.lines().collect::<Vec<_>>());
+    }
+}
+
 /// Name and plan of a module.
 fn plan(module: &str) -> Result<(Arc<str>, ModulePlan), String> {
     language::parse(module)

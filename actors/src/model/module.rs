@@ -1,7 +1,7 @@
 //! Event-processing modules (docs/rules.md#event-processing-modules; ).
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::bayeux::Pattern;
 use crate::bayeux::channel::Endpoint;
@@ -43,6 +43,24 @@ impl ModuleStatus {
     }
 }
 
+/// A statement that was switched off because it asked for too much; the others of its module go on. Until the module is deployed
+/// anew.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementOff {
+    /// Its name.
+    pub statement: String,
+    /// For the author of the module.
+    pub reason: String,
+}
+
+impl StatementOff {
+    /// Several of them, for audit records and alarms.
+    pub(crate) fn shown(off: &[Self]) -> String {
+        let one = |off: &Self| format!("statement '{}': {}", off.statement, off.reason);
+        off.iter().map(one).collect::<Vec<_>>().join("; ")
+    }
+}
+
 /// A module as it is stored and returned; its text is read apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
@@ -54,17 +72,27 @@ pub struct Module {
     pub status: ModuleStatus,
     /// When its text, name or status last changed.
     pub last_modified: Timestamp,
+    /// Statements that do not run although it is deployed.
+    pub switched_off: Vec<StatementOff>,
+    /// What looks like a slip in its text (NE19), each with its place.
+    pub warnings: Vec<String>,
 }
 
 impl Serialize for Linked<'_, Module> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Linked { value: module, links } = *self;
-        let mut map = serializer.serialize_map(Some(5))?;
+        let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &module.id)?;
         map.serialize_entry("lastModified", &module.last_modified)?;
         map.serialize_entry("name", &module.name)?;
         map.serialize_entry("self", &links.module(module.id))?;
         map.serialize_entry("status", &module.status)?;
+        if !module.switched_off.is_empty() {
+            map.serialize_entry("switchedOff", &module.switched_off)?;
+        }
+        if !module.warnings.is_empty() {
+            map.serialize_entry("warnings", &module.warnings)?;
+        }
         map.end()
     }
 }

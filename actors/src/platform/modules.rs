@@ -77,10 +77,19 @@ impl Platform {
         self.modules.take_outbound_requests()
     }
 
+    /// Takes over the modules that no running process runs. They miss no input after this returns, so a starting server
+    /// reports ready only then (CSV3). Links in their notifications start with `links`.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn start_modules(&self, links: Links) -> Result<()> {
+        self.modules.start(links).await
+    }
+
     /// Runs the modules whose lease this process holds, and takes over modules that no process runs, until the future
-    /// is dropped. Links in their notifications start with `links`.
-    pub async fn keep_modules_going(self: Arc<Self>, links: Links) {
-        self.modules.clone().keep_going(links).await;
+    /// is dropped.
+    pub async fn keep_modules_going(self: Arc<Self>) {
+        self.modules.clone().keep_going().await;
     }
 
     /// Returns the leases of this process's modules, so that another process runs them at once. Their state is lost

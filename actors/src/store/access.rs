@@ -15,6 +15,7 @@ use crate::model::id::{ManagedObjectId, TenantId};
 
 const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");
+const OWNS_OBJECTS: &str = include_str!("../../../sql/queries/access/owns_objects.sql");
 const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
 
 /// A managed object as far as writes need to know it.
@@ -129,6 +130,21 @@ pub(crate) async fn find_recent_source(
         recent.insert(key, (Instant::now(), source.clone()));
     }
     Ok(found)
+}
+
+/// Whoever is given a name owns what is owned by it. So a name is not given by those who may not give that.
+///
+/// # Errors
+/// `Refused` when managed objects are owned by this name; `Unavailable` or `Database`.
+pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &str) -> Result<()> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(OWNS_OBJECTS).await?;
+    match client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
+        true => Err(Error::Refused(
+            "objects are owned by this name, such as those of a deleted user; ROLE_USER_MANAGEMENT_ADMIN may create the user",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Lets a caller through who may read or write something of this managed object. `has_fragment` asks the thing that is

@@ -63,8 +63,9 @@ impl Upload {
     /// Begins an upload under a new id. One statement.
     ///
     /// # Errors
-    /// `Unavailable` or `Database`.
+    /// `DiskFull`, `Unavailable` or `Database`.
     pub async fn begin(database: &Database, tenant: &TenantId, id: i64) -> Result<Self> {
+        database.ensure_room()?;
         let client = database.reader().await?;
         let statement = client.prepare_cached(INSERT).await?;
         client.execute(&statement, &[&tenant.as_str(), &id]).await?;
@@ -89,7 +90,7 @@ impl Upload {
     /// chunk.
     ///
     /// # Errors
-    /// `Invalid` when the upload takes longer than half a day, `Unavailable` or `Database`.
+    /// `Invalid` when the upload takes longer than half a day, `DiskFull`, `Unavailable` or `Database`.
     pub async fn write(&mut self, mut bytes: Bytes) -> Result<()> {
         if self.begun.elapsed() > LONGEST_UPLOAD {
             return Err(Error::Invalid("Invalid upload: it took longer than 12 hours".into()));
@@ -128,6 +129,7 @@ impl Upload {
     }
 
     async fn store_chunk(&mut self) -> Result<()> {
+        self.database.ensure_room()?;
         let client = self.database.reader().await?;
         let statement = client.prepare_cached(INSERT_CHUNK).await?;
         let tenant = self.tenant.as_str();

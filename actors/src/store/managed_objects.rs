@@ -1,6 +1,7 @@
 //! Managed objects in PostgreSQL.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
@@ -34,8 +35,20 @@ pub(super) const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o
 #[derive(Debug, Clone)]
 pub(crate) struct ManagedObjectUpdate {
     pub(crate) id: ManagedObjectId,
-    pub(crate) patch: std::sync::Arc<ManagedObjectPatch>,
+    pub(crate) patch: Arc<ManagedObjectPatch>,
     pub(crate) time: Timestamp,
+    pub(crate) by: ChangedBy,
+}
+
+/// What is recorded of a change that is audited (Y-06).
+#[derive(Debug, Clone)]
+pub(crate) struct ChangedBy {
+    /// Id of the record.
+    pub(crate) audit_record: i64,
+    /// Who asked for it.
+    pub(crate) user: Arc<str>,
+    /// By which application (C-05).
+    pub(crate) application: Option<Arc<str>>,
 }
 
 impl ManagedObjectUpdate {
@@ -103,7 +116,12 @@ pub(crate) async fn update_managed_objects(
     let intervals: Vec<Option<i16>> =
         intervals.into_iter().map(|interval| interval.flatten().map(|interval| interval.0)).collect();
     let sets_templates: Vec<bool> = rows.iter().map(|(_, change)| change.sets_templates()).collect();
-    let parameters: [&(dyn ToSql + Sync); 13] = [
+    let audit_records: Vec<i64> = rows.iter().map(|(_, change)| change.by.audit_record).collect();
+    let users: Vec<&str> = rows.iter().map(|(_, change)| &*change.by.user).collect();
+    let applications: Vec<Option<&str>> =
+        rows.iter().map(|(_, change)| change.by.application.as_deref()).collect();
+    let smart_rule = naming().fragment("SmartRule");
+    let parameters: [&(dyn ToSql + Sync); 17] = [
         &tenants,
         &ids,
         &sets_type,
@@ -117,6 +135,10 @@ pub(crate) async fn update_managed_objects(
         &sets_interval,
         &intervals,
         &sets_templates,
+        &audit_records,
+        &users,
+        &applications,
+        &smart_rule,
     ];
     let rows = client.query(statement, &parameters).await?;
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()

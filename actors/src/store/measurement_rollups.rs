@@ -93,7 +93,7 @@ pub(super) async fn are_few_since(transaction: &Transaction<'_>, tenant: &Tenant
 
 /// Rolls a source up in the background, when a read has met so many of its measurements that this pays.
 pub(super) fn roll_up_soon(database: &Database, tenant: &TenantId, source: ManagedObjectId, rows: i64) {
-    if !database.rollups().is_due(source, rows) {
+    if !database.rollups().is_due(source, rows) || !database.has_room() {
         return;
     }
     let (database, tenant) = (database.clone(), tenant.clone());
@@ -111,7 +111,8 @@ pub(super) fn roll_up_soon(database: &Database, tenant: &TenantId, source: Manag
 /// Rolls all measurements of a source up that are old enough.
 async fn roll_up(database: &Database, tenant: &TenantId, source: ManagedObjectId) -> Result<()> {
     let mut client = database.reader().await?;
-    while make_mark(&mut client, tenant, source).await?
+    while database.has_room()
+        && make_mark(&mut client, tenant, source).await?
         && roll_up_month(database, &mut client, tenant, source).await?
     {}
     Ok(())

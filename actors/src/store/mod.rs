@@ -53,6 +53,7 @@ mod migrations;
 pub(crate) mod module_changes;
 pub(crate) mod module_holders;
 pub(crate) mod module_leases;
+pub(crate) mod module_session;
 pub mod modules;
 mod names;
 pub mod new_device_requests;
@@ -62,6 +63,7 @@ pub mod operation_queues;
 pub mod operations;
 pub mod options;
 pub(crate) mod presence;
+mod room;
 mod server_fragments;
 pub mod standard_applications;
 pub mod subscriptions;
@@ -88,6 +90,8 @@ use crate::limits::Limits;
 use access::RecentSources;
 use measurement_rollups::Rollups;
 use measurement_shapes::Shapes;
+use room::Scarcity;
+pub use room::{Room, keep_log_short};
 
 const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
 
@@ -107,6 +111,7 @@ pub struct Database {
     reads: Pool,
     devices: Pool,
     reachable: Arc<AtomicBool>,
+    scarcity: Arc<Scarcity>,
     statement_timeout: Duration,
     shapes: Arc<Shapes>,
     rollups: Arc<Rollups>,
@@ -153,6 +158,7 @@ impl Database {
             devices: pool(&config, connections.devices)?,
             config: Arc::new(config),
             reachable: Arc::new(AtomicBool::new(true)),
+            scarcity: Arc::default(),
             statement_timeout: limits.statement_timeout,
             shapes: Arc::default(),
             rollups: Arc::new(Rollups::new(limits)),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use deadpool_postgres::{GenericClient, Transaction};
 use tokio::task::spawn_blocking;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{Json, ToSql};
 
 use super::announcements::{self, Change};
 use super::audit_records::insert_audit_record;
@@ -16,7 +16,7 @@ use crate::error::{Error, Noun, Result};
 use crate::event_processing::stream::InputStreams;
 use crate::model::audit_record::{AttributeChange, NewAuditRecord};
 use crate::model::id::{AuditRecordId, IdGenerator, TenantId};
-use crate::model::module::{Module, ModuleStatus};
+use crate::model::module::{Module, ModuleStatus, StatementOff};
 use crate::model::origin::Origin;
 use crate::model::timestamp::Timestamp;
 
@@ -25,6 +25,8 @@ const LIST_TEXTS: &str = include_str!("../../../sql/queries/modules/list_texts.s
 const LIST_DEPLOYED: &str = include_str!("../../../sql/queries/modules/list_deployed.sql");
 const INSERT: &str = include_str!("../../../sql/queries/modules/insert.sql");
 const UPDATE: &str = include_str!("../../../sql/queries/modules/update.sql");
+const WARN: &str = include_str!("../../../sql/queries/modules/warn.sql");
+const SWITCH_OFF: &str = include_str!("../../../sql/queries/modules/switch_off.sql");
 const DELETE: &str = include_str!("../../../sql/queries/modules/delete.sql");
 
 /// A module with its text.
@@ -56,6 +58,13 @@ pub(crate) enum ModuleChange {
         module: Module,
         reason: Option<String>,
     },
+    /// Runs on without statements that were switched off, the last ones just now.
+    SwitchOff {
+        module: Module,
+        off: Vec<StatementOff>,
+    },
+    /// Has other warnings, because others changed beside it. Nobody did anything to it.
+    Warn(Module),
     Delete(Module),
 }
 
@@ -112,7 +121,7 @@ pub(crate) async fn list_deployed(
 ) -> Result<(Vec<StoredModule>, Option<i64>)> {
     let client = database.loader().await?;
     let rows = client.query(LIST_DEPLOYED, &[&tenant.as_str()]).await?;
-    Ok((rows.iter().map(stored).collect(), rows.first().map(|row| row.get(6))))
+    Ok((rows.iter().map(stored).collect(), rows.first().map(|row| row.get(8))))
 }
 
 async fn make(
@@ -127,8 +136,8 @@ async fn make(
     match change {
         ModuleChange::Insert { text, inputs, .. } => {
             let inputs = i32::from(inputs.bits());
-            let parameters: [&(dyn ToSql + Sync); 6] =
-                [&tenant_id, &id, &module.name, &inputs, &time, &text.as_bytes()];
+            let parameters: [&(dyn ToSql + Sync); 7] =
+                [&tenant_id, &id, &module.name, &inputs, &time, &text.as_bytes(), &module.warnings];
             let inserted = transaction.execute(INSERT, &parameters).await.map_err(Error::from);
             inserted.map_err(|error| match error.is_foreign_key_violation() {
                 true => Error::not_found(Noun::Tenant, tenant),
@@ -138,9 +147,17 @@ async fn make(
         ModuleChange::Delete(_) => {
             transaction.execute(DELETE, &[&tenant_id, &id]).await?;
         }
+        ModuleChange::Warn(_) => {
+            transaction.execute(WARN, &[&tenant_id, &id, &module.warnings]).await?;
+        }
+        ModuleChange::SwitchOff { .. } => {
+            transaction.execute(SWITCH_OFF, &[&tenant_id, &id, &Json(&module.switched_off)]).await?;
+        }
         ModuleChange::Rename { .. } | ModuleChange::Deploy(_) | ModuleChange::Undeploy { .. } => {
             let deployed = module.status == ModuleStatus::Deployed;
-            transaction.execute(UPDATE, &[&tenant_id, &id, &module.name, &deployed, &time]).await?;
+            let parameters: [&(dyn ToSql + Sync); 6] =
+                [&tenant_id, &id, &module.name, &deployed, &time, &module.warnings];
+            transaction.execute(UPDATE, &parameters).await?;
         }
     }
     record(transaction, tenant, change, by).await
@@ -166,11 +183,16 @@ async fn record(
         ModuleChange::Undeploy { .. } => {
             ("Module undeployed", vec![AttributeChange::replaced("status", deployed, not)])
         }
+        ModuleChange::SwitchOff { .. } => ("Module statements switched off", Vec::new()),
+        ModuleChange::Warn(_) => return Ok(()),
         ModuleChange::Delete(_) => ("Module deleted", Vec::new()),
     };
     let (text, severity) = match change {
         ModuleChange::Undeploy { reason: Some(reason), .. } => {
             (format!("{activity}: {}: {reason}", module.name), "major")
+        }
+        ModuleChange::SwitchOff { off, .. } => {
+            (format!("{activity}: {}: {}", module.name, StatementOff::shown(off)), "major")
         }
         _ => (format!("{activity}: {}", module.name), "information"),
     };
@@ -192,10 +214,13 @@ impl ModuleChange {
     /// The row as it is to be; of a deletion as it was.
     pub(crate) fn module(&self) -> &Module {
         match self {
-            Self::Insert { module, .. } | Self::Rename { module, .. } | Self::Undeploy { module, .. } => {
-                module
-            }
-            Self::Deploy(module) | Self::Delete(module) => module,
+            Self::Insert { module, .. }
+            | Self::Rename { module, .. }
+            | Self::Undeploy { module, .. }
+            | Self::SwitchOff { module, .. }
+            | Self::Warn(module)
+            | Self::Deploy(module)
+            | Self::Delete(module) => module,
         }
     }
 }
@@ -204,8 +229,8 @@ impl ModuleChange {
 fn stored(row: &Row) -> StoredModule {
     StoredModule {
         module: from_row(row),
-        deployment: row.get(4),
+        deployment: row.get(6),
         // It was checked when it was uploaded.
-        text: String::from_utf8_lossy(row.get(5)).into(),
+        text: String::from_utf8_lossy(row.get(7)).into(),
     }
 }

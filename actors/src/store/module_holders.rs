@@ -1,12 +1,14 @@
 //! Which process runs the modules of a tenant, in PostgreSQL: one at a time.
 //!
 //! Who takes over counts the fence up; what modules write has it as its [premise](super::module_leases). The lease goes where the tenant's events come: a
-//! process that misses them takes over from one that nothing comes to any more.
+//! process that misses them takes over from one that nothing comes to any more. It ends with the [connection](ModuleSession) of its
+//! holder, or when it runs out.
 
 use std::time::Duration;
 
-use deadpool_postgres::GenericClient;
+use tokio_postgres::types::ToSql;
 
+use super::module_session::ModuleSession;
 use crate::error::Result;
 use crate::event_processing::stream::InputStreams;
 use crate::model::id::TenantId;
@@ -27,9 +29,20 @@ pub(crate) struct ModuleHold {
     pub(crate) fence: i64,
 }
 
+/// Whether a holder whose connection has ended counts as gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// It is gone: another process goes on.
+    IsGone,
+    /// Not yet: the database was away, and whoever held modules is about to come back as this process did.
+    MayComeBack,
+}
+
 /// When a lease may be taken from whom.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms {
+    /// What a connection means that has ended.
+    pub(crate) lost: Lost,
     /// How long without a sign of life until a process counts as gone.
     pub(crate) lease: Duration,
     /// How long nothing must have come to the process that runs modules until another one takes over.
@@ -50,40 +63,45 @@ pub(crate) struct Survey {
 /// # Errors
 /// `Unavailable` or `Database`.
 pub(crate) async fn take(
-    client: &impl GenericClient,
+    session: &ModuleSession,
     tenant: &TenantId,
     process: i64,
     lease: Duration,
 ) -> Result<Option<i64>> {
-    let row = client.query_opt(TAKE, &[&tenant.as_str(), &process, &lease.as_secs_f64()]).await?;
+    let parameters: [&(dyn ToSql + Sync); 5] =
+        [&tenant.as_str(), &process, &lease.as_secs_f64(), &session.pid, &session.start];
+    let row = session.client.query_opt(TAKE, &parameters).await?;
     Ok(row.map(|row| row.get(0)))
 }
 
-/// Takes on what nobody runs, and of the missed tenants what runs where nothing comes. One statement.
+/// Takes on what nobody runs, what those ran that are gone, and of the missed tenants what runs where nothing comes. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub(crate) async fn take_over(
-    client: &impl GenericClient,
+    session: &ModuleSession,
     process: i64,
     missed: &[TenantId],
     terms: Terms,
 ) -> Result<Vec<ModuleHold>> {
     let missed: Vec<&str> = missed.iter().map(TenantId::as_str).collect();
     let (lease, idle) = (terms.lease.as_secs_f64(), terms.idle.as_secs_f64());
-    let most = TAKEN_OVER_AT_ONCE as i64;
-    let rows = client.query(TAKE_OVER, &[&process, &lease, &missed, &idle, &most]).await?;
+    let (most, lost) = (TAKEN_OVER_AT_ONCE as i64, terms.lost == Lost::IsGone);
+    let parameters: [&(dyn ToSql + Sync); 8] =
+        [&process, &lease, &missed, &idle, &most, &lost, &session.pid, &session.start];
+    let rows = session.client.query(TAKE_OVER, &parameters).await?;
     rows.iter()
         .map(|row| Ok(ModuleHold { tenant: TenantId::parse(row.get(0))?, fence: row.get(1) }))
         .collect()
 }
 
-/// Renews leases, each with whether something came; gives the tenants that are still held. One statement.
+/// Renews leases, each with whether something came, for they are held by this connection now; gives the tenants that are still held. One
+/// statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub(crate) async fn renew(
-    client: &impl GenericClient,
+    session: &ModuleSession,
     own: &[(ModuleHold, bool)],
     lease: Duration,
 ) -> Result<Vec<TenantId>> {
@@ -93,7 +111,9 @@ pub(crate) async fn renew(
     let tenants: Vec<&str> = own.iter().map(|(hold, _)| hold.tenant.as_str()).collect();
     let fences: Vec<i64> = own.iter().map(|(hold, _)| hold.fence).collect();
     let fed: Vec<bool> = own.iter().map(|(_, fed)| *fed).collect();
-    let rows = client.query(RENEW, &[&tenants, &fences, &fed, &lease.as_secs_f64()]).await?;
+    let parameters: [&(dyn ToSql + Sync); 6] =
+        [&tenants, &fences, &fed, &lease.as_secs_f64(), &session.pid, &session.start];
+    let rows = session.client.query(RENEW, &parameters).await?;
     rows.iter().map(|row| TenantId::parse(row.get(0))).collect()
 }
 
@@ -101,13 +121,13 @@ pub(crate) async fn renew(
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(crate) async fn give_back(client: &impl GenericClient, own: &[ModuleHold]) -> Result<()> {
+pub(crate) async fn give_back(session: &ModuleSession, own: &[ModuleHold]) -> Result<()> {
     if own.is_empty() {
         return Ok(());
     }
     let tenants: Vec<&str> = own.iter().map(|hold| hold.tenant.as_str()).collect();
     let fences: Vec<i64> = own.iter().map(|hold| hold.fence).collect();
-    client.execute(GIVE_BACK, &[&tenants, &fences]).await?;
+    session.client.execute(GIVE_BACK, &[&tenants, &fences]).await?;
     Ok(())
 }
 
@@ -115,8 +135,8 @@ pub(crate) async fn give_back(client: &impl GenericClient, own: &[ModuleHold]) -
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(crate) async fn survey(client: &impl GenericClient) -> Result<Vec<(TenantId, Survey)>> {
-    let rows = client.query(SURVEY, &[]).await?;
+pub(crate) async fn survey(session: &ModuleSession) -> Result<Vec<(TenantId, Survey)>> {
+    let rows = session.client.query(SURVEY, &[]).await?;
     rows.iter()
         .map(|row| {
             let inputs = InputStreams::of_bits(row.get::<_, i32>(1) as u16);

@@ -2,6 +2,7 @@
 //! [`module_changes`](super::module_changes), who runs them in [`module_holders`](super::module_holders).
 
 use tokio_postgres::Row;
+use tokio_postgres::types::Json;
 
 use super::Database;
 use super::filter::{Filtered, Order, page_of};
@@ -16,7 +17,7 @@ const GET_TEXT: &str = include_str!("../../../sql/queries/modules/get_text.sql")
 const IS_DEPLOYED: &str = include_str!("../../../sql/queries/modules/is_deployed.sql");
 
 /// The columns of a module, in the order [`from_row`] reads them: those of `get.sql`.
-const COLUMNS: &str = "m.id, m.name, m.deployed, m.last_modified";
+const COLUMNS: &str = "m.id, m.name, m.deployed, m.last_modified, m.switched_off, m.warnings";
 
 /// A page of the modules of a tenant, by id.
 ///
@@ -77,5 +78,7 @@ pub(super) fn from_row(row: &Row) -> Module {
         name: row.get(1),
         status: if row.get(2) { ModuleStatus::Deployed } else { ModuleStatus::NotDeployed },
         last_modified: Timestamp::stored(row.get(3), 0),
+        switched_off: row.get::<_, Json<_>>(4).0,
+        warnings: row.get(5),
     }
 }

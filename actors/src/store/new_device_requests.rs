@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::Database;
 use super::device_users;
@@ -52,9 +53,9 @@ pub async fn insert_new_device_request(
     }
     let statement = transaction.prepare_cached(INSERT).await?;
     let (ids, groups) = ([new.id.as_str()], [new.group.map(|group| group.0)]);
-    let row = transaction.query_opt(&statement, &[&tenant.as_str(), &&ids[..], &owner, &&groups[..]]).await?;
-    let row = row
-        .ok_or_else(|| Error::Duplicate { noun: Noun::NewDeviceRequest, key: new.id.as_str().to_owned() })?;
+    let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &&ids[..], &owner, &&groups[..]];
+    let row = transaction.query_opt(&statement, &parameters).await;
+    let row = row.map_err(|error| taken_meanwhile(error.into(), &ids))?.ok_or_else(|| taken(ids[0]))?;
     transaction.commit().await?;
     from_row(tenant, &row)
 }
@@ -73,12 +74,23 @@ pub(super) async fn insert_all(
     let ids: Vec<&str> = devices.iter().map(|(id, _)| id.as_str()).collect();
     let groups: Vec<Option<i64>> = devices.iter().map(|(_, group)| group.map(|group| group.0)).collect();
     let statement = client.prepare_cached(INSERT).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids, &owner, &groups]).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &ids, &owner, &groups]).await;
+    let rows = rows.map_err(|error| taken_meanwhile(error.into(), &ids))?;
     let stored: HashSet<&str> = rows.iter().map(|row| row.get(0)).collect();
     match ids.iter().find(|id| !stored.contains(**id)) {
         None => Ok(()),
-        Some(id) => Err(Error::Duplicate { noun: Noun::NewDeviceRequest, key: (*id).to_owned() }),
+        Some(id) => Err(taken(id)),
     }
+}
+
+fn taken(id: &str) -> Error {
+    Error::Duplicate { noun: Noun::NewDeviceRequest, key: id.to_owned() }
+}
+
+/// The statement passes over an id that another tenant has given. When the same tenant gives it at two servers in the same
+/// moment, the primary key may refuse it first.
+fn taken_meanwhile(error: Error, ids: &[&str]) -> Error {
+    if error.is_unique_violation() { taken(&ids.join(", ")) } else { error }
 }
 
 /// For which of some devices there are requests, in any tenant.

@@ -130,17 +130,18 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
+    // The results are checked in the order of sending, because errors after the first one are its consequence.
     begun?;
-    // If this failed, the errors of later statements are its consequence.
     held?;
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
     let measured = measured?;
     objects?;
-    let (mut changed, attached) = (changed?, attached?);
+    let mut changed = changed?;
     let (mut events, new_texts) = (events?, new_texts?);
     // There is one result per change, in the order of the changes.
     let mut queued = queued?.into_iter();
     let operations = operations?;
+    let attached = attached?;
     committed?;
 
     let stored = |found: bool| if found { Written::Stored } else { Written::Stale };

@@ -1,13 +1,14 @@
--- Changes only what a PUT sent; a null type or name removes it. Availability is watched as the object asks for it (R-01).
+-- Changes only what a PUT sent; a null type or name removes it. Availability is watched as the object asks for it (R-01); changes of
+-- smart rules are recorded (Y-05, Y-06).
 WITH change AS (
     SELECT *
     FROM unnest(
         $1::text[], $2::bigint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[], $7::text[],
         $8::text[], $9::text[], $10::timestamptz[], $11::boolean[], $12::smallint[],
-        $13::boolean[])
+        $13::boolean[], $14::bigint[], $15::text[], $16::text[])
         AS change (
             tenant, id, sets_type, type, sets_name, name, owner, fragments, removed, updated_at,
-            sets_interval, response_interval, sets_templates)
+            sets_interval, response_interval, sets_templates, audit_id, user_name, application)
 ), updated AS (
     UPDATE managed_objects o
     SET
@@ -22,7 +23,51 @@ WITH change AS (
         AND o.id = change.id
     RETURNING
         o.tenant, o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments,
-        change.sets_interval, change.response_interval, change.sets_templates
+        change.sets_interval, change.response_interval, change.sets_templates,
+        change.sets_type, change.audit_id, change.user_name, change.application
+), recorded AS (
+    INSERT INTO audit_records (
+        tenant, id, type, activity, time, text, source, user_name, application, severity, changes, created_at)
+    SELECT
+        updated.tenant, updated.audit_id, 'SmartRule', described.activity, updated.updated_at, described.activity,
+        updated.id::text, updated.user_name, updated.application, 'warning', described.changes, updated.updated_at
+    FROM updated
+    -- As it was before this statement.
+    JOIN managed_objects was ON was.tenant = updated.tenant AND was.id = updated.id
+    CROSS JOIN LATERAL (
+        SELECT
+            was.fragments || jsonb_strip_nulls(
+                jsonb_build_object('type', was.type, 'name', was.name, 'owner', was.owner)) AS before,
+            updated.fragments || jsonb_strip_nulls(
+                jsonb_build_object('type', updated.type, 'name', updated.name, 'owner', updated.owner)) AS after
+    ) AS rule
+    CROSS JOIN LATERAL (
+        SELECT
+            CASE
+                WHEN before -> 'enabled' IS NOT DISTINCT FROM after -> 'enabled' THEN 'Smart rule updated'
+                WHEN after -> 'enabled' = 'true' THEN 'Smart rule enabled'
+                WHEN after -> 'enabled' = 'false' THEN 'Smart rule disabled'
+                ELSE 'Smart rule updated'
+            END AS activity,
+            (
+                SELECT json_agg(json_build_object(
+                    'attribute', member,
+                    'type', CASE WHEN member IN ('type', 'name', 'owner') THEN 'String' ELSE 'Object' END,
+                    'previousValue', before -> member,
+                    'newValue', after -> member,
+                    'changeType', CASE
+                        WHEN NOT before ? member THEN 'ADDED'
+                        WHEN NOT after ? member THEN 'REMOVED'
+                        ELSE 'REPLACED'
+                    END) ORDER BY member)
+                FROM jsonb_object_keys(before || after) AS member
+                WHERE before -> member IS DISTINCT FROM after -> member
+            ) AS changes
+    ) AS described
+    -- Of all other objects nothing is looked up; one that stops being a smart rule is recorded, too.
+    WHERE (updated.type = $17 OR updated.sets_type)
+        AND $17 IN (was.type, updated.type)
+        AND described.changes IS NOT NULL
 ), unwatched AS (
     DELETE FROM availability v
     USING updated

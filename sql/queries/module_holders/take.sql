@@ -1,11 +1,14 @@
 -- Takes the modules of a tenant on, unless another process runs them.
-INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at)
-VALUES ($1, $2, 1, now() + make_interval(secs => $3), now())
+INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at, session_pid, session_start)
+VALUES ($1, $2, 1, now() + make_interval(secs => $3), now(), $4, $5)
 ON CONFLICT (tenant) DO UPDATE
 SET
     process = excluded.process,
     fence = l.fence + 1,
     leased_until = excluded.leased_until,
-    fed_at = excluded.fed_at
+    fed_at = excluded.fed_at,
+    session_pid = excluded.session_pid,
+    session_start = excluded.session_start
 WHERE l.leased_until < now()
+    OR (l.session_pid, l.session_start) IN (SELECT session_pid, session_start FROM lost_module_sessions)
 RETURNING l.fence

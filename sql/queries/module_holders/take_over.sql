@@ -1,12 +1,14 @@
--- Takes on modules, of whatever tenant, that nobody runs; and those of which something came to this process ($3) while nothing
--- came to the one that runs them for some seconds ($4).
-INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at)
-SELECT m.tenant, $1, 1, now() + make_interval(secs => $2), now()
+-- Takes on modules, of whatever tenant, that nobody runs; those whose holder has lost its connection, where that counts ($6); and
+-- those of which something came to this process ($3) while nothing came to the one that runs them for some seconds ($4).
+WITH lost AS MATERIALIZED (SELECT session_pid, session_start FROM lost_module_sessions WHERE $6)
+INSERT INTO module_leases AS l (tenant, process, fence, leased_until, fed_at, session_pid, session_start)
+SELECT m.tenant, $1, 1, now() + make_interval(secs => $2), now(), $7, $8
 FROM (SELECT DISTINCT tenant FROM modules WHERE deployed) m
 JOIN tenants t ON t.id = m.tenant AND t.status = 'ACTIVE'
 LEFT JOIN module_leases h ON h.tenant = m.tenant
 WHERE h.tenant IS NULL
     OR h.leased_until < now()
+    OR (h.session_pid, h.session_start) IN (SELECT session_pid, session_start FROM lost)
     OR (m.tenant = ANY($3::text[]) AND h.process <> $1 AND h.fed_at < now() - make_interval(secs => $4))
 ORDER BY m.tenant
 LIMIT $5
@@ -15,8 +17,11 @@ SET
     process = excluded.process,
     fence = l.fence + 1,
     leased_until = excluded.leased_until,
-    fed_at = excluded.fed_at
--- Once more: another process may have been quicker.
+    fed_at = excluded.fed_at,
+    session_pid = excluded.session_pid,
+    session_start = excluded.session_start
+-- Once more: another process may have been quicker, or the holder may be back.
 WHERE l.leased_until < now()
+    OR (l.session_pid, l.session_start) IN (SELECT session_pid, session_start FROM lost)
     OR (l.tenant = ANY($3::text[]) AND l.fed_at < now() - make_interval(secs => $4))
 RETURNING l.tenant, l.fence

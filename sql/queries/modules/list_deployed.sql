@@ -5,6 +5,8 @@ SELECT
     m.name,
     m.deployed,
     m.last_modified,
+    m.switched_off,
+    m.warnings,
     m.deployment,
     m.text,
     hashtextextended(string_agg(m.id || '/' || m.deployment || '/' || m.name, chr(10)) OVER everything, 0)

@@ -33,7 +33,9 @@ impl ApiError {
                 Error::Malformed(_) | Error::Invalid(_) => "undefined/validationError".into(),
                 Error::Forbidden | Error::Refused(_) => "security/Forbidden".into(),
                 Error::Timeout => "general/Execution timeout".into(),
-                Error::Contended | Error::Unavailable(_) => "general/Service Unavailable".into(),
+                Error::Contended | Error::Unavailable(_) | Error::DiskFull => {
+                    "general/Service Unavailable".into()
+                }
                 Error::Database(_) => "general/internalError".into(),
             },
             Self::Unauthorized | Self::AccessToken(_) => "security/Unauthorized".into(),

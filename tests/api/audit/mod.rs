@@ -1,9 +1,10 @@
-//! Audit records (docs/rules.md#audit; Y-01 to Y-05).
+//! Audit records (docs/rules.md#audit; Y-01 to Y-06).
 
 mod create;
 mod delete;
 mod list;
 mod roles;
+mod smart_rules;
 
 use serde_json::{Value, json};
 

@@ -2,6 +2,7 @@
 
 mod cors;
 mod dates;
+mod empty_filters;
 mod errors;
 mod hostile_bodies;
 mod links;

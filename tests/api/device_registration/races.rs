@@ -108,3 +108,24 @@ async fn first_uses_beside_polls_never_fail() {
         assert_eq!(poll(&one, &id).await.status, 404);
     }
 }
+
+/// The primary key of requests is entered before the index that makes an id one of the whole deployment. In between an index of the
+/// test takes its time, so that the second server finds the one taken and the other not.
+#[tokio::test]
+async fn id_that_the_other_server_is_just_giving_is_409() {
+    let servers = two_servers().await;
+    let script = "CREATE FUNCTION slowly(id text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS \
+            $$ BEGIN PERFORM pg_sleep(1); RETURN id; END $$; \
+        DROP INDEX new_device_requests_by_id; \
+        CREATE INDEX slow ON new_device_requests (slowly(id)); \
+        CREATE UNIQUE INDEX new_device_requests_by_id ON new_device_requests (id);";
+    servers[0].database().run_script(script).await;
+    let (one, other) = (servers[0].admin(), servers[1].admin());
+    let body = json!({"id": "sn-1"});
+
+    let (one, other) = join(one.post(REQUESTS, &body), other.post(REQUESTS, &body)).await;
+
+    let mut statuses = [one.status, other.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [201, 409], "{} {}", one.text, other.text);
+}

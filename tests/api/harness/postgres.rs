@@ -64,7 +64,12 @@ fn sweeper(directory: &Path) -> Child {
 
 /// Runs PostgreSQL as long as the process lives, and drops the databases of tests that are over.
 fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Receiver<String>) {
-    let options = Options { data_dir: directory.into(), bin_dir: None, durability: Durability::Disposable };
+    let options = Options {
+        data_dir: directory.into(),
+        bin_dir: None,
+        durability: Durability::Disposable,
+        least_free: 0,
+    };
     let postgres = EmbeddedPostgres::start(options).unwrap();
     let url = postgres.database_url();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

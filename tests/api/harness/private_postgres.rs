@@ -25,8 +25,12 @@ impl PrivatePostgres {
     /// Starts it.
     pub(crate) fn start() -> Self {
         let directory = scratch();
-        let options =
-            Options { data_dir: directory.path().into(), bin_dir: None, durability: Durability::Disposable };
+        let options = Options {
+            data_dir: directory.path().into(),
+            bin_dir: None,
+            durability: Durability::Disposable,
+            least_free: 0,
+        };
         let (orders, received) = mpsc::channel();
         let (report, done) = mpsc::channel();
         let (tell_url, url) = mpsc::channel();

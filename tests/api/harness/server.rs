@@ -9,6 +9,7 @@ use std::time::Duration;
 use platform::config::Settings;
 use platform::prerequisites::Prerequisites;
 use platform::server::Server;
+use platform_actors::store::{Database, Room};
 use tokio::sync::oneshot;
 
 use super::postgres::TestDatabase;
@@ -30,6 +31,7 @@ pub(crate) struct TestServer {
 struct Running {
     base: String,
     address: SocketAddr,
+    store: Database,
     stop: oneshot::Sender<()>,
     ended: oneshot::Receiver<()>,
 }
@@ -113,6 +115,16 @@ impl TestServer {
         self.caller(&user, ADMIN_PASSWORD)
     }
 
+    /// What the private PostgreSQL tells a server whose disk is nearly full.
+    pub(crate) fn fill_disk(&self) {
+        self.running.store.set_room(Room::Scarce);
+    }
+
+    /// What it tells when there is room again.
+    pub(crate) fn free_disk(&self) {
+        self.running.store.set_room(Room::Enough);
+    }
+
     /// Stops it in an orderly way and waits for its end.
     pub(crate) async fn stop(self) {
         let Running { stop, ended, .. } = self.running;
@@ -174,7 +186,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     };
     let serve = async move || match start().await {
         Ok(server) => {
-            report.send(Ok((server.base(), server.address()))).unwrap();
+            report.send(Ok((server.base(), server.address(), server.database()))).unwrap();
             server.run(async { drop(stopped.await) }).await;
         }
         Err(error) => report.send(Err(error.to_string())).unwrap(),
@@ -186,6 +198,6 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
         let _ = end.send(());
     };
     thread::Builder::new().name("server".into()).spawn(body).unwrap();
-    let (base, address) = started.recv().map_err(|_| "its thread panicked".to_owned())??;
-    Ok(Running { base, address, stop, ended })
+    let (base, address, store) = started.recv().map_err(|_| "its thread panicked".to_owned())??;
+    Ok(Running { base, address, store, stop, ended })
 }

@@ -50,7 +50,7 @@ const DEVICE_ROLES: [&str; 6] = [
 pub(super) struct Fixture {
     callers: HashMap<u8, Caller>,
     made: AtomicU32,
-    _server: TestServer,
+    pub(super) server: TestServer,
 }
 
 impl Fixture {
@@ -67,7 +67,7 @@ impl Fixture {
             (Who::Admin as u8, server.admin()),
         ]);
         run_everywhere(&server, MICROSERVICE).await;
-        Self { callers, made: AtomicU32::new(0), _server: server }
+        Self { callers, made: AtomicU32::new(0), server }
     }
 
     pub(super) fn caller(&self, who: Who) -> &Caller {

@@ -2,6 +2,7 @@
 //! gets. A route that is not in it fails the test.
 
 mod fixture;
+mod full_disk;
 mod hostile;
 mod row;
 
@@ -12,6 +13,8 @@ use futures_util::stream;
 
 use fixture::{Fixture, Who};
 use row::Row;
+
+use crate::harness::{Answer, Caller};
 
 /// Rows that are tried at once.
 const AT_ONCE: usize = 8;
@@ -66,14 +69,7 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
     let mut wrong = Vec::new();
     for (who, expected) in Who::ALL.into_iter().zip(row.expected) {
         let (path, body) = fixture.arrange(&row.path, row.body.as_deref()).await;
-        let mut request = fixture.caller(who).request(&row.method, &path).accepting_json();
-        if let Some(body) = &body {
-            request = match body.starts_with("--") {
-                true => request.header("Content-Type", "multipart/form-data; boundary=b").body(&**body),
-                false => request.header("Content-Type", "application/json").body(&**body),
-            };
-        }
-        let answer = request.send().await;
+        let answer = send(fixture.caller(who), &row.method, &path, body.as_deref()).await;
         if answer.status != expected {
             let text: String = answer.text.chars().take(200).collect();
             wrong.push(format!("{row} as {who:?}: {} instead of {expected}: {text}", answer.status));
@@ -88,6 +84,18 @@ async fn try_row(fixture: &Fixture, row: &Row) -> Vec<String> {
         }
     }
     wrong
+}
+
+async fn send(caller: &Caller, method: &str, path: &str, body: Option<&str>) -> Answer {
+    let request = caller.request(method, path).accepting_json();
+    let request = match body {
+        None => request,
+        Some(form) if form.starts_with("--") => {
+            request.header("Content-Type", "multipart/form-data; boundary=b").body(form)
+        }
+        Some(json) => request.header("Content-Type", "application/json").body(json),
+    };
+    request.send().await
 }
 
 #[tokio::test]

@@ -75,6 +75,32 @@ async fn replaced_module_has_another_id_and_the_old_one_runs_no_more() {
 }
 
 #[tokio::test]
+async fn slips_are_told_in_the_answer_and_whenever_the_module_is_shown() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let text = "module slips;\n\ninsert into CreateAlarms\n\
+        select alarm.text as text from AlarmUpdated where alarm.cuont > 10;\n";
+    let warnings = json!([
+        "nobody reads 'CreateAlarms', a stream of this module's own; is 'CreateAlarm' meant?, line 3, column 13",
+        "'cuont' is read as a fragment; is 'count' meant?, line 4, column 57",
+    ]);
+
+    let module = deploy(&admin, text).await;
+
+    assert_eq!((&module["status"], &module["warnings"]), (&json!("DEPLOYED"), &warnings));
+    assert_eq!(admin.read(&path_of(&module)).await, module);
+    assert_eq!(admin.read(MODULES).await["modules"][0], module);
+
+    let reader = deploy(&admin, "module reader;\nselect text from CreateAlarms;\n").await;
+    assert_eq!(reader.get("warnings"), None);
+    assert_eq!(admin.read(&path_of(&module)).await["warnings"], json!([warnings[1]]));
+    admin.delete(&path_of(&reader)).await;
+    assert_eq!(admin.read(&path_of(&module)).await["warnings"], warnings);
+    let told = audit_texts(&admin, &module).await;
+    assert_eq!(told.len(), 1, "nobody did anything to it: {told:?}");
+}
+
+#[tokio::test]
 async fn renamed_module_keeps_what_it_remembers() {
     let server = TestServer::start().await;
     let admin = server.admin();

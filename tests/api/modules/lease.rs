@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use platform::config::Settings;
 
-use super::{deploy, events, events_come, marking, measure};
+use super::{counting, deploy, events, events_come, marking, measure};
 use crate::harness::{TestDatabase, TestServer, eventually};
 use crate::tenants::{create_tenant, management};
 use serde_json::json;
@@ -88,6 +88,30 @@ async fn modules_whose_process_is_gone_are_taken_over() {
         events(&admin, "seen").await.pop()
     })
     .await;
+}
+
+#[tokio::test]
+async fn module_whose_server_lost_its_connection_for_a_moment_goes_on_with_what_it_remembers() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    deploy(&admin, &counting("counts")).await;
+    measure(&admin, &device, 20).await;
+    events_come(&admin, "count", 1).await;
+    let session = async || {
+        let session = "SELECT session_pid, fence FROM module_leases WHERE tenant = 'main'";
+        let row = &server.database().query(session, &[]).await[0];
+        (row.get::<_, i32>(0), row.get::<_, i64>(1))
+    };
+    let (pid, fence) = session().await;
+
+    server.database().query("SELECT pg_terminate_backend($1)", &[&pid]).await;
+    let (_, now) =
+        eventually("another connection", async || Some(session().await).filter(|(now, _)| *now != pid)).await;
+    measure(&admin, &device, 21).await;
+
+    assert_eq!(now, fence, "nobody took over");
+    assert_eq!(events_come(&admin, "count", 2).await, ["1", "2"]);
 }
 
 #[tokio::test]

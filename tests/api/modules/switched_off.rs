@@ -1,9 +1,20 @@
 //! Modules that ask for too much are switched off, and nobody else notices.
 
+use platform::config::Settings;
 use serde_json::{Value, json};
 
 use super::{deploy, events, events_come, marking, measure, path_of, set_status, status};
-use crate::harness::{Caller, TestServer, eventually, measurement_of};
+use crate::harness::{Caller, TestDatabase, TestServer, eventually, measurement_of};
+
+/// Its last audit record: the server wrote it, and it says that this was done.
+async fn last_record(caller: &Caller, module: &Value, activity: &str) -> String {
+    let path = format!("/audit/auditRecords?source={}&pageSize=100", module["id"].as_str().unwrap());
+    let list = caller.read(&path).await;
+    let record = list["auditRecords"].as_array().unwrap().last().unwrap().clone();
+    let said = (&record["type"], &record["activity"], &record["user"], &record["severity"]);
+    assert_eq!(said, (&json!("CepModule"), &json!(activity), &json!("system"), &json!("major")));
+    record["text"].as_str().unwrap().to_owned()
+}
 
 /// Its last audit record, when the module is switched off.
 async fn switched_off(caller: &Caller, module: &Value) -> String {
@@ -11,12 +22,20 @@ async fn switched_off(caller: &Caller, module: &Value) -> String {
         (status(caller, module).await == "NOT_DEPLOYED").then_some(())
     })
     .await;
-    let path = format!("/audit/auditRecords?source={}&pageSize=100", module["id"].as_str().unwrap());
-    let list = caller.read(&path).await;
-    let record = list["auditRecords"].as_array().unwrap().last().unwrap().clone();
-    let said = (&record["type"], &record["activity"], &record["user"], &record["severity"]);
-    assert_eq!(said, (&json!("CepModule"), &json!("Module undeployed"), &json!("system"), &json!("major")));
-    record["text"].as_str().unwrap().to_owned()
+    last_record(caller, module, "Module undeployed").await
+}
+
+/// A module that keeps all measurements and makes nothing of them.
+fn keeping(name: &str) -> String {
+    format!(
+        "module {name};\n@Name('kept') select measurement.type as t from MeasurementCreated.win:length_batch(100000);\n"
+    )
+}
+
+/// The alarms that say what was switched off.
+async fn alarms(caller: &Caller) -> Vec<Value> {
+    let list = caller.read("/alarm/alarms?type=plat_ModuleSwitchedOff").await;
+    list["alarms"].as_array().unwrap().clone()
 }
 
 /// Sends so many measurements in one request.
@@ -31,8 +50,8 @@ async fn module_that_retains_too_much_is_switched_off() {
     let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    let keeping = "module keeps;\nselect count(*) as n from MeasurementCreated.win:keepall();\n";
-    let (keeps, other) = (deploy(&admin, keeping).await, deploy(&admin, &marking("marks", "seen")).await);
+    let (keeps, other) =
+        (deploy(&admin, &keeping("keeps")).await, deploy(&admin, &marking("marks", "seen")).await);
 
     for value in 0..12 {
         measure(&admin, &device, value).await;
@@ -49,8 +68,7 @@ async fn module_that_is_switched_off_is_deployed_again_on_request_and_remembers_
     let server = TestServer::start_with(|settings| settings.limits.module_events = 3).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    let keeping = "module keeps;\nselect count(*) as n from MeasurementCreated.win:keepall();\n";
-    let keeps = deploy(&admin, keeping).await;
+    let keeps = deploy(&admin, &keeping("keeps")).await;
     measure_many(&admin, &device, 4).await;
     switched_off(&admin, &keeps).await;
 
@@ -67,8 +85,6 @@ async fn modules_of_a_tenant_retain_no_more_together_than_they_may() {
     let server = TestServer::start_with(|settings| settings.limits.tenant_module_bytes = 1024).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    let keeping =
-        |name: &str| format!("module {name};\nselect count(*) as n from MeasurementCreated.win:keepall();\n");
     let modules = [deploy(&admin, &keeping("one")).await, deploy(&admin, &keeping("two")).await];
 
     measure_many(&admin, &device, 20).await;
@@ -112,7 +128,8 @@ async fn statement_that_fails_leaves_the_others_running_until_it_fails_too_often
 
     let text = switched_off(&admin, &module).await;
     assert!(text.contains("more than 100 errors within a minute, the last in statement 'fails'"), "{text}");
-    assert_eq!(server.database().count("alarms").await, 0);
+    let alarms = admin.read("/alarm/alarms?type=hot").await;
+    assert_eq!(alarms["alarms"], json!([]));
 }
 
 #[tokio::test]
@@ -134,18 +151,21 @@ async fn module_whose_text_is_not_accepted_any_more_is_switched_off() {
 
 #[tokio::test]
 async fn module_stops_at_once_though_that_can_be_written_only_later() {
-    let server = TestServer::start_with(|settings| settings.limits.module_events = 3).await;
+    // Enough for a statement and a few entries of its window.
+    let server = TestServer::start_with(|settings| settings.limits.module_bytes = 800).await;
     let admin = server.admin();
     let device = admin.create_device("pump").await;
-    let text = marking("marks", "seen") + "select count(*) as n from MeasurementCreated.win:keepall();\n";
-    let module = deploy(&admin, &text).await;
+    let windowed =
+        marking("marks", "seen").replace("MeasurementCreated m", "MeasurementCreated.win:time(1 hour) m");
+    let module = deploy(&admin, &windowed).await;
+    deploy(&admin, &marking("notes", "noted")).await;
     let lock = "hashtextextended('modules/main', 0)";
     let connected = tokio_postgres::connect(server.database().url(), tokio_postgres::NoTls).await;
     let (holder, connection) = connected.unwrap();
     tokio::spawn(connection);
     holder.execute(&format!("SELECT pg_advisory_lock({lock})"), &[]).await.unwrap();
 
-    for value in 0..4 {
+    for value in 0..10 {
         measure(&admin, &device, value).await;
     }
     let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
@@ -153,11 +173,114 @@ async fn module_stops_at_once_though_that_can_be_written_only_later() {
         (server.database().query(waits, &[]).await[0].get::<_, i64>(0) > 0).then_some(())
     })
     .await;
-    let seen = events(&admin, "seen").await.len();
-    measure(&admin, &device, 5).await;
+    for value in 10..15 {
+        measure(&admin, &device, value).await;
+    }
+    events_come(&admin, "noted", 15).await;
     assert_eq!(status(&admin, &module).await, "DEPLOYED");
     drop(holder);
 
     switched_off(&admin, &module).await;
-    assert_eq!(events(&admin, "seen").await.len(), seen);
+    assert!(events(&admin, "seen").await.len() <= 10);
+}
+
+#[tokio::test]
+async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_on() {
+    let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
+    let module = deploy(&admin, &text).await;
+    assert_eq!(module.get("switchedOff"), None);
+
+    measure_many(&admin, &device, 12).await;
+
+    let shown = eventually("a statement that is switched off", async || {
+        Some(admin.read(&path_of(&module)).await).filter(|shown| shown.get("switchedOff").is_some())
+    })
+    .await;
+    assert_eq!(
+        (&shown["status"], &shown["switchedOff"][0]["statement"]),
+        (&json!("DEPLOYED"), &json!("kept"))
+    );
+    let reason = shown["switchedOff"][0]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("it retains 11 events of "), "{reason}");
+    assert_eq!(admin.read(super::MODULES).await["modules"][0], shown);
+
+    measure(&admin, &device, 20).await;
+    events_come(&admin, "seen", 13).await;
+
+    let text = last_record(&admin, &module, "Module statements switched off").await;
+    let beginning = "Module statements switched off: marks: statement 'kept': it retains 11 events";
+    assert!(text.starts_with(beginning), "{text}");
+}
+
+#[tokio::test]
+async fn statement_stays_switched_off_over_a_restart_and_until_its_module_is_deployed_anew() {
+    let database = TestDatabase::create().await;
+    let change = |settings: &mut Settings| settings.limits.module_events = 10;
+    let server = TestServer::start_on(&database, change).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
+    let module = deploy(&admin, &text).await;
+    let is_off = async |caller: &Caller| caller.read(&path_of(&module)).await.get("switchedOff").is_some();
+    measure_many(&admin, &device, 12).await;
+    eventually("a statement that is switched off", async || is_off(&admin).await.then_some(())).await;
+    // What a module asked for and what is not written yet goes with the server.
+    events_come(&admin, "seen", 12).await;
+    server.stop().await;
+
+    let server = TestServer::start_on(&database, change).await;
+    let admin = server.admin();
+    measure_many(&admin, &device, 30).await;
+    events_come(&admin, "seen", 42).await;
+    assert!(is_off(&admin).await);
+    let switched_off = async || {
+        let records = database.audit_records(module["id"].as_str().unwrap()).await;
+        records.iter().filter(|record| record["activity"] == "Module statements switched off").count()
+    };
+    assert_eq!(switched_off().await, 1, "it was off already");
+
+    set_status(&admin, &module, "NOT_DEPLOYED").await;
+    set_status(&admin, &module, "DEPLOYED").await;
+    assert!(!is_off(&admin).await);
+    measure_many(&admin, &device, 12).await;
+    eventually("the statement that is switched off again", async || is_off(&admin).await.then_some(())).await;
+    assert_eq!(switched_off().await, 2);
+}
+
+#[tokio::test]
+async fn alarm_of_the_tenant_says_what_was_switched_off_last() {
+    let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
+    let admin = server.admin();
+    let device = admin.create_device("pump").await;
+    let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
+    deploy(&admin, &text).await;
+    measure_many(&admin, &device, 12).await;
+
+    let alarm = eventually("an alarm", async || alarms(&admin).await.pop()).await;
+    let said = (&alarm["severity"], &alarm["status"], &alarm["count"]);
+    assert_eq!(said, (&json!("MAJOR"), &json!("ACTIVE"), &json!(1)));
+    let text = alarm["text"].as_str().unwrap();
+    let beginning =
+        "The module 'marks' goes on without what was switched off: statement 'kept': it retains 11";
+    assert!(text.starts_with(beginning), "{text}");
+    let source = alarm["source"]["id"].as_str().unwrap();
+    let object = admin.read(&format!("/inventory/managedObjects/{source}")).await;
+    let said = (&object["type"], &object["name"], object.get("plat_IsDevice"));
+    assert_eq!(said, (&json!("plat_EventProcessing"), &json!("Event processing"), None));
+    let named = admin.read("/identity/externalIds/plat_EventProcessing/main").await;
+    assert_eq!(named["managedObject"]["id"], source);
+
+    deploy(&admin, &keeping("keeps")).await;
+    measure_many(&admin, &device, 12).await;
+    let newest = eventually("the newest", async || {
+        alarms(&admin).await.pop().filter(|alarm| alarm["text"].as_str().unwrap().contains("'keeps'"))
+    })
+    .await;
+    assert_eq!((&newest["id"], &newest["count"]), (&alarm["id"], &json!(2)));
+    let text = newest["text"].as_str().unwrap();
+    assert!(text.starts_with("The module 'keeps' was switched off: it retains 11 events"), "{text}");
+    assert_eq!(alarms(&admin).await.len(), 1);
 }

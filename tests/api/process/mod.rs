@@ -4,6 +4,7 @@ mod bulk_operations;
 mod bulk_updates;
 mod commands;
 mod crash;
+mod full_disk;
 mod log;
 mod memory;
 mod modules;

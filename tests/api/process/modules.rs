@@ -1,16 +1,104 @@
-//! What runs of the modules, as the metrics of a process tell.
+//! Modules of a process: what of them runs, as its metrics tell, and what becomes of them when it is killed.
 
-use crate::harness::{Caller, Program, TestDatabase, eventually, scratch};
-use crate::modules::{counting, deploy};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch};
+use crate::modules::{counting, deploy, events, events_come, marking, measure};
+
+const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
+
+/// A server on the database of others.
+fn on(database: &TestDatabase, directory: &Path) -> Command {
+    let mut command = Program::command(directory, &[]);
+    command.env("PLATFORM_DATABASE_URL", database.url());
+    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
+    command
+}
+
+/// Deploys, kills the server, starts it anew, and sends what a module is to see the moment it is ready.
+async fn kill_restart_and_send(serve: impl Fn() -> Program) {
+    let mut program = serve();
+    let admin = Caller::new(program.base(), ADMIN);
+    let device = admin.create_device("pump").await;
+    deploy(&admin, &marking("marks", "seen")).await;
+    measure(&admin, &device, 20).await;
+    events_come(&admin, "seen", 1).await;
+    program.signal(Signal::KILL);
+    program.ended_within(Duration::from_secs(5)).await;
+
+    let program = serve();
+    let admin = Caller::new(program.base(), ADMIN);
+    for value in 0..20 {
+        measure(&admin, &device, value).await;
+    }
+
+    assert_eq!(events_come(&admin, "seen", 21).await.len(), 21);
+}
+
+#[tokio::test]
+async fn modules_miss_nothing_of_a_server_that_is_ready_again_after_kill_9() {
+    let directory = scratch();
+    kill_restart_and_send(|| {
+        let mut command = Program::command(directory.path(), &["--module-lease-seconds", "600"]);
+        command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
+        Program::serve_with(command)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn modules_miss_nothing_of_a_server_that_is_ready_again_on_a_database_that_stayed() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    kill_restart_and_send(|| {
+        let mut command = on(&database, directory.path());
+        command.env("PLATFORM_MODULE_LEASE_SECONDS", "600");
+        Program::serve_with(command)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn other_server_takes_over_though_the_lease_of_a_killed_one_lasts() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let mut command = on(&database, directory.path());
+    command.env("PLATFORM_MODULE_LEASE_SECONDS", "600");
+    let mut killed = Program::serve_with(command);
+    let device = Caller::new(killed.base(), ADMIN).create_device("pump").await;
+    deploy(&Caller::new(killed.base(), ADMIN), &marking("marks", "seen")).await;
+    // It takes nothing over because events come to it: they do not come while the other one lives.
+    let other = TestServer::start_on(&database, |settings| {
+        settings.limits.module_idle = Duration::from_secs(3);
+    })
+    .await;
+    let holder = async || {
+        let holder = "SELECT process, leased_until > now() + interval '1 minute' FROM module_leases";
+        let row = &database.query(holder, &[]).await[0];
+        (row.get::<_, i64>(0), row.get::<_, bool>(1))
+    };
+    let before = holder().await;
+    assert!(before.1, "the lease lasts");
+
+    killed.signal(Signal::KILL);
+    killed.ended_within(Duration::from_secs(5)).await;
+
+    eventually("another holder", async || (holder().await.0 != before.0).then_some(())).await;
+    let admin = other.admin();
+    eventually("an event of the module", async || {
+        measure(&admin, &device, 20).await;
+        events(&admin, "seen").await.pop()
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn deployed_modules_are_planned_once_for_each_change() {
     let (database, directory) = (TestDatabase::create().await, scratch());
-    let mut command = Program::command(directory.path(), &[]);
-    command.env("PLATFORM_DATABASE_URL", database.url());
-    command.env("PLATFORM_SECRET_KEY_FILE", database.data_dir().join("secret.key"));
-    let program = Program::serve_with(command);
-    let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
+    let program = Program::serve_with(on(&database, directory.path()));
+    let admin = Caller::new(program.base(), ADMIN);
     let looks = async || {
         let lease = "SELECT leased_until FROM module_leases WHERE tenant = 'main'";
         database.query(lease, &[]).await[0].get::<_, time::OffsetDateTime>(0)

@@ -1,20 +1,64 @@
-//! The blocks of README.md, each pasted into a fresh shell, in order, against one fresh server: they print what README shows.
+//! README.md and the guides: the blocks of each document are pasted, in order, into one shell against a fresh server of its own,
+//! and print what the document shows.
 //!
-//! A block of `sh` is pasted; the block of `text` after it is what it prints, where `…` stands for anything within a line. Blocks
-//! of `bash` are for people alone.
+//! A document begins with a block that says where the server is and holds its passwords: the `…` of `PASSWORD=…` stands for what
+//! the first start printed. A block of `sh` is pasted; the block of `text` after it is what it prints, where `…` stands for
+//! anything within a line. A block of `text` before all others is what the start prints. Blocks of `bash` are for people alone.
 
 use std::fs::File;
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::harness::{Program, eventually_within, scratch};
 
-const README: &str = include_str!("../../../README.md");
+/// How long the blocks of one document may take on a busy machine.
+const DOCUMENT: Duration = Duration::from_secs(300);
 
-/// How long one block may take on a busy machine.
-const BLOCK: Duration = Duration::from_secs(180);
+/// The line that the shell prints after each block, with the status of the block's last command.
+const END: &str = "=== end of a block, status";
+
+/// The variables that documents hold passwords in, and the users whose passwords these are.
+const PASSWORDS: [(&str, &str); 3] = [
+    ("PASSWORD", "main/admin "),
+    ("MANAGEMENT", "management/admin "),
+    ("BOOTSTRAP", "management/devicebootstrap "),
+];
+
+/// One test for each document, so that they run at the same time.
+macro_rules! documents {
+    ($($test:ident: $path:literal,)*) => {
+        const DOCUMENTS: &[&str] = &[$($path),*];
+        $(#[tokio::test]
+        async fn $test() {
+            blocks_print_what_is_shown($path).await;
+        })*
+    };
+}
+
+documents! {
+    blocks_of_the_readme_print_what_it_shows: "README.md",
+    blocks_about_devices_print_what_is_shown: "docs/guide/devices.md",
+    blocks_about_csv_print_what_is_shown: "docs/guide/csv.md",
+    blocks_about_notifications_print_what_is_shown: "docs/guide/notifications.md",
+    blocks_about_tenants_print_what_is_shown: "docs/guide/tenants.md",
+    blocks_about_applications_print_what_is_shown: "docs/guide/applications.md",
+    blocks_about_tokens_print_what_is_shown: "docs/guide/tokens.md",
+    blocks_about_modules_print_what_is_shown: "docs/guide/modules.md",
+    blocks_about_operation_print_what_is_shown: "docs/guide/operation.md",
+    blocks_about_compatibility_print_what_is_shown: "docs/guide/compatibility.md",
+}
+
+/// A document with blocks.
+struct Document {
+    /// What it says that the start prints.
+    greeting: Option<String>,
+    steps: Vec<Step>,
+}
 
 /// A block to paste and the one that shows what it prints.
 struct Step {
@@ -23,22 +67,53 @@ struct Step {
     shown: String,
 }
 
-/// Every step of a text, in order.
-fn steps(text: &str) -> Vec<Step> {
-    let (mut steps, mut heading, mut lines) = (Vec::<Step>::new(), "", text.lines());
-    while let Some(line) = lines.next() {
-        let mut block =
-            || lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
-        match line {
-            "```sh" => {
-                steps.push(Step { heading: heading.to_owned(), commands: block(), shown: String::new() })
+impl Document {
+    fn parse(text: &str) -> Self {
+        let mut document = Self { greeting: None, steps: Vec::new() };
+        let (mut heading, mut lines) = ("", text.lines());
+        while let Some(line) = lines.next() {
+            let mut block =
+                || lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
+            match line {
+                "```sh" => document.steps.push(Step {
+                    heading: heading.to_owned(),
+                    commands: block(),
+                    shown: String::new(),
+                }),
+                "```text" => match document.steps.last_mut() {
+                    Some(step) => step.shown = block(),
+                    None => document.greeting = Some(block()),
+                },
+                line if line.starts_with("## ") => heading = line,
+                _ => {}
             }
-            "```text" => steps.last_mut().expect("a block is shown before what it prints").shown = block(),
-            line if line.starts_with("## ") => heading = line,
-            _ => {}
+        }
+        document
+    }
+
+    /// All blocks for one shell, which says where each ends.
+    fn script(&self) -> String {
+        let told = |step: &Step| format!("{}printf '{END} %s\\n' \"$?\"\n", step.commands);
+        self.steps.iter().map(told).collect()
+    }
+}
+
+/// What each block printed, and how it ended.
+fn by_block(printed: &str) -> Vec<(String, &str)> {
+    let (mut blocks, mut block) = (Vec::new(), String::new());
+    for line in printed.lines() {
+        match line.strip_prefix(END) {
+            Some(status) => blocks.push((std::mem::take(&mut block), status.trim())),
+            None => block.extend([line, "\n"]),
         }
     }
-    steps
+    blocks
+}
+
+/// Whether all lines are as shown.
+fn is_as_shown(printed: &str, shown: &str) -> bool {
+    printed.lines().count() == shown.lines().count()
+        && printed.lines().zip(shown.lines()).all(|(printed, shown)| fits(printed, shown))
 }
 
 /// Whether a line is as shown; `…` stands for anything.
@@ -54,20 +129,35 @@ fn fits(printed: &str, shown: &str) -> bool {
     left.ends_with(end)
 }
 
-/// Programs that the blocks need beside `platform`.
-fn missing_program() -> Option<&'static str> {
+/// A program that the blocks of this text need beside `platform`, and that is not installed.
+fn missing_program(text: &str) -> Option<&'static str> {
     let absent = |name: &&str| Command::new(name).arg("--version").output().is_err();
-    ["bash", "curl", "sed", "python3"].into_iter().find(absent)
+    let needed = ["curl", "sed", "python3", "pg_basebackup"].into_iter().filter(|name| text.contains(name));
+    ["bash"].into_iter().chain(needed).find(absent)
 }
 
-/// The password that the first start printed for a user.
-fn password<'a>(program: &'a Program, user: &str) -> &'a str {
-    let told = program.printed.iter().find_map(|line| line.trim().strip_prefix(user));
-    told.unwrap_or_else(|| panic!("{user} in {:#?}", program.printed)).trim()
+/// A file of this project.
+fn in_project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A fresh shell in this directory, as the README prepares one.
-fn shell(directory: &Path, program: &Program) -> Command {
+fn read(path: &str) -> String {
+    std::fs::read_to_string(in_project(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A text with the address of this server, its passwords, and a free port where the document has 9000.
+fn filled_in(text: &str, program: &Program, free: u16) -> String {
+    let address = program.base().strip_prefix("http://").unwrap();
+    let text = text.replace("9000", &free.to_string()).replace("127.0.0.1:8080", address);
+    PASSWORDS.iter().fold(text, |text, (variable, user)| {
+        let told = program.printed.iter().find_map(|line| line.trim().strip_prefix(user));
+        let password = told.unwrap_or_else(|| panic!("{user} in {:#?}", program.printed)).trim();
+        text.replace(&format!("{variable}=…"), &format!("{variable}={password}"))
+    })
+}
+
+/// A fresh shell in this directory that finds `platform`.
+fn shell(directory: &Path) -> Command {
     let built = Path::new(env!("CARGO_BIN_EXE_platform")).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path =
@@ -80,58 +170,196 @@ fn shell(directory: &Path, program: &Program) -> Command {
         shell.env_remove(variable);
     }
     shell.current_dir(directory).env("PATH", path).env("no_proxy", "*");
-    shell.env("PLATFORM_DATA_DIR", directory.join("data"));
-    for (variable, user) in [
-        ("PASSWORD", "main/admin "),
-        ("MANAGEMENT", "management/admin "),
-        ("BOOTSTRAP", "management/devicebootstrap "),
-    ] {
-        shell.env(variable, password(program, user));
-    }
     shell
 }
 
+/// A shell; it ends with all that it started when nobody waits for it any more.
+struct Pasted(Child);
+
+impl Drop for Pasted {
+    fn drop(&mut self) {
+        if let Some(group) = self.0.id().try_into().ok().and_then(Pid::from_raw) {
+            // All may have ended by themselves.
+            kill_process_group(group, Signal::KILL).ok();
+        }
+        self.0.wait().ok();
+    }
+}
+
 /// Runs commands in a shell and gives its standard output and standard error. A variable that the commands do not set is an error.
-async fn paste(mut shell: Command, directory: &Path, commands: &str) -> (String, String) {
+async fn paste(directory: &Path, path: &str, commands: &str) -> (String, String) {
     let (printed, said) = (directory.join("printed"), directory.join("said"));
+    let mut shell = shell(directory);
     shell.args(["-u", "-c", commands]).stdin(Stdio::null());
     shell.stdout(File::create(&printed).unwrap()).stderr(File::create(&said).unwrap());
-    let mut child = shell.spawn().unwrap();
-    let status = eventually_within(BLOCK, commands, async || child.try_wait().unwrap()).await;
+    let mut pasted = Pasted(shell.process_group(0).spawn().unwrap());
+    eventually_within(DOCUMENT, path, async || pasted.0.try_wait().unwrap()).await;
     let (printed, said) = (std::fs::read_to_string(printed).unwrap(), std::fs::read_to_string(said).unwrap());
-    assert!(status.success(), "{status}\n{commands}\n{printed}\n{said}");
-    assert!(!said.contains("unbound variable"), "{commands}\n{said}");
+    assert!(!said.contains("unbound variable"), "{path}\n{printed}\n{said}");
     (printed, said)
 }
 
-#[tokio::test]
-async fn blocks_of_the_readme_print_what_it_shows() {
-    if let Some(missing) = missing_program() {
-        eprintln!("SKIPPED: {missing} is not installed, so the blocks of README.md were not tried");
+async fn blocks_print_what_is_shown(path: &str) {
+    let text = read(path);
+    if let Some(missing) = missing_program(&text) {
+        eprintln!("SKIPPED: {missing} is not installed, so the blocks of {path} were not tried");
         return;
     }
+    let document = Document::parse(&text);
+    let first = document.steps.first().unwrap_or_else(|| panic!("{path} has no block"));
+    assert!(
+        first.commands.contains("BASE=http://127.0.0.1:8080"),
+        "{path}: the first block says where the server is"
+    );
     let directory = scratch();
     let mut command = Program::command(directory.path(), &[]);
+    // Where `platform` keeps its data when nobody says where.
+    command.env("PLATFORM_DATA_DIR", directory.path().join("platform-data"));
     // Longer than a busy machine takes from one curl to the next.
     command.env("PLATFORM_SESSION_INTERVAL_MS", "120000");
     let program = Program::serve_with(command);
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-    let address = program.base().strip_prefix("http://").unwrap();
-    let here = |text: &str| text.replace("127.0.0.1:8080", address).replace("9000", &free);
-    let steps = steps(README);
-    assert!(steps.len() > 5, "the blocks are found");
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let here = |text: &str| filled_in(text, &program, free);
+    if let Some(greeting) = &document.greeting {
+        let (printed, shown) = (program.printed.join("\n"), here(greeting));
+        assert!(is_as_shown(&printed, &shown), "{path}\n--- shown\n{shown}\n--- printed\n{printed}");
+    }
 
-    for Step { heading, commands, shown } in steps {
-        let (commands, shown) = (here(&commands), here(&shown));
-        let (printed, said) = paste(shell(directory.path(), &program), directory.path(), &commands).await;
+    let script = here(&document.script());
+    assert!(!script.contains('…'), "{path}: something that nobody can paste\n{script}");
+    let (printed, said) = paste(directory.path(), path, &script).await;
 
-        let wrong: Vec<_> =
-            shown.lines().zip(printed.lines()).filter(|(shown, printed)| !fits(printed, shown)).collect();
+    let blocks = by_block(&printed);
+    for (step, (printed, status)) in document.steps.iter().zip(&blocks) {
+        let shown = here(&step.shown);
         assert!(
-            wrong.is_empty() && shown.lines().count() == printed.lines().count(),
-            "{heading}\n--- shown\n{shown}\n--- printed\n{printed}\n--- said\n{said}\n--- other than shown: {wrong:#?}"
+            *status == "0" && is_as_shown(printed, &shown),
+            "{path} {}, status {status}\n--- shown\n{shown}\n--- printed\n{printed}\n--- said\n{said}",
+            step.heading
         );
     }
+    assert_eq!(blocks.len(), document.steps.len(), "{path}: the shell went to the end\n{printed}\n{said}");
+}
+
+#[test]
+fn every_guide_is_tried() {
+    for entry in std::fs::read_dir(in_project("docs/guide")).unwrap() {
+        let path = format!("docs/guide/{}", entry.unwrap().file_name().to_string_lossy());
+        assert!(DOCUMENTS.contains(&&*path), "{path} is not in the table of this file");
+    }
+}
+
+#[test]
+fn readme_is_a_front_page() {
+    let bytes = read("README.md").len();
+    assert!(
+        bytes <= 7_000,
+        "README.md has {bytes} bytes: what is more than a front page belongs into docs/guide"
+    );
+}
+
+/// What stands between backticks within the lines of a text, blocks apart.
+fn code_spans(text: &str) -> Vec<&str> {
+    let outside_of_blocks = text.split("\n```").step_by(2);
+    let lines =
+        outside_of_blocks.flat_map(|part| part.split_once('\n').map_or("", |(_, lines)| lines).lines());
+    lines.flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
+}
+
+#[test]
+fn settings_that_the_guides_name_are_those_of_the_program() {
+    let help = Command::new(env!("CARGO_BIN_EXE_platform")).arg("--help").output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let known: Vec<&str> = help.split(|c: char| !(c.is_ascii_alphanumeric() || "-_".contains(c))).collect();
+    for path in DOCUMENTS.iter().filter(|path| path.starts_with("docs/guide/")) {
+        let text = read(path);
+        let settings = code_spans(&text).into_iter().filter_map(|span| span.split([' ', '=', '<']).next());
+        for setting in settings.filter(|word| word.starts_with("--") || word.starts_with("PLATFORM_")) {
+            assert!(known.contains(&setting), "{path} names {setting}, which `platform --help` does not");
+        }
+    }
+}
+
+/// All sources of the server, as one text.
+fn sources() -> String {
+    let (mut sources, mut directories) = (String::new(), vec![in_project("src"), in_project("actors/src")]);
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => directories.push(entry.path()),
+                false => sources.push_str(&std::fs::read_to_string(entry.path()).unwrap()),
+            }
+        }
+    }
+    sources
+}
+
+#[test]
+fn log_lines_and_metrics_of_the_guide_are_those_of_the_program() {
+    let (text, sources) = (read("docs/guide/operation.md"), sources());
+    let (_, log) = text.split_once("## What the log says").unwrap();
+    let (log, _) = log.split_once("\n## ").unwrap();
+    let first_cells = log.lines().filter_map(|line| line.strip_prefix("| `")?.split_once(" |"));
+    let lines: Vec<&str> =
+        first_cells.flat_map(|(cell, _)| cell.trim_end_matches('`').split("`, `")).collect();
+    let metrics: Vec<&str> =
+        code_spans(&text).into_iter().filter(|span| span.starts_with("platform_")).collect();
+    assert!(lines.len() > 10 && metrics.len() > 10, "both are found");
+    for told in lines.into_iter().chain(metrics) {
+        assert!(sources.contains(told), "the guide tells of `{told}`, which is not in the sources");
+    }
+}
+
+/// The link targets of a text, blocks and code apart.
+fn link_targets(text: &str) -> Vec<&str> {
+    let outside_of_blocks = text.split("\n```").step_by(2);
+    let behind_brackets = outside_of_blocks.flat_map(|part| part.split("](").skip(1));
+    behind_brackets.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target).collect()
+}
+
+/// Whether a document has a heading under this anchor, as GitHub makes it.
+fn has_anchor(text: &str, anchor: &str) -> bool {
+    let kept = |c: &char| c.is_alphanumeric() || [' ', '-', '_'].contains(c);
+    let anchor_of = |heading: &str| {
+        let words: String = heading.trim().to_lowercase().chars().filter(kept).collect();
+        words.replace(' ', "-")
+    };
+    text.lines()
+        .filter(|line| line.starts_with('#'))
+        .any(|line| anchor_of(line.trim_start_matches('#')) == anchor)
+}
+
+#[test]
+fn links_of_the_documents_lead_somewhere() {
+    let others = [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "loadtest/README.md",
+        "sql/README.md",
+        "tests/clients/README.md",
+    ];
+    for path in DOCUMENTS.iter().chain(&others) {
+        let (text, file) = (read(path), in_project(path));
+        for target in link_targets(&text).into_iter().filter(|target| !target.starts_with("http")) {
+            let (name, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let there = if name.is_empty() { file.clone() } else { file.parent().unwrap().join(name) };
+            assert!(there.exists(), "{path} links to {target}, which is not there");
+            let anchored = anchor.is_empty() || has_anchor(&std::fs::read_to_string(&there).unwrap(), anchor);
+            assert!(anchored, "{path} links to {target}, which has no such heading");
+        }
+    }
+}
+
+#[test]
+fn blocks_of_a_document_are_told_apart() {
+    let document =
+        Document::parse("```text\nready\n```\n## One\n```sh\na\nb\n```\n```bash\nx\n```\n```text\nc\n```\n");
+
+    assert_eq!(document.greeting.as_deref(), Some("ready\n"));
+    let [step] = document.steps.as_slice() else { panic!("one block") };
+    assert_eq!((&*step.heading, &*step.commands, &*step.shown), ("## One", "a\nb\n", "c\n"));
+    let printed = format!("c\n{END} 0\n{END} 1\nd\n");
+    assert_eq!(by_block(&printed), [("c\n".to_owned(), "0"), (String::new(), "1")]);
 }
 
 #[test]

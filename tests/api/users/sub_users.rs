@@ -165,3 +165,24 @@ async fn owner_does_not_set_the_password_of_a_sub_user_that_was_raised_above_it(
 
     assert_eq!((before, after, name), (200, 403, 200));
 }
+
+#[tokio::test]
+async fn name_that_objects_are_owned_by_is_not_given_to_a_sub_user() {
+    let server = TestServer::start().await;
+    let (admin, boss) = (server.admin(), boss(&server, &[]).await);
+    let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
+    let object = joe.create("/inventory/managedObjects", &json!({"name": "pump"})).await;
+    assert_eq!(admin.delete(&format!("{USERS}/joe")).await.status, 204);
+    let again = json!({"userName": "joe", "password": "secret-1"});
+
+    let refused = boss.post(USERS, &again).await;
+    let unrefused = boss.post(USERS, &json!({"userName": "jim", "password": "secret-1"})).await;
+
+    assert_eq!((refused.status, &*refused.error()), (403, "security/Forbidden"));
+    assert!(refused.message().contains("objects are owned by this name"), "{}", refused.text);
+    assert_eq!(unrefused.status, 201);
+    assert_eq!(admin.post(USERS, &again).await.status, 201, "an administrator knows what is given away");
+    let link = object["self"].as_str().unwrap();
+    let joe = server.caller("joe", "secret-1");
+    assert_eq!(joe.get(link).await.status, 200);
+}

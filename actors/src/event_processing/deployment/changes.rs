@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Noun, Result};
 use crate::event_processing::language::parse;
+use crate::event_processing::module_actor::Deployment;
 use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::stream::InputStreams;
 use crate::limits::MODULES_PER_TENANT;
 use crate::model::id::ModuleId;
-use crate::model::module::{Module, ModulePatch, ModuleStatus, check_name};
+use crate::model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
 use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ModuleChange, StoredModule};
 
@@ -65,16 +66,18 @@ pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch,
     };
     (module.status, module.last_modified) = (status, now);
     let deployed = status == ModuleStatus::Deployed;
-    let candidate = deployed.then(|| (id, module.name.as_str().into(), text));
+    let candidate = deployed.then(|| (id, module.name.as_str().into(), text.clone()));
     let planned = planned(&others, candidate);
     match deployed {
         true => {
             accepted(&planned, id)?;
+            module.switched_off.clear();
+            module.warnings = planned.warnings(id, &text);
             changes.push(ModuleChange::Deploy(module.clone()));
         }
         false => changes.push(ModuleChange::Undeploy { module: module.clone(), reason: None }),
     }
-    changes.extend(dependents(&others, &planned, now));
+    changes.extend(of_others(&others, &planned, now));
     Ok((changes, module))
 }
 
@@ -86,30 +89,48 @@ pub(crate) fn delete(stored: &[StoredModule], id: ModuleId, now: Timestamp) -> D
     let (StoredModule { module, .. }, others) = apart(stored, id)?;
     let mut changes = vec![ModuleChange::Delete(module.clone())];
     if module.status == ModuleStatus::Deployed {
-        changes.extend(dependents(&others, &planned(&others, None), now));
+        changes.extend(of_others(&others, &planned(&others, None), now));
     }
     Ok((changes, module))
 }
 
-/// Undeploys modules that cannot go on, each with its reason. Those that were undeployed or deployed anew meanwhile stay as
-/// they are.
+/// Undeploys a module that cannot go on, and those that need it. Gives its name, unless it was undeployed or deployed anew
+/// meanwhile: then it stays as it is.
 ///
 /// # Errors
 /// None.
 pub(crate) fn switch_off(
     stored: &[StoredModule],
-    (id, deployment): (ModuleId, i64),
+    deployment: Deployment,
     reason: &str,
     now: Timestamp,
-) -> Result<(Vec<ModuleChange>, ())> {
-    let (own, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| {
-        (one.module.id, one.deployment, one.module.status) == (id, deployment, ModuleStatus::Deployed)
-    });
-    let Some(StoredModule { module, .. }) = own.into_iter().next() else { return Ok((Vec::new(), ())) };
+) -> Result<(Vec<ModuleChange>, Option<String>)> {
+    let (own, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| one.is_of(deployment));
+    let Some(StoredModule { module, .. }) = own.into_iter().next() else { return Ok((Vec::new(), None)) };
+    let name = module.name.clone();
     let module = Module { status: ModuleStatus::NotDeployed, last_modified: now, ..module };
     let mut changes = vec![ModuleChange::Undeploy { module, reason: Some(reason.to_owned()) }];
-    changes.extend(dependents(&others, &planned(&others, None), now));
-    Ok((changes, ()))
+    changes.extend(of_others(&others, &planned(&others, None), now));
+    Ok((changes, Some(name)))
+}
+
+/// Notes statements that were switched off, while their module goes on. Gives its name, unless it was undeployed or deployed anew
+/// meanwhile.
+///
+/// # Errors
+/// None.
+pub(crate) fn switch_off_statements(
+    stored: &[StoredModule],
+    deployment: Deployment,
+    off: &[StatementOff],
+) -> Result<(Vec<ModuleChange>, Option<String>)> {
+    let Some(StoredModule { module, .. }) = stored.iter().find(|one| one.is_of(deployment)) else {
+        return Ok((Vec::new(), None));
+    };
+    let (mut module, off) = (module.clone(), off.to_vec());
+    module.switched_off.extend(off.iter().cloned());
+    let name = module.name.clone();
+    Ok((vec![ModuleChange::SwitchOff { module, off }], Some(name)))
 }
 
 fn insert(others: &[StoredModule], new: &NewModule, mut changes: Vec<ModuleChange>) -> Decided {
@@ -120,10 +141,16 @@ fn insert(others: &[StoredModule], new: &NewModule, mut changes: Vec<ModuleChang
     check_free(others, &name)?;
     let planned = planned(others, Some((*id, name.clone(), text.clone())));
     let inputs = accepted(&planned, *id)?;
-    let module =
-        Module { id: *id, name: name.to_string(), status: ModuleStatus::Deployed, last_modified: *now };
+    let module = Module {
+        id: *id,
+        name: name.to_string(),
+        status: ModuleStatus::Deployed,
+        last_modified: *now,
+        switched_off: Vec::new(),
+        warnings: planned.warnings(*id, text),
+    };
     changes.push(ModuleChange::Insert { module: module.clone(), text: text.clone(), inputs });
-    changes.extend(dependents(others, &planned, *now));
+    changes.extend(of_others(others, &planned, *now));
     Ok((changes, module))
 }
 
@@ -156,19 +183,29 @@ fn accepted(planned: &Planned, id: ModuleId) -> Result<InputStreams> {
     Ok(plan.inputs)
 }
 
-/// Those that cannot run any more.
-fn dependents(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
-    let refused = others.iter().filter_map(|other| Some((other, planned.refused.get(&other.module.id)?)));
-    let undeploy = |(other, mistake): (&StoredModule, &String)| {
+/// What becomes of the others: those that cannot run any more, and those of which there is something else to warn.
+fn of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
+    let change = |other: &StoredModule| {
         let mut module = other.module.clone();
-        (module.status, module.last_modified) = (ModuleStatus::NotDeployed, now);
-        let reason = Some(format!("it needs another module that changed: {mistake}"));
-        ModuleChange::Undeploy { module, reason }
+        if let Some(mistake) = planned.refused.get(&module.id) {
+            (module.status, module.last_modified) = (ModuleStatus::NotDeployed, now);
+            let reason = Some(format!("it needs another module that changed: {mistake}"));
+            return Some(ModuleChange::Undeploy { module, reason });
+        }
+        planned.plans.get(&module.id)?;
+        module.warnings = planned.warnings(module.id, &other.text);
+        (module.warnings != other.module.warnings).then_some(ModuleChange::Warn(module))
     };
-    refused.map(undeploy).collect()
+    others.iter().filter_map(change).collect()
 }
 
 impl StoredModule {
+    /// Whether it is deployed, and still by this deployment.
+    fn is_of(&self, deployment: Deployment) -> bool {
+        let own = Deployment { module: self.module.id, number: self.deployment };
+        self.module.status == ModuleStatus::Deployed && own == deployment
+    }
+
     /// What is planned of it.
     pub(crate) fn to_plan(&self) -> Text {
         (self.module.id, self.module.name.as_str().into(), self.text.clone())

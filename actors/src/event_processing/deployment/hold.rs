@@ -38,6 +38,13 @@ impl Hold {
         }
     }
 
+    /// The connection by which it is held is gone: until it was renewed by another, somebody may take over.
+    pub(crate) fn lapse(&self) {
+        if let Some(until) = &mut *self.believed_until.lock() {
+            *until = Instant::now();
+        }
+    }
+
     /// Somebody took over, or it was given back.
     pub(crate) fn end(&self) {
         *self.believed_until.lock() = None;
@@ -67,6 +74,15 @@ mod tests {
     #[test]
     fn lease_that_lapsed_is_believed_in_again_when_it_is_renewed() {
         let hold = Hold::new(1, ago(20), LEASE);
+        hold.renewed(ago(0), LEASE);
+        assert!(hold.is_believed());
+    }
+
+    #[test]
+    fn lease_whose_connection_is_gone_is_not_believed_in_until_it_is_renewed() {
+        let hold = Hold::new(1, ago(0), LEASE);
+        hold.lapse();
+        assert!(!hold.is_believed());
         hold.renewed(ago(0), LEASE);
         assert!(hold.is_believed());
     }

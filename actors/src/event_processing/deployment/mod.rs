@@ -8,6 +8,7 @@ mod beside_others;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod hold;
+mod off;
 pub(crate) mod runner;
 mod sweep;
 
@@ -16,7 +17,6 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use deadpool_postgres::Pool;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::time::timeout;
@@ -31,6 +31,7 @@ use crate::model::links::Links;
 use crate::platform::{Platform, Tenant};
 use crate::store::Database;
 use crate::store::module_holders::{self, ModuleHold};
+use crate::store::module_session::ModuleSession;
 use crate::tenant::place_of_tenant;
 use clock::Clock;
 use hold::Hold;
@@ -49,8 +50,6 @@ const SETTLED: Duration = Duration::from_secs(5);
 pub(crate) struct Deployments {
     platform: Weak<Platform>,
     database: Database,
-    /// For leases, so that they are renewed however busy the server is.
-    pool: Pool,
     process: i64,
     limits: Arc<Limits>,
     ids: Arc<IdGenerator>,
@@ -58,8 +57,9 @@ pub(crate) struct Deployments {
     clock: Clock,
     links: OnceLock<Links>,
     held: Mutex<HashMap<TenantId, Held>>,
-    /// Leases are taken and lost one after the other.
-    turn: tokio::sync::Mutex<()>,
+    /// Leases are taken and lost one after the other, by a connection of their own: they are renewed however busy the server is. None
+    /// while it is lost.
+    session: tokio::sync::Mutex<Option<ModuleSession>>,
     /// Something changed: leases and modules are looked after at once.
     due: Notify,
     /// Turns to decide a change of modules.
@@ -91,13 +91,12 @@ pub(crate) struct Foundation {
 }
 
 impl Deployments {
-    /// Starts the threads of modules; none runs yet. Leases are kept by the connection of `pool`.
-    pub(crate) fn new(foundation: Foundation, pool: Pool, look_ups: LookUpPath) -> Self {
+    /// Starts the threads of modules; none runs yet.
+    pub(crate) fn new(foundation: Foundation, look_ups: LookUpPath) -> Self {
         let Foundation { platform, database, process, limits, ids } = foundation;
         let (requests, requested) = mpsc::channel(OUTBOUND);
         Self {
             platform,
-            pool,
             database,
             process,
             threads: (0..limits.module_threads.max(1)).map(|_| Arbiter::new().handle()).collect(),
@@ -106,7 +105,7 @@ impl Deployments {
             clock: Clock::system(),
             links: OnceLock::new(),
             held: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
+            session: tokio::sync::Mutex::default(),
             due: Notify::new(),
             changing: Semaphore::new(CHANGES),
             planning: Semaphore::new(CHANGES),
@@ -167,13 +166,12 @@ impl Deployments {
     }
 
     async fn take(self: &Arc<Self>, tenant: &TenantId) -> Result<()> {
-        let _turn = self.turn.lock().await;
-        if self.held.lock().contains_key(tenant) {
+        let session = self.session.lock().await;
+        let Some(session) = session.as_ref().filter(|_| !self.held.lock().contains_key(tenant)) else {
             return Ok(());
-        }
-        let (client, asked) = (self.pool.get().await?, Instant::now());
-        let lease = self.limits.module_lease;
-        if let Some(fence) = module_holders::take(&client, tenant, self.process, lease).await? {
+        };
+        let (asked, lease) = (Instant::now(), self.limits.module_lease);
+        if let Some(fence) = module_holders::take(session, tenant, self.process, lease).await? {
             self.begin(tenant, Arc::new(Hold::new(fence, asked, lease)));
         }
         Ok(())
@@ -208,13 +206,14 @@ impl Deployments {
     /// Lets other processes go on at once with what this one runs. It runs nothing any more itself; what modules remember is lost
     ///
     pub(crate) async fn give_back(&self) {
-        let _turn = self.turn.lock().await;
+        let session = self.session.lock().await.take();
         let held: Vec<(TenantId, Held)> = self.held.lock().drain().collect();
         let own: Vec<ModuleHold> = held.iter().map(|(tenant, held)| held.to_hold(tenant)).collect();
         held.iter().for_each(|(_, held)| held.end());
-        let given_back = async { module_holders::give_back(&self.pool.get().await?, &own).await };
-        if let Err(error) = given_back.await {
-            tracing::warn!(%error, "modules go on elsewhere when their lease ends");
+        // Without a connection they have ended with it.
+        let Some(session) = session else { return };
+        if let Err(error) = module_holders::give_back(&session, &own).await {
+            tracing::warn!(%error, "modules go on elsewhere when the lease ends or this process has");
         }
     }
 

@@ -3,15 +3,15 @@
 //! The database says what is deployed; the runner makes that so, again and again. A module that is the same as before, by its text,
 //! its deployment and what it needs of other modules, goes on with all it remembers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use actix::prelude::*;
 use tokio::task::spawn_blocking;
 
 use super::Deployments;
-use super::changes::switch_off;
 use super::hold::Hold;
+use super::off::{Off, What};
 use crate::device;
 use crate::error::{Error, Result};
 use crate::event_processing::module_actor::{
@@ -22,9 +22,8 @@ use crate::event_processing::plan::tenant::{Planned, plan_all};
 use crate::event_processing::writes::{TenantWrites, Writes};
 use crate::metrics;
 use crate::model::id::{ModuleId, TenantId};
-use crate::model::origin::Origin;
-use crate::model::timestamp::Timestamp;
-use crate::store::module_changes::{ChangedBy, StoredModule, change_modules, list_deployed};
+use crate::model::module::StatementOff;
+use crate::store::module_changes::{StoredModule, list_deployed};
 
 /// Makes what runs what is deployed. Sent when something changed, and now and then with the generation that was seen: then nothing
 /// is read when it is the one known already. Replies when the modules run.
@@ -42,6 +41,14 @@ pub(crate) struct SwitchedOff {
     pub(crate) trouble: Trouble,
 }
 
+/// Statements of a module ended because they asked for too much; the others go on. Sent by its actor.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct StatementsOff {
+    pub(crate) deployment: Deployment,
+    pub(crate) off: Vec<StatementOff>,
+}
+
 /// This process does not hold the tenant's modules any more.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
@@ -55,18 +62,13 @@ pub(crate) struct TenantRunner {
     retained: Arc<Total>,
     writes: Arc<TenantWrites>,
     running: HashMap<ModuleId, RunningModule>,
-    /// Those that cannot go on, until the database says so too.
-    off: HashMap<ModuleId, Off>,
+    /// Modules that cannot go on, by their deployments, until the database says so too.
+    off: HashMap<ModuleId, i64>,
+    /// What is to be written down, the first at the front.
+    unwritten: VecDeque<Off>,
     writing: bool,
     /// Of what was read last: as long as it is the same, what runs is what is deployed.
     generation: Option<i64>,
-}
-
-/// A module that cannot go on.
-struct Off {
-    deployment: i64,
-    trouble: Trouble,
-    written: bool,
 }
 
 /// A module as it runs.
@@ -82,8 +84,18 @@ impl TenantRunner {
     pub(crate) fn new(deployments: Arc<Deployments>, context: device::Context, hold: Arc<Hold>) -> Self {
         let retained = Total::new(deployments.limits.tenant_module_bytes);
         let writes = Arc::new(deployments.writes(&context.tenant, hold.fence()));
-        let (running, off) = (HashMap::new(), HashMap::new());
-        Self { deployments, context, hold, retained, writes, running, off, writing: false, generation: None }
+        Self {
+            deployments,
+            context,
+            hold,
+            retained,
+            writes,
+            running: HashMap::new(),
+            off: HashMap::new(),
+            unwritten: VecDeque::new(),
+            writing: false,
+            generation: None,
+        }
     }
 
     fn tenant(&self) -> &TenantId {
@@ -103,10 +115,9 @@ impl TenantRunner {
             }
             goes_on
         });
-        let is_deployed = |id: &ModuleId, off: &Off| {
-            deployed.iter().any(|stored| (stored.module.id, stored.deployment) == (*id, off.deployment))
-        };
-        self.off.retain(|id, off| is_deployed(id, off));
+        self.off.retain(|id, deployment| {
+            deployed.iter().any(|stored| (stored.module.id, stored.deployment) == (*id, *deployment))
+        });
         for stored in deployed {
             let (id, name) = (stored.module.id, Arc::<str>::from(stored.module.name.as_str()));
             if self.off.contains_key(&id) {
@@ -152,6 +163,7 @@ impl TenantRunner {
         };
         let (limits, clock) = (self.deployments.limits.clone(), self.deployments.clock.clone());
         let (planned, share) = (plan.clone(), Share::new(self.retained.clone()));
+        let off = stored.module.switched_off.clone();
         let (context, writes) = (self.context.clone(), self.writes.clone());
         let called = name.clone();
         let address = ModuleActor::create(move |ctx| {
@@ -162,7 +174,7 @@ impl TenantRunner {
             let (faults, overflow) = (ctx.address().recipient(), ctx.address().recipient());
             let writes = Writes::start(writes, module, faults, overflow);
             let outlet = Outlet { module, name: called, context, writes };
-            let steps = Steps::new(planned, limits.module_budget(), feed, clock, share);
+            let steps = Steps::new(planned, limits.module_budget(), feed, clock, share).without(&off);
             ModuleActor::new(place, outlet, steps)
         });
         self.running.insert(
@@ -177,7 +189,8 @@ impl TenantRunner {
         tracing::warn!(tenant.id = %tenant, module.id = %module, reason = trouble.text,
             "an event-processing module was switched off");
         metrics::modules_switched_off(trouble.cause.word()).increment(1);
-        self.off.insert(module, Off { deployment: deployment.number, trouble, written: false });
+        self.off.insert(module, deployment.number);
+        self.unwritten.push_back(Off { deployment, what: What::Module(trouble.text) });
     }
 
     /// A module whose actor died without a word ended in a panic. One that is found dead may have said why, which is still to be
@@ -195,34 +208,23 @@ impl TenantRunner {
         }
     }
 
-    /// Writes down which modules were switched off, one after the other. What cannot be written now is when it is tried again.
+    /// Writes down what was switched off, one after the other. What cannot be written now is when it is tried again.
     fn write_off(&mut self, ctx: &mut Context<Self>) {
-        let Some((module, off)) = self.off.iter().find(|(_, off)| !off.written).filter(|_| !self.writing)
-        else {
-            return;
-        };
+        let Some(off) = self.unwritten.front().filter(|_| !self.writing).cloned() else { return };
         self.writing = true;
-        let (module, deployment, reason) = (*module, off.deployment, off.trouble.text.clone());
+        let module = off.deployment.module;
         let (deployments, tenant, fence) =
-            (self.deployments.clone(), self.tenant().clone(), Some(self.hold.fence()));
-        let writing = async move {
-            let origin = Origin::of_server(deployments.links());
-            let by = ChangedBy { origin: &origin, ids: &deployments.ids, fence };
-            let now = Timestamp::now();
-            let decide =
-                move |stored: &[StoredModule]| switch_off(stored, (module, deployment), &reason, now);
-            change_modules(&deployments.database, &tenant, by, decide).await
-        };
+            (self.deployments.clone(), self.tenant().clone(), self.hold.fence());
+        let writing = async move { off.write_down(&deployments, &tenant, fence).await };
         ctx.spawn(writing.into_actor(self).map(move |written, runner, ctx| {
             runner.writing = false;
             match written {
                 Ok(()) => {
-                    let off = runner.off.get_mut(&module).filter(|off| off.deployment == deployment);
-                    off.into_iter().for_each(|off| off.written = true);
+                    runner.unwritten.pop_front();
                     runner.write_off(ctx);
                 }
                 Err(error) => tracing::debug!(%error, module.id = %module,
-                    "that a module was switched off cannot be written yet"),
+                    "what was switched off of a module cannot be written yet"),
             }
         }));
     }
@@ -280,6 +282,21 @@ impl Handler<SwitchedOff> for TenantRunner {
             self.note_off(deployment, trouble);
             self.write_off(ctx);
         }
+    }
+}
+
+impl Handler<StatementsOff> for TenantRunner {
+    type Result = ();
+
+    fn handle(&mut self, StatementsOff { deployment, off }: StatementsOff, ctx: &mut Self::Context) {
+        let (tenant, module) = (self.tenant().clone(), deployment.module);
+        for StatementOff { statement, reason } in &off {
+            tracing::warn!(tenant.id = %tenant, module.id = %module, statement, reason,
+                "a statement of an event-processing module was switched off");
+        }
+        metrics::MODULE_STATEMENTS_SWITCHED_OFF.increment(off.len() as u64);
+        self.unwritten.push_back(Off { deployment, what: What::Statements(off) });
+        self.write_off(ctx);
     }
 }
 

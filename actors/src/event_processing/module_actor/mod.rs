@@ -5,7 +5,7 @@
 //! something up, which may wait, takes its steps on a thread where that is allowed, and gets its state back afterwards.
 //!
 //! A module that asks for too much is switched off: its actor ends at once, with all it remembers, and the runner of the
-//! tenant writes that down.
+//! tenant writes that down. A statement that retains too much is switched off by itself.
 
 mod outlet;
 mod share;
@@ -21,7 +21,7 @@ use tokio::task::{spawn_blocking, yield_now};
 
 use super::deployment::clock::Clock;
 use super::deployment::hold::Hold;
-use super::deployment::runner::{SwitchedOff, TenantRunner};
+use super::deployment::runner::{StatementsOff, SwitchedOff, TenantRunner};
 use super::look_ups::StoreLookUps;
 use super::plan::ModulePlan;
 use super::runtime::Fault;
@@ -158,6 +158,10 @@ impl ModuleActor {
             if let Err(trouble) = self.count(statement, &fault) {
                 return self.switch_off(trouble, ctx);
             }
+        }
+        if !ran.off.is_empty() && !matches!(ran.then, Then::SwitchOff(_)) {
+            let (deployment, off) = (self.place.deployment, ran.off);
+            self.place.runner.do_send(StatementsOff { deployment, off });
         }
         let woken = std::mem::take(&mut self.woken);
         match ran.then {

@@ -34,6 +34,11 @@ impl Share {
         Self { total, own: Retained::default() }
     }
 
+    /// What all modules of the tenant may retain together.
+    pub(super) fn most(&self) -> usize {
+        self.total.most
+    }
+
     /// The module retains this now.
     ///
     /// # Errors

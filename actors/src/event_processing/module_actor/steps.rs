@@ -12,8 +12,11 @@ use super::trouble::{Cause, Trouble};
 use crate::event_processing::deployment::clock::Clock;
 use crate::event_processing::feed::{Fed, Feed, Taken, Without};
 use crate::event_processing::plan::ModulePlan;
-use crate::event_processing::runtime::{Budget, Effect, Fault, LookUps, Outcome, Runtime};
+use crate::event_processing::runtime::{
+    Budget, Effect, Excess, Fault, LookUps, OffCause, Outcome, Retained, Runtime,
+};
 use crate::metrics;
+use crate::model::module::StatementOff;
 
 /// Events taken from the feed at a time.
 const BATCH: usize = 256;
@@ -28,6 +31,7 @@ pub(crate) struct Steps {
     /// What it does when nothing waits: it rests only if nothing came since it last looked.
     without: Without,
     clock: Clock,
+    plan: Arc<ModulePlan>,
     budget: Budget,
     share: Share,
 }
@@ -39,6 +43,8 @@ pub(super) struct Ran {
     pub(super) effects: Vec<Effect>,
     /// By the place of the statement.
     pub(super) faults: Vec<(usize, Fault)>,
+    /// Statements that go on no more.
+    pub(super) off: Vec<StatementOff>,
     pub(super) then: Then,
 }
 
@@ -59,8 +65,14 @@ pub(super) enum Then {
 impl Steps {
     /// A module that has seen nothing yet. Its timers run from now.
     pub(crate) fn new(plan: Arc<ModulePlan>, budget: Budget, feed: Feed, clock: Clock, share: Share) -> Self {
-        let runtime = Runtime::new(plan, budget, clock.now());
-        Self { runtime, feed, taken: VecDeque::new(), without: Without::Rests, clock, budget, share }
+        let runtime = Runtime::new(plan.clone(), budget, clock.now());
+        Self { runtime, feed, taken: VecDeque::new(), without: Without::Rests, clock, plan, budget, share }
+    }
+
+    /// The same without statements that were switched off already.
+    pub(crate) fn without(mut self, off: &[StatementOff]) -> Self {
+        self.runtime.leave_off(off.iter().map(|off| &*off.statement));
+        self
     }
 
     /// Takes steps until nothing is left to do, `slice` is used up, or a lot came out.
@@ -75,11 +87,53 @@ impl Steps {
                 Err(trouble) => break Then::SwitchOff(trouble),
             }
         };
-        let then = match self.share.set(self.runtime.retained()) {
-            Err(trouble) if !matches!(then, Then::SwitchOff(_)) => Then::SwitchOff(trouble),
-            _ => then,
+        let shared = self.share(&mut outcome);
+        let off: Vec<_> = outcome.off.iter().map(|(statement, cause)| self.off(*statement, *cause)).collect();
+        let then = match (then, shared, off.last()) {
+            (Then::SwitchOff(trouble), ..) | (_, Err(trouble), _) => Then::SwitchOff(trouble),
+            (_, _, Some(last)) if self.runtime.is_at_rest() => {
+                Then::SwitchOff(Trouble::new(Cause::Retained, &*last.reason))
+            }
+            (then, ..) => then,
         };
-        Ran { effects: outcome.effects, faults: outcome.faults, then }
+        Ran { effects: outcome.effects, faults: outcome.faults, off, then }
+    }
+
+    /// Says what the module retains; when that is too much for all modules of the tenant, what retains most of it is switched off.
+    fn share(&mut self, outcome: &mut Outcome) -> Result<(), Trouble> {
+        while let Err(trouble) = self.share.set(self.runtime.retained()) {
+            if !self.runtime.switch_off_greatest(Excess::OfTenant, outcome) {
+                return Err(trouble);
+            }
+        }
+        Ok(())
+    }
+
+    /// A statement that was switched off, as its author is told.
+    fn off(&self, statement: usize, cause: OffCause) -> StatementOff {
+        let name = |statement: usize| self.plan.statements[statement].name.to_string();
+        let reason = match cause {
+            OffCause::Retains(own, Excess::OfModule) => self.too_much(own),
+            OffCause::Retains(own, Excess::OfTenant) => {
+                let most = self.share.most();
+                format!(
+                    "it retains {} bytes, and the modules of the tenant retain more than {most} bytes together",
+                    own.bytes
+                )
+            }
+            OffCause::Context(context) => {
+                format!("its context was switched off, which '{}' creates", name(context))
+            }
+        };
+        StatementOff { statement: name(statement), reason }
+    }
+
+    fn too_much(&self, retained: Retained) -> String {
+        let most = self.budget.retained;
+        format!(
+            "it retains {} events of {} bytes; the statements of a module may retain {} events of {} bytes together",
+            retained.events, retained.bytes, most.events, most.bytes
+        )
     }
 
     /// Takes one step; gives how long it may rest when there was none to take.
@@ -102,8 +156,13 @@ impl Steps {
         };
         // Whatever state it is in afterwards: it takes no further step.
         catch_unwind(AssertUnwindSafe(step)).map_err(|panic| panicked(&*panic))?;
-        self.check()?;
-        Ok(None)
+        self.runtime.relieve(outcome);
+        match self.runtime.retained() {
+            retained if retained.exceeds(self.budget.retained) => {
+                Err(Trouble::new(Cause::Retained, self.too_much(retained)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// What it is fed with next.
@@ -124,18 +183,6 @@ impl Steps {
             }
         }
         Ok(self.taken.pop_front())
-    }
-
-    fn check(&self) -> Result<(), Trouble> {
-        let (retained, most) = (self.runtime.retained(), self.budget.retained);
-        if retained.events <= most.events && retained.bytes <= most.bytes {
-            return Ok(());
-        }
-        let text = format!(
-            "it retains {} events of {} bytes; a module may retain {} events of {} bytes",
-            retained.events, retained.bytes, most.events, most.bytes
-        );
-        Err(Trouble::new(Cause::Retained, text))
     }
 }
 

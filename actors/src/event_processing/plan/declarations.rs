@@ -94,7 +94,8 @@ impl<'a> Planner<'a> {
             plans.push(PartitionPlan { stream, filter, keys });
         }
         self.context_places.insert(name.text.clone(), self.contexts.len());
-        self.contexts.push(ContextPlan { name: name.text.clone(), partitions: plans });
+        let (name, statement) = (name.text.clone(), self.at);
+        self.contexts.push(ContextPlan { name, statement, partitions: plans });
         Ok(())
     }
 
@@ -124,7 +125,8 @@ impl<'a> Planner<'a> {
             })?);
         }
         self.looks_up.set(looked_up);
-        self.add_variable(kind, VariablePlan { name: name.text.clone(), type_: wanted, initial });
+        let (name, statement) = (name.text.clone(), self.at);
+        self.add_variable(kind, VariablePlan { name, statement, type_: wanted, initial });
         Ok(())
     }
 
@@ -157,7 +159,8 @@ impl<'a> Planner<'a> {
             }
         };
         let view = self.view(view, &type_, &name.text)?;
-        self.add_window(WindowPlan { name: name.text.clone(), type_, view });
+        let (name, statement) = (name.text.clone(), self.at);
+        self.add_window(WindowPlan { name, statement, type_, view });
         Ok(())
     }
 

@@ -68,6 +68,29 @@ impl ObjectKind {
         ("Alarm", Self::Alarm),
     ];
 
+    /// The members of Q-06.
+    pub(super) fn members(self) -> &'static [&'static str] {
+        match self {
+            Self::ManagedObject => &[
+                "id",
+                "type",
+                "name",
+                "lastUpdated",
+                "owner",
+                "childAssets",
+                "childDevices",
+                "assetParents",
+                "deviceParents",
+            ],
+            Self::Event => &["id", "creationTime", "type", "text", "time", "source"],
+            Self::Measurement => &["id", "type", "time", "source"],
+            Self::Operation => &["id", "creationTime", "status", "deviceId"],
+            Self::Alarm => {
+                &["id", "creationTime", "type", "count", "severity", "status", "text", "time", "source"]
+            }
+        }
+    }
+
     /// The type of a member; what is no member of Q-06 is a fragment, of which nothing is known.
     pub(super) fn member(self, name: &str) -> Type {
         match (self, name) {

@@ -32,7 +32,13 @@ impl Resolver<'_, '_> {
                     )
                 });
             }
-            Type::Object(kind) => Some(kind.member(&name.text)),
+            Type::Object(kind) => {
+                let member = kind.member(&name.text);
+                if member == Type::Any {
+                    self.planner.warn_of_member(*kind, name);
+                }
+                Some(member)
+            }
             Type::Map | Type::Any => Some(Type::Any),
             Type::Id if &*name.text == "value" => {
                 return Ok(Typed::new(Expression::Call(Function::IdValue, vec![expression]), Type::Text));

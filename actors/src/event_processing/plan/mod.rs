@@ -35,6 +35,7 @@ mod tests;
 mod triggers;
 mod types;
 mod walk;
+mod warnings;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub(crate) struct ModulePlan {
     pub(crate) declares: Catalog,
     /// What it needs of other modules: streams and schemas it names and does not declare anywhere in its text.
     pub(crate) uses: Catalog,
+    /// What looks like a slip; see [`warnings`](Self::warnings).
+    warnings: Vec<warnings::Warning>,
     /// Whether an expression of it reads the store, so that it must not run where nobody may wait.
     pub(crate) looks_up: bool,
 }
@@ -114,6 +117,8 @@ pub(crate) struct TriggerPlan {
 #[derive(Debug)]
 pub(crate) struct VariablePlan {
     pub(crate) name: Arc<str>,
+    /// The statement that creates it, by its place.
+    pub(crate) statement: usize,
     pub(crate) type_: Type,
     /// Null without.
     pub(crate) initial: Option<Expression>,
@@ -123,6 +128,8 @@ pub(crate) struct VariablePlan {
 #[derive(Debug)]
 pub(crate) struct WindowPlan {
     pub(crate) name: Arc<str>,
+    /// The statement that creates it, by its place.
+    pub(crate) statement: usize,
     /// Of what is inserted: rows of these columns, or events of an input stream as they are.
     pub(crate) type_: StreamType,
     pub(crate) view: ViewPlan,
@@ -132,6 +139,8 @@ pub(crate) struct WindowPlan {
 #[derive(Debug)]
 pub(crate) struct ContextPlan {
     pub(crate) name: Arc<str>,
+    /// The statement that creates it, by its place.
+    pub(crate) statement: usize,
     /// For each stream (place among [`ModulePlan::streams`]) its filter and its keys, of which all have the same number. The event is
     /// source 0. Events of streams that are not here belong to no partition.
     pub(crate) partitions: Vec<PartitionPlan>,

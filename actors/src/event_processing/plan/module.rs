@@ -1,11 +1,12 @@
 //! A module, statement by statement. Each sees what stands above it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::catalog::{Catalog, enumerate};
 use super::resolve::Access;
+use super::warnings::Warning;
 use super::{ContextPlan, ModulePlan, StatementKind, StatementPlan, Stream, VariablePlan, WindowPlan};
 use crate::event_processing::language::Mistake;
 use crate::event_processing::language::syntax::{self, Module, Name, Span, VariableKind};
@@ -27,6 +28,8 @@ pub(super) struct Declaration<'a> {
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
     pub(super) name: Arc<str>,
+    /// The statement that is being planned, by its place.
+    pub(super) at: usize,
     pub(super) catalog: &'a Catalog,
     /// Streams that it declares somewhere in its text; its own are meant by them, not those of other modules.
     own: HashSet<Arc<str>>,
@@ -44,6 +47,7 @@ pub(super) struct Planner<'a> {
     stream_places: HashMap<Arc<str>, usize>,
     inputs: InputStreams,
     pub(super) looks_up: Cell<bool>,
+    pub(super) warnings: RefCell<Vec<Warning>>,
     parts: Cell<usize>,
 }
 
@@ -63,7 +67,8 @@ pub(super) struct ReadStream {
 pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mistake> {
     let mut planner = Planner::new(module, catalog);
     let mut statements = Vec::with_capacity(module.statements.len());
-    for statement in &module.statements {
+    for (at, statement) in module.statements.iter().enumerate() {
+        planner.at = at;
         let kind = planner.statement(statement)?;
         statements.push(StatementPlan { name: statement.name.text.clone(), kind });
     }
@@ -76,6 +81,7 @@ pub(crate) fn plan(module: &Module, catalog: &Catalog) -> Result<ModulePlan, Mis
         inputs: planner.inputs,
         declares: planner.declares,
         uses: planner.uses,
+        warnings: planner.warnings.into_inner(),
         looks_up: planner.looks_up.get(),
     })
 }
@@ -94,6 +100,7 @@ impl<'a> Planner<'a> {
     pub(super) fn new(module: &Module, catalog: &'a Catalog) -> Self {
         Self {
             name: module.name.text.clone(),
+            at: 0,
             catalog,
             own: declared_by(module),
             declares: Catalog::new(),
@@ -110,6 +117,7 @@ impl<'a> Planner<'a> {
             stream_places: HashMap::new(),
             inputs: InputStreams::default(),
             looks_up: Cell::new(false),
+            warnings: RefCell::default(),
             parts: Cell::new(MAX_PARTS),
         }
     }

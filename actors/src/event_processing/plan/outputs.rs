@@ -161,6 +161,10 @@ impl OutputStream {
         Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, stream)| stream)
     }
 
+    pub(super) fn names() -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().map(|(name, _)| name)
+    }
+
     pub(crate) fn name(self) -> &'static str {
         Self::NAMES.into_iter().find(|(_, known)| *known == self).map_or("", |(name, _)| name)
     }

@@ -111,6 +111,7 @@ impl Planner<'_> {
                 if !is_small(&columns) {
                     return Err(Mistake::new(into.span, "the columns hold rows of rows of too many columns"));
                 }
+                self.warn_of_stream(into);
                 Declared { columns, manner: Manner::Insert, module: self.name.clone() }
             }
         };

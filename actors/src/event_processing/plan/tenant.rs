@@ -26,6 +26,13 @@ pub(crate) struct Planned {
     pub(crate) refused: HashMap<ModuleId, String>,
 }
 
+impl Planned {
+    /// What looks like a slip in a module of this text, beside the others.
+    pub(crate) fn warnings(&self, id: ModuleId, text: &str) -> Vec<String> {
+        self.plans.get(&id).map_or_else(Vec::new, |plan| plan.warnings(text, self.plans.values()))
+    }
+}
+
 /// One of them.
 struct Candidate<'a> {
     id: ModuleId,

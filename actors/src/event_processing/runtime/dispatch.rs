@@ -1,5 +1,6 @@
 //! An event on its way to the statements that read its stream, in their order.
 
+use super::Retained;
 use super::engine::{Runtime, Turn};
 use super::named_windows::WindowChange;
 use super::step::Cause;
@@ -80,12 +81,17 @@ impl Runtime {
         let mut all = Vec::new();
         for at in 0..self.routes.contexts(stream).len() {
             let context = self.routes.contexts(stream)[at];
+            if self.is_off(plan.contexts[context].statement) {
+                continue;
+            }
             let mut contexts = std::mem::take(&mut self.contexts);
             let first = self.routes.first_of_context(context);
             let known = contexts[context].count();
+            let mut begun = Retained::default();
             let located = self.work(first, cause, turn, |step| {
-                contexts[context].locate(&plan.contexts[context], stream, event, step)
+                contexts[context].locate(&plan.contexts[context], stream, event, step, &mut begun)
             });
+            self.accounts.charge(plan.contexts[context].statement, |own| own.bytes += begun.bytes);
             let has_begun = contexts[context].count() > known;
             self.contexts = contexts;
             let Some(partition) = located else { continue };

@@ -8,8 +8,9 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::accounts::Accounts;
 use super::forwarded::{self, Unreadable};
-use super::named_windows::NamedWindow;
+use super::named_windows::{NamedWindow, WindowChange};
 use super::partitions::Partitions;
 use super::routes::Routes;
 use super::statement::{Select, Surroundings};
@@ -24,18 +25,20 @@ use crate::event_processing::value::{Key, Value};
 /// A deployed module and all it remembers.
 pub(crate) struct Runtime {
     pub(super) plan: Arc<ModulePlan>,
-    budget: Budget,
+    pub(super) budget: Budget,
     now: i64,
     pub(super) variables: Vec<Value>,
     pub(super) windows: Vec<NamedWindow>,
     pub(super) contexts: Vec<Partitions>,
     /// One for each statement; none for those that are no `select`.
-    selects: Vec<Option<Select>>,
+    pub(super) selects: Vec<Option<Select>>,
+    /// For each statement whether it was switched off.
+    pub(super) off: Vec<bool>,
     pub(super) routes: Routes,
     pub(super) timers: Timers,
     /// What was inserted and not handled yet.
     queue: VecDeque<Work>,
-    pub(super) retained: Retained,
+    pub(super) accounts: Accounts,
     /// How many expressions this step may still evaluate.
     evaluations: Cell<u64>,
     made: Vec<Made>,
@@ -77,10 +80,11 @@ impl Runtime {
             windows: plan.windows.iter().map(NamedWindow::new).collect(),
             contexts: plan.contexts.iter().map(|_| Partitions::default()).collect(),
             selects: plan.statements.iter().map(|statement| select(&statement.kind)).collect(),
+            off: vec![false; plan.statements.len()],
             routes: Routes::new(&plan),
             timers: Timers::default(),
             queue: VecDeque::new(),
-            retained: Retained::default(),
+            accounts: Accounts::new(plan.statements.len()),
             evaluations: Cell::new(budget.evaluations),
             made: Vec::new(),
             unreadable: Unreadable::default(),
@@ -159,7 +163,7 @@ impl Runtime {
 
     /// What it keeps in memory.
     pub(crate) fn retained(&self) -> Retained {
-        self.retained
+        self.accounts.total()
     }
 
     /// Variables get their values, patterns begin to wait.
@@ -176,7 +180,7 @@ impl Runtime {
             let scope = super::Scope { sources: [None, None], aggregates: &[], keys: &[], world: &world };
             let value = variable.initial.as_ref().and_then(|initial| initial.evaluate(&scope).ok());
             let value = value.unwrap_or(Value::Null);
-            self.retained.bytes += value.size().bytes;
+            self.accounts.charge(variable.statement, |own| own.bytes += value.size().bytes);
             self.variables.push(value);
         }
         let mut turn = Turn { look_ups: &NoLookUps, outcome: &mut outcome };
@@ -202,13 +206,16 @@ impl Runtime {
         while let Some(work) = self.queue.pop_front() {
             let from = work.from;
             self.handle(work, turn);
+            self.relieve(turn.outcome);
             if self.is_over_budget() {
-                let fault = Fault::new("the module retains more than a module may");
-                turn.outcome.faults.push((from.unwrap_or_default(), fault));
+                let fault =
+                    Fault::new("the module retains more than a module may, most of it for this statement");
+                turn.outcome.faults.push((self.accounts.greatest(self.budget.retained), fault));
                 self.queue.clear();
             } else if self.evaluations.get() == 0 && !self.queue.is_empty() {
                 let fault = Fault::new("one event sets more going than a module may do at a time");
-                turn.outcome.faults.push((from.unwrap_or_default(), fault));
+                let asked = self.queue.front().and_then(|next| next.from).or(from);
+                turn.outcome.faults.push((asked.unwrap_or_default(), fault));
                 self.queue.clear();
             }
         }
@@ -218,9 +225,12 @@ impl Runtime {
         let cause = Cause::Event(work.depth.max(work.event.depth()));
         match work.place {
             Place::Stream(stream) => self.dispatch(stream, &work.event, cause, turn),
+            Place::Window(window) if self.is_off(self.plan.windows[window].statement) => {}
             Place::Window(window) => {
                 let Some(key) = self.window_key(window, &work, turn) else { return };
-                let change = self.windows[window].insert(work.event, key, self.now, &mut self.retained);
+                let now = self.now;
+                let change = self
+                    .change_window(window, |window, retained| window.insert(work.event, key, now, retained));
                 self.dispatch_change(window, &change, cause, turn);
             }
         }
@@ -230,7 +240,8 @@ impl Runtime {
         match owner {
             Owner::Window(window) => {
                 if self.windows[window].armed.went_off(deadline) {
-                    let change = self.windows[window].expire(self.now, &mut self.retained);
+                    let now = self.now;
+                    let change = self.change_window(window, |window, retained| window.expire(now, retained));
                     self.dispatch_change(window, &change, Cause::Timer, turn);
                 }
             }
@@ -304,15 +315,10 @@ impl Runtime {
             evaluations: &self.evaluations,
         };
         let mut faults = Vec::new();
-        let mut step = Step {
-            world: &world,
-            cause,
-            chain: self.budget.chain,
-            retained: &mut self.retained,
-            made: &mut self.made,
-            faults: &mut faults,
-        };
-        let result = act(&mut step);
+        let (chain, made) = (self.budget.chain, &mut self.made);
+        let result = self.accounts.charge(number, |retained| {
+            act(&mut Step { world: &world, cause, chain, retained, made, faults: &mut faults })
+        });
         turn.outcome.faults.extend(faults.into_iter().map(|fault| (number, fault)));
         result
     }
@@ -340,9 +346,18 @@ impl Runtime {
         outcome.effects.push(Effect::Tell { statement: number, row });
     }
 
-    fn is_over_budget(&self) -> bool {
-        let most = self.budget.retained;
-        self.retained.events > most.events || self.retained.bytes > most.bytes
+    /// Lets a named window change. What is in it is retained for the statement that created it.
+    pub(super) fn change_window(
+        &mut self,
+        window: usize,
+        change: impl FnOnce(&mut NamedWindow, &mut Retained) -> WindowChange,
+    ) -> WindowChange {
+        let changed = &mut self.windows[window];
+        self.accounts.charge(self.plan.windows[window].statement, |retained| change(changed, retained))
+    }
+
+    pub(super) fn is_over_budget(&self) -> bool {
+        self.accounts.total().exceeds(self.budget.retained)
     }
 }
 

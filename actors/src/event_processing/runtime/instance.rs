@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::World;
 use super::aggregates::{Memories, Span};
 use super::join::{Join, SideChange};
 use super::join_conditions::JoinKeys;
@@ -13,15 +14,16 @@ use super::pattern::{Found, PatternState};
 use super::results::{Remembered, Results, Sources};
 use super::step::Step;
 use super::timers::Armed;
-use super::views::{Entered, Held, View};
-use super::{Retained, World};
+use super::views::{Entered, Held, Ring, View};
 use crate::event_processing::plan::pattern::PatternPlan;
-use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream};
+use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream, ViewPlan};
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
 /// About how many bytes a retained event takes, besides its own and what entered more than one aggregate.
 const HELD: usize = 72;
+/// About how many bytes are kept of an event that nobody asks for any more, besides what entered more than one aggregate.
+const MEMORY: usize = 48;
 
 /// State of one `select`, of one partition where it has a context.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ enum Reading {
     /// Nothing is retained.
     Passing,
     View(View<Remembered>),
+    /// What entered the aggregates with each event, to leave them with it: once its row is made nobody asks for the event any more (NE7).
+    Memories(Ring<Remembered, ()>),
     /// The contents of a named window, by the numbers of its rows.
     Contents(BTreeMap<u64, Held<Remembered>>),
     Join(Box<Join>),
@@ -49,7 +53,7 @@ impl Instance {
     pub(super) fn new(plan: &SelectPlan, streams: &[Stream], keys: Arc<[Value]>, now: i64) -> Self {
         let reading = match &plan.from {
             From::One(source) => match (&source.view, &streams[source.stream]) {
-                (Some(view), _) => Reading::View(View::new(view)),
+                (Some(view), _) => Reading::of_view(view, plan),
                 (None, Stream::Window(_)) => Reading::Contents(BTreeMap::new()),
                 (None, _) => Reading::Passing,
             },
@@ -147,6 +151,13 @@ impl Instance {
                 let entered = view.expire(now, &mut left);
                 self.change(plan, entered, left, step);
             }
+            Reading::Memories(memories) => {
+                let mut left = Vec::new();
+                memories.expire(now, &mut left);
+                self.let_go(plan, left, step);
+                let due = self.results.finish(plan, step, std::iter::empty());
+                self.put_out_if(due, plan, step);
+            }
             Reading::Join(join) => {
                 let changes = [0, 1].map(|side| join.expire(side, keys, &self.results, step));
                 self.pair(plan, changes, step);
@@ -163,6 +174,7 @@ impl Instance {
     pub(super) fn next_deadline(&self) -> Option<i64> {
         let reading = match &self.reading {
             Reading::View(view) => view.next_deadline(),
+            Reading::Memories(memories) => memories.next_deadline(),
             Reading::Join(join) => join.next_deadline(),
             Reading::Pattern { state, view } => {
                 earlier(state.next_deadline(), view.as_ref().and_then(View::next_deadline))
@@ -205,7 +217,7 @@ impl Instance {
         let mut found = Found::default();
         let before = state.retained();
         seek(state, pattern, self.results.keys(), step.world, &mut found);
-        replace(step.retained, before, state.retained());
+        step.retained.replace(before, state.retained());
         found.faults.into_iter().for_each(|fault| step.fault(fault));
         for found in found.matches {
             self.take_one(plan, &found, step);
@@ -225,6 +237,20 @@ impl Instance {
                 let mut left = Vec::new();
                 let entered = view.insert(event.clone(), key, step.world.now, &mut left);
                 self.change(plan, entered, left, step);
+            }
+            Reading::Memories(memories) => {
+                let sources = [Some(event), None];
+                let memory = self.results.enter(plan, step, sources);
+                let entered = memory.without_values();
+                let mut left = Vec::new();
+                // With time leaves only what came: what did not pass need not be waited for.
+                if memory.passed() || memories.counts() {
+                    step.retained.bytes += bytes_of_memory(plan);
+                    memories.insert(Held { event: (), at: step.world.now, memory }, &mut left);
+                }
+                self.let_go(plan, left, step);
+                let due = self.results.finish(plan, step, std::iter::once((sources, &entered)));
+                self.put_out_if(due, plan, step);
             }
             _ => {
                 let sources = [Some(event), None];
@@ -256,6 +282,14 @@ impl Instance {
         }
         let due = self.results.finish(plan, step, entered.iter().map(as_single));
         self.put_out_if(due, plan, step);
+    }
+
+    /// What left the memories leaves the aggregates.
+    fn let_go(&mut self, plan: &SelectPlan, left: Vec<Held<Remembered, ()>>, step: &mut Step<'_>) {
+        for held in left {
+            step.retained.bytes = step.retained.bytes.saturating_sub(bytes_of_memory(plan));
+            self.results.leave(step, &held.memory);
+        }
     }
 
     fn take_contents(
@@ -303,7 +337,7 @@ impl Instance {
 
     fn put_out(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
         let results = &mut self.results;
-        if !results.wants_contents(plan) {
+        if !Results::asks_for_contents(plan) {
             return results.put_out(plan, step, std::iter::empty());
         }
         match &self.reading {
@@ -315,11 +349,31 @@ impl Instance {
                 let pairs = join.contents(plan, results, step);
                 results.put_out(plan, step, pairs.iter().map(as_pair));
             }
-            Reading::Passing | Reading::Pattern { view: None, .. } => {
+            Reading::Passing | Reading::Memories(_) | Reading::Pattern { view: None, .. } => {
                 results.put_out(plan, step, std::iter::empty())
             }
         }
     }
+}
+
+impl Reading {
+    /// Over a view: of its events, or of what there is to remember of them.
+    fn of_view(view: &ViewPlan, plan: &SelectPlan) -> Self {
+        if Results::asks_for_contents(plan) {
+            return Self::View(View::new(view));
+        }
+        match (view, Ring::of(view)) {
+            // Nothing ever leaves, so nothing need be remembered.
+            (ViewPlan::KeepAll, _) => Self::Passing,
+            (_, Some(memories)) => Self::Memories(memories),
+            (_, None) => Self::View(View::new(view)),
+        }
+    }
+}
+
+/// About how many bytes are kept of an event of a window that is remembered only.
+fn bytes_of_memory(plan: &SelectPlan) -> usize {
+    MEMORY + Memories::bytes(plan.aggregates.len())
 }
 
 /// About how many bytes an event of a window takes, besides its own.
@@ -340,9 +394,4 @@ fn earlier(one: Option<i64>, other: Option<i64>) -> Option<i64> {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     }
-}
-
-fn replace(retained: &mut Retained, before: Retained, after: Retained) {
-    retained.events = (retained.events + after.events).saturating_sub(before.events);
-    retained.bytes = (retained.bytes + after.bytes).saturating_sub(before.bytes);
 }

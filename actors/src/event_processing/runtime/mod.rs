@@ -3,6 +3,7 @@
 //! It is fed with what happens and with the time, in milliseconds since 1970, which never goes back; what it wants done comes out as
 //! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
 
+mod accounts;
 mod aggregates;
 mod dispatch;
 mod engine;
@@ -25,6 +26,7 @@ mod schedule;
 mod scope;
 mod statement;
 mod step;
+mod switching_off;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -36,6 +38,7 @@ use std::sync::Arc;
 
 pub(crate) use engine::Runtime;
 pub(crate) use scope::{Scope, World};
+pub(crate) use switching_off::{Excess, OffCause};
 
 use super::plan::expression::Finder;
 use super::stream::{Depth, OutputStream, Row};
@@ -75,6 +78,8 @@ pub(crate) struct Outcome {
     pub(crate) effects: Vec<Effect>,
     /// By the place of the statement.
     pub(crate) faults: Vec<(usize, Fault)>,
+    /// Statements that were switched off, by their place.
+    pub(crate) off: Vec<(usize, OffCause)>,
 }
 
 /// The one way from expressions to the store. It may wait, so a module that looks up runs where that is allowed.
@@ -115,5 +120,16 @@ impl Retained {
     pub(crate) fn remove(&mut self, bytes: usize) {
         self.events -= 1;
         self.bytes -= bytes;
+    }
+
+    /// Whether it is more than may be.
+    pub(crate) fn exceeds(self, most: Self) -> bool {
+        self.events > most.events || self.bytes > most.bytes
+    }
+
+    /// What a part of it was is now something else.
+    fn replace(&mut self, before: Self, after: Self) {
+        self.events = (self.events + after.events).saturating_sub(before.events);
+        self.bytes = (self.bytes + after.bytes).saturating_sub(before.bytes);
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::Retained;
 use super::step::Step;
 use crate::event_processing::plan::{ContextPlan, PartitionPlan};
 use crate::event_processing::stream::StreamEvent;
@@ -30,12 +31,13 @@ impl Partitions {
         stream: usize,
         event: &StreamEvent,
         step: &mut Step<'_>,
+        retained: &mut Retained,
     ) -> Option<usize> {
         let part = plan.partitions.iter().find(|part| part.stream == stream)?;
         let key = key_of(part, event, step)?;
         match self.numbers.get(&key) {
             Some(number) => Some(*number),
-            None => Some(self.begin(key, step)),
+            None => Some(self.begin(key, retained)),
         }
     }
 
@@ -47,12 +49,12 @@ impl Partitions {
         self.keys.len()
     }
 
-    fn begin(&mut self, key: Key, step: &mut Step<'_>) -> usize {
+    fn begin(&mut self, key: Key, retained: &mut Retained) -> usize {
         let number = self.keys.len();
         self.keys.push(key.0.clone().into());
         self.numbers.insert(key, number);
         let bytes: usize = self.keys[number].iter().map(|value| value.size().bytes).sum();
-        step.retained.bytes += PARTITION + bytes;
+        retained.bytes += PARTITION + bytes;
         number
     }
 }

@@ -150,8 +150,8 @@ impl Results {
     }
 
     /// Whether the output asks what is in the window.
-    pub(super) fn wants_contents(&self, plan: &SelectPlan) -> bool {
-        let is_snapshot = self.output.as_ref().is_some_and(|output| output.kind == OutputKind::Snapshot);
+    pub(super) fn asks_for_contents(plan: &SelectPlan) -> bool {
+        let is_snapshot = plan.output.is_some_and(|output| output.kind == OutputKind::Snapshot);
         is_snapshot && matches!(plan.rows, Rows::PerEvent | Rows::PerEventWithAggregates)
     }
 
@@ -293,6 +293,11 @@ impl Remembered {
 
     pub(super) fn number(&self) -> Option<GroupId> {
         self.group.map(|number| number.get() - 1)
+    }
+
+    /// The same as long as it is new: its group.
+    pub(super) fn without_values(&self) -> Self {
+        Self { group: self.group, values: Memories::default() }
     }
 
     /// Whether there is anything to do when it leaves.

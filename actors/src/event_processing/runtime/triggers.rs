@@ -72,7 +72,9 @@ impl Runtime {
     fn assign(&mut self, variable: usize, value: Value) -> Value {
         let bytes = value.size().bytes;
         let before = std::mem::replace(&mut self.variables[variable], value);
-        self.retained.bytes = self.retained.bytes.saturating_add(bytes).saturating_sub(before.size().bytes);
+        self.accounts.charge(self.plan.variables[variable].statement, |own| {
+            own.bytes = own.bytes.saturating_add(bytes).saturating_sub(before.size().bytes);
+        });
         before
     }
 
@@ -106,7 +108,7 @@ impl Runtime {
         self.windows = windows;
         let Some(mut chosen) = chosen.filter(|chosen| !chosen.is_empty()) else { return };
         chosen.sort_unstable();
-        let change = self.windows[window].delete(&chosen, &mut self.retained);
+        let change = self.change_window(window, |window, retained| window.delete(&chosen, retained));
         self.dispatch_change(window, &change, cause, turn);
     }
 }

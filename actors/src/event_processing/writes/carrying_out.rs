@@ -158,18 +158,20 @@ impl TenantWrites {
         Ok(platform.tenant(&self.tenant))
     }
 
-    /// Tries again what cannot be done now, after growing pauses. How long the database is away does not count: nobody is to blame,
-    /// and nothing new comes meanwhile. A write that was made without the answer coming through is made twice, like that of a
+    /// Tries again what cannot be done now, after growing pauses. How long the database is away, or its disk full, does not count: nobody
+    /// is to blame, and nothing new is stored meanwhile. A write that was made without the answer coming through is made twice, like that of a
     /// client that repeats its request.
     async fn patiently<T>(&self, work: impl AsyncFn() -> Result<T>) -> Result<T> {
         let (mut tried_since, mut pause) = (Instant::now(), FIRST_PAUSE);
         loop {
             let outcome = work().await;
-            if !self.reads.is_reachable() {
+            if !self.reads.is_reachable() || !self.reads.has_room() {
                 tried_since = Instant::now();
             }
             match outcome {
-                Err(Error::Unavailable(_) | Error::Contended) if tried_since.elapsed() < PATIENCE => {
+                Err(Error::Unavailable(_) | Error::DiskFull | Error::Contended)
+                    if tried_since.elapsed() < PATIENCE =>
+                {
                     sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }

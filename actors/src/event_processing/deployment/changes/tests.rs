@@ -23,12 +23,28 @@ fn new(id: i64, text: &str) -> NewModule {
 
 fn stored(id: i64, text: &str, status: ModuleStatus) -> StoredModule {
     let name = parse(text).unwrap().name.text.to_string();
-    let module = Module { id: ModuleId(id), name, status, last_modified: then() };
+    let module = Module {
+        id: ModuleId(id),
+        name,
+        status,
+        last_modified: then(),
+        switched_off: vec![],
+        warnings: vec![],
+    };
     StoredModule { module, deployment: 1, text: text.into() }
 }
 
 fn deployed(id: i64, text: &str) -> StoredModule {
     stored(id, text, ModuleStatus::Deployed)
+}
+
+/// The first deployment of a module.
+fn first_of(id: i64) -> Deployment {
+    Deployment { module: ModuleId(id), number: 1 }
+}
+
+fn too_much(statement: &str) -> StatementOff {
+    StatementOff { statement: statement.into(), reason: "too much".into() }
 }
 
 /// What a change is, whom it concerns, and as what.
@@ -41,6 +57,8 @@ fn said(changes: &[ModuleChange]) -> Vec<String> {
             ModuleChange::Deploy(_) => "deploy".into(),
             ModuleChange::Undeploy { reason: None, .. } => "undeploy".into(),
             ModuleChange::Undeploy { reason: Some(_), .. } => "switch off".into(),
+            ModuleChange::SwitchOff { off, .. } => format!("without {}", StatementOff::shown(off)),
+            ModuleChange::Warn(module) => format!("warn {:?}", module.warnings),
             ModuleChange::Delete(_) => "delete".into(),
         };
         format!("{deed}: {id} {name} {status:?}")
@@ -114,7 +132,8 @@ fn those_that_need_a_module_go_with_it_and_others_stay() {
     let (deleted, _) = delete(&all, ModuleId(1), now()).unwrap();
     assert_eq!(said(&deleted), ["delete: 1 source Deployed", off]);
 
-    let (switched_off, ()) = switch_off(&all, (ModuleId(1), 1), "too much", now()).unwrap();
+    let (switched_off, name) = switch_off(&all, first_of(1), "too much", now()).unwrap();
+    assert_eq!(name.as_deref(), Some("source"));
     assert_eq!(said(&switched_off), ["switch off: 1 source NotDeployed", off]);
 }
 
@@ -163,9 +182,33 @@ fn what_is_so_already_stays_as_it_is() {
 fn module_that_was_deployed_anew_meanwhile_is_not_switched_off() {
     let anew = StoredModule { deployment: 2, ..deployed(1, OTHER) };
     for found in [vec![anew], vec![stored(1, OTHER, ModuleStatus::NotDeployed)], vec![]] {
-        let (changes, ()) = switch_off(&found, (ModuleId(1), 1), "too much", now()).unwrap();
-        assert_eq!(said(&changes).len(), 0);
+        let (changes, name) = switch_off(&found, first_of(1), "too much", now()).unwrap();
+        assert_eq!((said(&changes).len(), name), (0, None));
+        let (changes, name) = switch_off_statements(&found, first_of(1), &[too_much("a")]).unwrap();
+        assert_eq!((said(&changes).len(), name), (0, None));
     }
+}
+
+#[test]
+fn statements_that_are_switched_off_are_noted_until_their_module_is_deployed_anew() {
+    let (changes, name) =
+        switch_off_statements(&[deployed(1, OTHER)], first_of(1), &[too_much("a")]).unwrap();
+    assert_eq!(said(&changes), ["without statement 'a': too much: 1 other Deployed"]);
+    assert_eq!(name.as_deref(), Some("other"));
+
+    let without_a = StoredModule { module: changes[0].module().clone(), ..deployed(1, OTHER) };
+    let (changes, _) = switch_off_statements(&[without_a], first_of(1), &[too_much("b")]).unwrap();
+    assert_eq!(changes[0].module().switched_off, [too_much("a"), too_much("b")]);
+
+    let module = Module { status: ModuleStatus::NotDeployed, ..changes[0].module().clone() };
+    let (_, anew) = update(
+        &[StoredModule { module, ..deployed(1, OTHER) }],
+        ModuleId(1),
+        &to(ModuleStatus::Deployed),
+        now(),
+    )
+    .unwrap();
+    assert_eq!(anew.switched_off, []);
 }
 
 #[test]
@@ -179,4 +222,32 @@ fn module_that_is_not_there_is_not_found() {
     ] {
         assert!(matches!(outcome, Err(Error::NotFound { .. })));
     }
+}
+
+const MISSPELT: &str =
+    "module misspelt;\ninsert into CreateAlarms select event.text as text from EventCreated;\n";
+const READER: &str = "module reader;\nselect text from CreateAlarms;\n";
+const WARNING: &str =
+    "nobody reads 'CreateAlarms', a stream of this module's own; is 'CreateAlarm' meant?, line 2, column 13";
+
+#[test]
+fn misspelt_output_stream_is_warned_of_while_nobody_reads_it() {
+    let (_, module) = deploy(&[], &new(1, MISSPELT)).unwrap();
+    assert_eq!(module.warnings, [WARNING]);
+    let warned = StoredModule { module, ..deployed(1, MISSPELT) };
+
+    let (changes, module) = deploy(std::slice::from_ref(&warned), &new(2, READER)).unwrap();
+    let expected = ["insert, reads 0: 2 reader Deployed", "warn []: 1 misspelt Deployed"];
+    assert_eq!((said(&changes), module.warnings.len()), (expected.map(String::from).to_vec(), 0));
+
+    let read = StoredModule { module: changes[1].module().clone(), ..deployed(1, MISSPELT) };
+    let (changes, _) = delete(&[read, deployed(2, READER)], ModuleId(2), now()).unwrap();
+    assert_eq!(said(&changes)[1], format!("warn [{WARNING:?}]: 1 misspelt Deployed"));
+}
+
+#[test]
+fn module_deployed_anew_is_warned_of_as_it_is_planned_now() {
+    let all = [stored(1, MISSPELT, ModuleStatus::NotDeployed)];
+    let (_, module) = update(&all, ModuleId(1), &to(ModuleStatus::Deployed), now()).unwrap();
+    assert_eq!(module.warnings, [WARNING]);
 }

@@ -15,7 +15,8 @@ use crate::model::timestamp::Timestamp;
 
 const SLICE: Duration = Duration::from_secs(5);
 const COUNTING: &str = "module counts;\nselect count(*) as n from ResponseReceived;\n";
-const KEEPING: &str = "module keeps;\nselect count(*) as n from ResponseReceived.win:keepall();\n";
+const KEEPING: &str =
+    "module keeps;\n@Name('kept') select status from ResponseReceived.win:length_batch(1000);\n";
 const TICKING: &str =
     "module ticks;\nselect 'tick' as word from pattern [every timer:interval(1 seconds)];\n";
 
@@ -41,11 +42,16 @@ fn budget(events: usize) -> Budget {
 }
 
 fn started(text: &str, budget: Budget, queue: usize) -> Fixture {
+    started_beside(text, budget, queue, 256 << 20)
+}
+
+/// One whose tenant may retain so many bytes.
+fn started_beside(text: &str, budget: Budget, queue: usize, bytes: usize) -> Fixture {
     let module = parse(text).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
     let plan = plan(&module, &Catalog::default()).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
     let (plan, feeds, clock) = (Arc::new(plan), Feeds::default(), Clock::driven(1_000_000));
     let feed = feeds.attach(ModuleId(1), plan.appetite(), queue, Box::new(|| {}));
-    let share = Share::new(Total::new(256 << 20));
+    let share = Share::new(Total::new(bytes));
     let steps = Steps::new(plan, budget, feed, clock.clone(), share);
     Fixture { feeds, clock, steps }
 }
@@ -135,6 +141,51 @@ fn module_that_retains_too_much_cannot_go_on() {
 
     assert_eq!(trouble.cause, Cause::Retained);
     assert!(trouble.text.starts_with("it retains 11 events of "), "{}", trouble.text);
+}
+
+#[test]
+fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_go_on() {
+    let text = format!("{KEEPING}select count(*) as n from ResponseReceived;\n");
+    let mut module = started(&text, budget(10), 100);
+    module.feed(12);
+
+    let ran = module.run();
+
+    assert_eq!((ran.then, ran.faults, ran.effects.len()), (Then::Gather(None), vec![], 12));
+    let [StatementOff { statement, reason }] = &*ran.off else { panic!("{:?}", ran.off) };
+    assert_eq!(statement, "kept");
+    assert!(reason.starts_with("it retains 11 events of "), "{reason}");
+    module.feed(20);
+    let (rows, then) = module.told();
+    assert_eq!((rows.last(), then), (Some(&json!({"n": 32})), Then::Gather(None)));
+}
+
+#[test]
+fn statement_that_was_switched_off_before_stays_so() {
+    let text = format!("{KEEPING}select count(*) as n from ResponseReceived;\n");
+    let Fixture { feeds, clock, steps } = started(&text, budget(10), 100);
+    let off = StatementOff { statement: "kept".into(), reason: "too much".into() };
+    let mut module = Fixture { feeds, clock, steps: steps.without(&[off]) };
+    module.feed(20);
+
+    let ran = module.run();
+
+    assert_eq!((ran.off, ran.effects.len(), ran.then), (vec![], 20, Then::Gather(None)));
+}
+
+#[test]
+fn module_that_is_too_much_for_its_tenant_goes_on_without_what_retains_most() {
+    let text = "module m;\n@Name('few') select status from ResponseReceived.win:length_batch(3);\n\
+        @Name('many') select status from ResponseReceived.win:length_batch(1000);\n";
+    let mut module = started_beside(text, budget(10_000), 100, 3000);
+    module.feed(100);
+
+    let ran = module.run();
+
+    let [StatementOff { statement, reason }] = &*ran.off else { panic!("{:?}", ran.off) };
+    assert_eq!(statement, "many");
+    assert!(reason.contains("the modules of the tenant retain more than 3000 bytes together"), "{reason}");
+    assert_eq!(ran.then, Then::Gather(None));
 }
 
 #[test]

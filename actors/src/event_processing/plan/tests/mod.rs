@@ -5,6 +5,7 @@ mod examples;
 mod mistakes;
 mod shapes;
 mod tenant;
+mod warnings;
 
 use super::{Catalog, ModulePlan, SelectPlan, StatementKind, plan};
 use crate::event_processing::language::parse;

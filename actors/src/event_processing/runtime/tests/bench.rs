@@ -63,6 +63,11 @@ impl Bench {
         columns.unwrap_or_default()
     }
 
+    /// How a statement is called.
+    pub(super) fn name(&self, statement: usize) -> String {
+        self.plan.statements[statement].name.to_string()
+    }
+
     /// What came out, as scripts write it.
     pub(super) fn written(&self, outcome: &Outcome) -> String {
         let mut text = String::new();

@@ -42,7 +42,7 @@ fn each_key_has_an_output_of_its_own() {
 
 #[test]
 fn partitions_stay_and_count_by_their_bytes() {
-    let text = format!("{STREAM} @Name('o') context C select sum(v) as s from S.win:time(1 seconds)");
+    let text = format!("{STREAM} @Name('o') context C select sum(v) as s from S.win:time_batch(1 seconds)");
     let mut bench = Bench::new(&text);
     for at in 0..100 {
         bench.step(0, &format!("S k{at} 1"));
@@ -50,6 +50,7 @@ fn partitions_stay_and_count_by_their_bytes() {
     assert_eq!(bench.runtime.retained().events, 100);
     let bytes = bench.runtime.retained().bytes;
     bench.step(1000, "");
+    bench.step(2000, "");
     assert_eq!(bench.runtime.retained().events, 0);
     assert!(bench.runtime.retained().bytes > bytes / 2);
 }

@@ -13,13 +13,14 @@ use crate::event_processing::plan::ViewPlan;
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Key;
 use batch::Batch;
-use ring::Ring;
+pub(super) use ring::Ring;
 use unique::Unique;
 
 /// An event that is retained, with what its keeper remembers of it.
 #[derive(Debug, Clone)]
-pub(super) struct Held<T> {
-    pub(super) event: StreamEvent,
+pub(super) struct Held<T, E = StreamEvent> {
+    /// Nothing where nobody asks for it any more.
+    pub(super) event: E,
     /// When it came, in milliseconds since 1970.
     pub(super) at: i64,
     pub(super) memory: T,
@@ -46,14 +47,11 @@ pub(super) enum Entered {
 
 impl<T: Default> View<T> {
     pub(super) fn new(plan: &ViewPlan) -> Self {
-        match plan {
-            ViewPlan::Time(period) => Self::Ring(Ring::for_period(millis(*period))),
-            ViewPlan::Length(most) => Self::Ring(Ring::of_length(*most)),
-            ViewPlan::LastEvent => Self::Ring(Ring::of_length(1)),
-            ViewPlan::KeepAll => Self::Ring(Ring::unbounded()),
-            ViewPlan::TimeBatch(period) => Self::Batch(Batch::for_period(millis(*period))),
-            ViewPlan::LengthBatch(length) => Self::Batch(Batch::of_length(*length)),
-            ViewPlan::Unique(_) => Self::Unique(Unique::default()),
+        match (Ring::of(plan), plan) {
+            (Some(ring), _) => Self::Ring(ring),
+            (None, ViewPlan::TimeBatch(period)) => Self::Batch(Batch::for_period(millis(*period))),
+            (None, ViewPlan::LengthBatch(length)) => Self::Batch(Batch::of_length(*length)),
+            (None, _) => Self::Unique(Unique::default()),
         }
     }
 

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::{Entered, Held};
+use super::{Entered, Held, millis};
+use crate::event_processing::plan::ViewPlan;
+use crate::event_processing::stream::StreamEvent;
 
 /// A window over the last events, or over those of the last time.
 #[derive(Debug)]
-pub(crate) struct Ring<T> {
-    held: VecDeque<Held<T>>,
+pub(in crate::event_processing::runtime) struct Ring<T, E = StreamEvent> {
+    held: VecDeque<Held<T, E>>,
     bound: Bound,
 }
 
@@ -18,20 +20,40 @@ enum Bound {
     Period(i64),
 }
 
-impl<T> Ring<T> {
-    pub(super) fn unbounded() -> Self {
+impl<T, E> Ring<T, E> {
+    fn unbounded() -> Self {
         Self { held: VecDeque::new(), bound: Bound::None }
     }
 
-    pub(super) fn of_length(most: usize) -> Self {
+    fn of_length(most: usize) -> Self {
         Self { held: VecDeque::new(), bound: Bound::Length(most.max(1)) }
     }
 
-    pub(super) fn for_period(period: i64) -> Self {
+    fn for_period(period: i64) -> Self {
         Self { held: VecDeque::new(), bound: Bound::Period(period) }
     }
 
-    pub(super) fn insert(&mut self, held: Held<T>, left: &mut Vec<Held<T>>) -> Entered {
+    /// Of a window whose events leave in the order they came.
+    pub(in crate::event_processing::runtime) fn of(view: &ViewPlan) -> Option<Self> {
+        match view {
+            ViewPlan::Time(period) => Some(Self::for_period(millis(*period))),
+            ViewPlan::Length(most) => Some(Self::of_length(*most)),
+            ViewPlan::LastEvent => Some(Self::of_length(1)),
+            ViewPlan::KeepAll => Some(Self::unbounded()),
+            ViewPlan::TimeBatch(_) | ViewPlan::LengthBatch(_) | ViewPlan::Unique(_) => None,
+        }
+    }
+
+    /// Whether each event makes another one leave.
+    pub(in crate::event_processing::runtime) fn counts(&self) -> bool {
+        matches!(self.bound, Bound::Length(_))
+    }
+
+    pub(in crate::event_processing::runtime) fn insert(
+        &mut self,
+        held: Held<T, E>,
+        left: &mut Vec<Held<T, E>>,
+    ) -> Entered {
         if let Bound::Length(most) = self.bound
             && self.held.len() >= most
         {
@@ -41,7 +63,11 @@ impl<T> Ring<T> {
         Entered::One
     }
 
-    pub(super) fn expire(&mut self, now: i64, left: &mut Vec<Held<T>>) -> Entered {
+    pub(in crate::event_processing::runtime) fn expire(
+        &mut self,
+        now: i64,
+        left: &mut Vec<Held<T, E>>,
+    ) -> Entered {
         while self.next_deadline().is_some_and(|deadline| deadline <= now) {
             left.extend(self.held.pop_front());
         }
@@ -52,27 +78,27 @@ impl<T> Ring<T> {
         Entered::Nothing
     }
 
-    pub(super) fn newest_mut(&mut self) -> &mut [Held<T>] {
+    pub(super) fn newest_mut(&mut self) -> &mut [Held<T, E>] {
         self.held.back_mut().map_or(&mut [], std::slice::from_mut)
     }
 
-    pub(super) fn contents(&self) -> impl Iterator<Item = &Held<T>> {
+    pub(super) fn contents(&self) -> impl Iterator<Item = &Held<T, E>> {
         self.held.iter()
     }
 
-    pub(super) fn remove(&mut self, chosen: &mut dyn FnMut(&Held<T>) -> bool, left: &mut Vec<Held<T>>) {
+    pub(super) fn remove(&mut self, chosen: &mut dyn FnMut(&Held<T, E>) -> bool, left: &mut Vec<Held<T, E>>) {
         for held in std::mem::take(&mut self.held) {
             if chosen(&held) { left.push(held) } else { self.push(held) }
         }
     }
 
-    pub(super) fn next_deadline(&self) -> Option<i64> {
+    pub(in crate::event_processing::runtime) fn next_deadline(&self) -> Option<i64> {
         let Bound::Period(period) = self.bound else { return None };
         self.held.front().map(|oldest| oldest.at.saturating_add(period))
     }
 
     /// With a bound of its length there is never room for more; on the way there it grows by a quarter, for it may be long.
-    fn push(&mut self, held: Held<T>) {
+    fn push(&mut self, held: Held<T, E>) {
         let length = self.held.len();
         if let Bound::Length(most) = self.bound
             && length == self.held.capacity()
@@ -88,7 +114,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::event_processing::stream::{Match, StreamEvent};
+    use crate::event_processing::stream::Match;
 
     #[test]
     fn a_window_of_a_length_takes_little_more_than_what_is_in_it() {

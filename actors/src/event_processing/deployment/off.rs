@@ -1,0 +1,127 @@
+//! What was switched off of a tenant's modules, on its way to who must know of it: the row of the module, the audit log, and an
+//! alarm.
+//!
+//! An alarm has a managed object as its source, and a tenant is none. So one stands for its event processing, made when it is first
+//! needed and found by its external id.
+
+use std::sync::Arc;
+
+use super::Deployments;
+use super::changes::{switch_off, switch_off_statements};
+use crate::device::{NewObject, RaiseAlarm, UpdateAlarm};
+use crate::error::{Error, Result};
+use crate::event_processing::module_actor::Deployment;
+use crate::model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
+use crate::model::external_id::NewExternalId;
+use crate::model::fragments::Fragments;
+use crate::model::id::{ManagedObjectId, TenantId};
+use crate::model::managed_object::NewManagedObject;
+use crate::model::module::StatementOff;
+use crate::model::origin::Origin;
+use crate::model::timestamp::Timestamp;
+use crate::naming::naming;
+use crate::platform::Tenant;
+use crate::store::external_ids::{get_external_id, insert_external_id};
+use crate::store::module_changes::{ChangedBy, StoredModule, change_modules};
+
+/// The managed object that stands for the event processing of its tenant, as it is called when it is made.
+const OBJECT: &str = "Event processing";
+
+/// Something that goes on no more.
+#[derive(Debug, Clone)]
+pub(super) struct Off {
+    pub(super) deployment: Deployment,
+    pub(super) what: What,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum What {
+    /// The module as a whole, for a reason.
+    Module(String),
+    /// Some of its statements.
+    Statements(Vec<StatementOff>),
+}
+
+impl Off {
+    /// Writes it down and raises the alarm. What was deployed anew meanwhile concerns nobody any more.
+    ///
+    /// # Errors
+    /// `Contended`, `Conflict`, `Unavailable` or `Database`: then nothing was written. An alarm that cannot be raised is logged.
+    pub(super) async fn write_down(
+        self,
+        deployments: &Deployments,
+        tenant: &TenantId,
+        fence: i64,
+    ) -> Result<()> {
+        let origin = Arc::new(Origin::of_server(deployments.links()));
+        let by = ChangedBy { origin: &origin, ids: &deployments.ids, fence: Some(fence) };
+        let (off, now) = (self.clone(), Timestamp::now());
+        let decide = move |stored: &[StoredModule]| match &off.what {
+            What::Module(reason) => switch_off(stored, off.deployment, reason, now),
+            What::Statements(statements) => switch_off_statements(stored, off.deployment, statements),
+        };
+        let Some(name) = change_modules(&deployments.database, tenant, by, decide).await? else {
+            return Ok(());
+        };
+        let Some(platform) = deployments.platform.upgrade() else { return Ok(()) };
+        let raised = raise(&platform.tenant(tenant), self.text(&name), &origin).await;
+        if let Err(error) = raised {
+            tracing::warn!(%error, tenant.id = %tenant, module.id = %self.deployment.module,
+                "no alarm says what was switched off of an event-processing module");
+        }
+        Ok(())
+    }
+
+    /// For the alarm.
+    fn text(&self, module: &str) -> String {
+        match &self.what {
+            What::Module(reason) => format!("The module '{module}' was switched off: {reason}"),
+            What::Statements(off) => {
+                format!(
+                    "The module '{module}' goes on without what was switched off: {}",
+                    StatementOff::shown(off)
+                )
+            }
+        }
+    }
+}
+
+/// Raises the alarm, or tells the newest in the one that is open.
+async fn raise(tenant: &Tenant, text: String, origin: &Arc<Origin>) -> Result<()> {
+    let source = source(tenant, origin).await?;
+    let alarm = Arc::new(NewAlarm {
+        source,
+        type_: naming().fragment("ModuleSwitchedOff"),
+        time: Timestamp::now(),
+        text: text.clone(),
+        status: AlarmStatus::Active,
+        severity: Severity::Major,
+        fragments: Fragments::default(),
+    });
+    let alarm = tenant.ask_device(source, RaiseAlarm { alarm, origin: origin.clone() }).await?;
+    if alarm.count == 1 || alarm.id.is_none() {
+        return Ok(());
+    }
+    let patch =
+        AlarmPatch { text: Some(text), status: None, severity: None, fragments: Fragments::default() };
+    let update = UpdateAlarm { alarm, patch: Arc::new(patch), origin: origin.clone() };
+    tenant.ask_device(source, update).await.map(drop)
+}
+
+/// The managed object that stands for the event processing of the tenant.
+async fn source(tenant: &Tenant, origin: &Arc<Origin>) -> Result<ManagedObjectId> {
+    let context = tenant.context();
+    let type_ = naming().fragment("EventProcessing");
+    let pair = NewExternalId { type_: type_.clone(), value: context.tenant.to_string() };
+    match get_external_id(&context.database, &context.tenant, pair.clone()).await {
+        Ok((object, _)) => return Ok(object),
+        Err(Error::NotFound { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let object =
+        NewManagedObject { type_: Some(type_), name: Some(OBJECT.into()), fragments: Fragments::default() };
+    let made = tenant.create_managed_object(NewObject { object, origin: Origin::clone(origin) }).await?;
+    let id = made.id.ok_or_else(|| Error::unavailable("the managed object has no id"))?;
+    insert_external_id(&context.database, &context.tenant, id, pair).await?;
+    Ok(id)
+}

@@ -1,0 +1,77 @@
+//! What each statement retains, so that it is told of the one that asked for it when it is too much.
+
+use super::Retained;
+
+/// What a module retains, by the statement that asked for it: what a `select` keeps for itself, what is in the named window that a
+/// statement created, the partitions of its context, the value of its variable.
+#[derive(Debug)]
+pub(super) struct Accounts {
+    own: Vec<Retained>,
+    total: Retained,
+}
+
+impl Accounts {
+    /// Of so many statements, none of which retains anything yet.
+    pub(super) fn new(statements: usize) -> Self {
+        Self { own: vec![Retained::default(); statements], total: Retained::default() }
+    }
+
+    /// What they retain all together.
+    pub(super) fn total(&self) -> Retained {
+        self.total
+    }
+
+    /// What one of them retains.
+    pub(super) fn of(&self, statement: usize) -> Retained {
+        self.own[statement]
+    }
+
+    /// Lets something act by which a statement retains more or less.
+    pub(super) fn charge<T>(&mut self, statement: usize, act: impl FnOnce(&mut Retained) -> T) -> T {
+        let mut own = self.own[statement];
+        let result = act(&mut own);
+        let before = std::mem::replace(&mut self.own[statement], own);
+        self.total.replace(before, own);
+        result
+    }
+
+    /// The statement that retains most, measured by what there is too much of: of equals the first.
+    pub(super) fn greatest(&self, most: Retained) -> usize {
+        let is_of_events = self.total.events > most.events;
+        let measure = |own: &Retained| if is_of_events { own.events } else { own.bytes };
+        let greatest = self.own.iter().enumerate().rev().max_by_key(|(_, own)| measure(own));
+        greatest.map_or(0, |(statement, _)| statement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn retained(events: usize, bytes: usize) -> Retained {
+        Retained { events, bytes }
+    }
+
+    #[test]
+    fn statement_that_retains_most_is_found_by_what_there_is_too_much_of() {
+        let mut accounts = Accounts::new(3);
+        accounts.charge(0, |own| *own = retained(1, 10));
+        accounts.charge(1, |own| *own = retained(5, 20));
+        accounts.charge(2, |own| *own = retained(2, 90));
+
+        assert_eq!(accounts.total(), retained(8, 120));
+        assert_eq!(accounts.greatest(retained(7, 1000)), 1);
+        assert_eq!(accounts.greatest(retained(100, 100)), 2);
+    }
+
+    #[test]
+    fn what_a_statement_gives_back_is_retained_no_more() {
+        let mut accounts = Accounts::new(2);
+        accounts.charge(0, |own| own.add(100));
+        accounts.charge(1, |own| own.add(50));
+        accounts.charge(0, |own| own.remove(100));
+
+        assert_eq!(accounts.total(), retained(1, 50));
+        assert_eq!(accounts.greatest(retained(0, 0)), 1);
+    }
+}

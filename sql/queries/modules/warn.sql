@@ -1,0 +1,5 @@
+-- Says what looks like a slip in the text of a module.
+UPDATE modules
+SET warnings = $3
+WHERE tenant = $1
+    AND id = $2

@@ -1,0 +1,58 @@
+//! A filter without a value does not widen a deletion or a bulk change (C-19).
+
+use serde_json::json;
+
+use crate::harness::{TestServer, event_of, measurement_of};
+
+const DELETIONS: [(&str, &[&str]); 5] = [
+    ("/alarm/alarms", &["type", "severity", "status", "source"]),
+    ("/event/events", &["type", "fragmentType", "source"]),
+    (
+        "/measurement/measurements",
+        &["type", "valueFragmentType", "valueFragmentSeries", "fragmentType", "source"],
+    ),
+    ("/devicecontrol/operations", &["fragmentType", "agentId", "deviceId", "bulkOperationId"]),
+    ("/audit/auditRecords", &["type", "user", "application", "source"]),
+];
+
+#[tokio::test]
+async fn filter_without_a_value_deletes_nothing_and_is_named() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    let device = json!({"plat_IsDevice": {}, "com_platform_model_Agent": {}});
+    let device = admin.create("/inventory/managedObjects", &device).await;
+    let device = device["id"].as_str().unwrap();
+    let record = json!({"type": "x", "time": "2024-03-10T02:30:00Z", "text": "x", "severity": "major",
+        "activity": "x", "source": {"id": device}});
+    admin.raise_alarm(device, "hot").await;
+    admin.create("/event/events", &event_of(device, "started")).await;
+    admin.create("/measurement/measurements", &measurement_of(device, "2024-03-10T02:30:00Z", 1)).await;
+    admin.create("/devicecontrol/operations", &json!({"deviceId": device, "plat_Restart": {}})).await;
+    admin.create("/audit/auditRecords", &record).await;
+
+    for (path, filters) in DELETIONS {
+        for filter in filters {
+            for value in ["", ",", "%20"] {
+                let answer = admin.delete(&format!("{path}?{filter}={value}")).await;
+                assert_eq!(answer.status, 422, "{path}?{filter}={value}");
+                assert!(answer.message().contains(&format!("'{filter}'")), "{}", answer.text);
+            }
+        }
+    }
+    for table in ["alarms", "events", "measurements", "operations", "audit_records"] {
+        assert_eq!(server.database().count(table).await, 1, "{table}");
+    }
+    assert_eq!(admin.get("/alarm/alarms?type=").await.status, 200, "what only reads takes it as it did");
+}
+
+#[tokio::test]
+async fn filter_without_a_value_changes_no_alarms() {
+    let server = TestServer::start().await;
+    let admin = server.admin();
+    admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
+
+    let answer = admin.put("/alarm/alarms?resolved=false&type=", &json!({"status": "CLEARED"})).await;
+
+    assert_eq!(answer.status, 422, "{}", answer.text);
+    assert_eq!(admin.read("/alarm/alarms").await["alarms"][0]["status"], "ACTIVE");
+}

@@ -1,0 +1,43 @@
+//! Every route while the disk is full (SE7): what stores is refused, everything else is answered as always.
+
+use super::fixture::{Fixture, Who};
+use super::{rows, send};
+
+/// POST and PUT that store nothing, or nothing that would count: logging in, talking of channels, what microservices answer. Rows
+/// of CSV are told one by one.
+fn stores_nothing(path: &str) -> bool {
+    let begins = [
+        "/notification/",
+        "/cep/realtime",
+        "/cep/notifications",
+        "/devicecontrol/notifications",
+        "/service/",
+    ];
+    path == "/s" || path == "/v1/oauth/accesstokens" || begins.iter().any(|begin| path.starts_with(begin))
+}
+
+#[tokio::test]
+async fn every_route_that_stores_is_refused_and_every_other_one_answers_as_always() {
+    let fixture = Fixture::create().await;
+    let rows = rows();
+    let mut arranged = Vec::new();
+    for row in &rows {
+        arranged.push((row, fixture.arrange(&row.path, row.body.as_deref()).await));
+    }
+
+    fixture.server.fill_disk();
+
+    let mut wrong = Vec::new();
+    for (row, (path, body)) in arranged {
+        let answer = send(fixture.caller(Who::Admin), &row.method, &path, body.as_deref()).await;
+        let usual = row.expected[Who::Admin as usize];
+        let stores = ["POST", "PUT"].contains(&&*row.method) && !stores_nothing(&row.path);
+        let expected = if stores { 503 } else { usual };
+        if answer.status != expected {
+            wrong.push(format!("{row}: {} instead of {expected}: {}", answer.status, answer.text));
+        } else if stores && !(answer.message().contains("disk") && answer.header("Retry-After").is_some()) {
+            wrong.push(format!("{row} does not say why, or until when: {}", answer.text));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}

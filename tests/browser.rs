@@ -1,0 +1,34 @@
+//! A hosted web application in the system's Chromium (W-17); tests/browser/README.md tells more.
+//!
+//! Where Node or Chromium is missing this test says so and passes, unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
+
+mod node;
+
+use std::path::Path;
+use std::process::Command;
+
+/// What systems call it.
+const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+#[test]
+fn hosted_application_works_under_its_domain_and_confined_on_a_shared_address() {
+    let browser = match node::find_node().and_then(|()| find_chromium()) {
+        Ok(browser) => browser,
+        Err(missing) => {
+            assert!(!node::is_required(), "the test in a browser cannot run: {missing}");
+            eprintln!("SKIPPED the test in a browser: {missing}");
+            return;
+        }
+    };
+    let status = Command::new("node")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run.mjs"))
+        .args(["--server", env!("CARGO_BIN_EXE_platform"), "--browser", browser])
+        .status()
+        .expect("node was found a moment ago");
+    assert!(status.success(), "the test in a browser failed ({status}); what was wrong stands above");
+}
+
+fn find_chromium() -> Result<&'static str, String> {
+    let is_there = |name: &&str| node::output_of(name, &["--version"]).is_ok();
+    CHROMIUM.into_iter().find(is_there).ok_or_else(|| "chromium is not installed".to_owned())
+}

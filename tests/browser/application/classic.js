@@ -1,0 +1,2 @@
+// What ran on this page, for whoever drives the browser.
+window.outcome = { classic: true };

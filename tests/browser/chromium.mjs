@@ -1,0 +1,149 @@
+// The system's Chromium without a window, driven over the pipe of its debugging protocol: JSON messages with a NUL behind each.
+
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+
+/** How long the browser may take for a command, its start included, on a busy machine. */
+const PATIENCE = 120_000;
+
+export class Chromium {
+  /** Every browser that was started, so that none stays behind. */
+  static all = [];
+  #child;
+  #profile;
+  #last = 0;
+  #waiting = new Map();
+  #listeners = [];
+  #received = "";
+  #said = "";
+  /** Why it ended. */
+  #over;
+
+  /** Starts `program`, for which each of `hosts` is this machine, and nobody else is reached. */
+  static async start(program, hosts) {
+    const browser = new Chromium();
+    Chromium.all.push(browser);
+    browser.#profile = await mkdtemp(path.join(os.tmpdir(), "platform-browser-"));
+    const rules = [...hosts.map((host) => `MAP ${host} 127.0.0.1`), "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"];
+    const settings = [
+      "--headless=new",
+      "--remote-debugging-pipe",
+      `--user-data-dir=${browser.#profile}`,
+      `--host-resolver-rules=${rules.join(", ")}`,
+      "--no-proxy-server",
+      "--no-first-run",
+      "--disable-gpu",
+      "--disable-dev-shm-usage",
+      "--disable-background-networking",
+      "--disable-component-update",
+      // The server of the test serves no HTTPS.
+      "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
+      // Chromium's own sandbox is nothing for root, who runs tests in containers. What is opened here is the test's own.
+      ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+      "about:blank",
+    ];
+    // A group of its own, to be ended as a whole: a browser is many processes.
+    const stdio = ["ignore", "ignore", "pipe", "pipe", "pipe"];
+    browser.#child = spawn(program, settings, { stdio, detached: true });
+    const [, , errors, , answers] = browser.#child.stdio;
+    errors.on("data", (text) => (browser.#said = (browser.#said + text).slice(-4000)));
+    answers.on("data", (bytes) => browser.#receive(bytes));
+    browser.#child.on("error", (error) => browser.#end(error.message));
+    browser.#child.on("exit", (code) => browser.#end(`the browser ended (${code}): ${browser.#said}`));
+    browser.#child.stdio[3].on("error", () => {});
+    return browser;
+  }
+
+  /** Opens an address in a new tab. */
+  async open(address) {
+    const { targetId } = await this.#command("Target.createTarget", { url: "about:blank" });
+    const { sessionId } = await this.#command("Target.attachToTarget", { targetId, flatten: true });
+    const page = new Page((method, parameters) => this.#command(method, parameters, sessionId));
+    this.#listeners.push((message) => message.sessionId === sessionId && page.note(message));
+    await page.go(address);
+    return page;
+  }
+
+  /** Ends the browser and removes its profile. */
+  async close() {
+    const ended = this.#over ?? new Promise((resolve) => this.#child.once("exit", resolve));
+    this.kill();
+    await ended;
+    // A process of the browser may still be writing; a temporary directory is left behind then.
+    await rm(this.#profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }).catch(() => {});
+  }
+
+  /** At the end of the test's own process, however that comes. */
+  kill() {
+    try {
+      process.kill(-this.#child.pid, "SIGKILL");
+    } catch {
+      // It has ended, or never began.
+    }
+  }
+
+  #command(method, params, sessionId) {
+    if (this.#over) return Promise.reject(new Error(this.#over));
+    const id = (this.#last += 1);
+    const answer = new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(new Error(`the browser did not answer ${method}: ${this.#said}`)), PATIENCE);
+      this.#waiting.set(id, (error, result) => {
+        clearTimeout(late);
+        if (error) reject(new Error(`${method}: ${error}`));
+        else resolve(result);
+      });
+    });
+    this.#child.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    return answer;
+  }
+
+  #receive(bytes) {
+    const messages = (this.#received + bytes).split("\0");
+    this.#received = messages.pop();
+    for (const message of messages.map((text) => JSON.parse(text))) {
+      const answer = this.#waiting.get(message.id);
+      this.#waiting.delete(message.id);
+      if (answer) answer(message.error?.message, message.result);
+      else for (const listener of this.#listeners) listener(message);
+    }
+  }
+
+  #end(cause) {
+    this.#over ??= cause;
+    for (const answer of this.#waiting.values()) answer(cause);
+    this.#waiting.clear();
+  }
+}
+
+/** A tab. */
+class Page {
+  /** What the browser complained of: errors of scripts, and what it refused or could not load. */
+  complaints = [];
+  #command;
+
+  constructor(command) {
+    this.#command = command;
+  }
+
+  async go(url) {
+    for (const domain of ["Page", "Runtime", "Log"]) await this.#command(`${domain}.enable`);
+    const { errorText } = await this.#command("Page.navigate", { url });
+    if (errorText) throw new Error(`${url}: ${errorText}`);
+  }
+
+  /** The value of an expression on the page. */
+  async value(expression) {
+    const { result } = await this.#command("Runtime.evaluate", { expression, returnByValue: true });
+    return result.value;
+  }
+
+  note({ method, params }) {
+    if (method === "Runtime.exceptionThrown") {
+      const { text, exception } = params.exceptionDetails;
+      this.complaints.push(`${text} ${exception?.description ?? ""}`);
+    }
+    if (method === "Log.entryAdded") this.complaints.push(`${params.entry.text} ${params.entry.url ?? ""}`);
+  }
+}

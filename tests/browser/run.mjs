@@ -1,0 +1,157 @@
+// A hosted web application in a real browser: under the domain of its tenant, and on an address that tenants share. README.md tells
+// more.
+//
+//   node run.mjs --server <program> [--browser <program>]
+
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { basic, PASSWORD, Platform } from "../clients/platform.mjs";
+import { sleep } from "../clients/wait.mjs";
+import { Chromium } from "./chromium.mjs";
+import { zip } from "./zip.mjs";
+
+const DOMAIN = "plant7.example.com";
+const SHARED = "shared.example.com";
+/** How long a page may take for what it does at once. */
+const SOON = 60_000;
+const USAGE = "usage: node run.mjs --server <program> [--browser <program>]";
+
+/** A tenant as its administrator sees it. */
+class Tenant {
+  constructor(platform, user) {
+    Object.assign(this, { base: `http://127.0.0.1:${platform.port}`, user, authorization: basic(user) });
+  }
+
+  async post(where, body) {
+    const isJson = body.constructor === Object;
+    const headers = { Authorization: this.authorization, Accept: "application/json" };
+    if (isJson) headers["Content-Type"] = "application/json";
+    const response = await fetch(`${this.base}${where}`, { method: "POST", headers, body: isJson ? JSON.stringify(body) : body });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`POST ${where} was answered ${response.status}: ${text}`);
+    return text ? JSON.parse(text) : undefined;
+  }
+
+  /** Makes an application of an archive, and a device. */
+  async install(name, archive) {
+    const application = { name, key: `${name}-key`, type: "HOSTED", contextPath: name, resourcesUrl: "/" };
+    const { id } = await this.post("/application/applications", application);
+    const form = new FormData();
+    form.append("file", new Blob([archive]), "application.zip");
+    await this.post(`/application/applications/${id}/binaries`, form);
+    this.device = (await this.post("/inventory/managedObjects", { name: "pump", plat_IsDevice: {} })).id;
+  }
+
+  tell(text) {
+    const event = { type: "acme_Told", text, time: new Date().toISOString(), source: { id: this.device } };
+    return this.post("/event/events", event);
+  }
+}
+
+async function archiveOf(directory) {
+  const names = await readdir(directory);
+  return zip(await Promise.all(names.map(async (name) => [name, await readFile(path.join(directory, name))])));
+}
+
+/** Opens the application, waits until it is subscribed, tells it something; gives what it noted. */
+async function visit(browser, tenant, address) {
+  const token = tenant.authorization.replace("Basic ", "");
+  const page = await browser.open(`${address}#${token},${tenant.device}`);
+  const outcome = await eventually(page, ({ subscribed, closed }) => subscribed !== undefined || closed);
+  if (!outcome.subscribed) throw new Error(`${address}: ${JSON.stringify(outcome)}\n${page.complaints.join("\n")}`);
+  await tenant.tell(`hello ${address}`);
+  const told = await eventually(page, (noted) => noted.told);
+  return { ...told, complaints: page.complaints };
+}
+
+/** What a page noted as soon as that holds; at last, what it noted so far. */
+async function eventually(page, holds) {
+  const deadline = Date.now() + SOON;
+  for (;;) {
+    const outcome = (await page.value("window.outcome")) ?? {};
+    if (holds(outcome) || Date.now() > deadline) return outcome;
+    await sleep(50);
+  }
+}
+
+/** What works wherever the application is opened. */
+const works = (address, tenant) => ({
+  classic: true,
+  module: true,
+  color: "rgb(1, 2, 3)",
+  fonts: ["Wide loaded"],
+  width: 300,
+  unasked: 401,
+  tenant,
+  handshake: true,
+  subscribed: true,
+  told: `hello ${address}`,
+});
+
+async function play(server, program) {
+  const platform = await Platform.start(server);
+  let browser;
+  try {
+    await new Tenant(platform, "management/admin").post("/tenant/tenants", {
+      id: "plant7",
+      domain: DOMAIN,
+      company: "Acme",
+      adminName: "admin",
+      adminPass: PASSWORD,
+      adminEmail: "admin@example.com",
+    });
+    const [plant, main] = [new Tenant(platform, "plant7/admin"), new Tenant(platform, "main/admin")];
+    const archive = await archiveOf(fileURLToPath(new URL("application", import.meta.url)));
+    await plant.install("home", archive);
+    await main.install("guest", archive);
+    browser = await Chromium.start(program, [DOMAIN, SHARED]);
+    const at = (host, name) => `http://${host}:${platform.port}/apps/${name}/`;
+    const [own, common] = [at(DOMAIN, "home"), at(SHARED, "guest")];
+
+    const home = await visit(browser, plant, own);
+    const shared = await visit(browser, main, common);
+
+    const refused = /401/;
+    const complaints = (page) => page.complaints.filter((text) => !refused.test(text));
+    assert.deepEqual({ ...home, complaints: complaints(home) }, {
+      ...works(own, "plant7"),
+      origin: `http://${DOMAIN}:${platform.port}`,
+      storage: "number",
+      cookies: "string",
+      complaints: [],
+    });
+    // A page without an origin has nothing that it could share with another one's.
+    assert.deepEqual({ ...shared, complaints: complaints(shared) }, {
+      ...works(common, "main"),
+      origin: "null",
+      storage: "SecurityError",
+      cookies: "SecurityError",
+      complaints: [],
+    });
+  } finally {
+    await browser?.close();
+    await platform.remove();
+  }
+}
+
+/** Whatever ends this process, nothing stays behind. */
+function killAll() {
+  for (const started of [...Chromium.all, ...Platform.all]) started.kill();
+}
+
+process.on("exit", killAll);
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+try {
+  const options = { server: { type: "string" }, browser: { type: "string", default: "chromium" } };
+  const { values } = parseArgs({ options });
+  if (!values.server) throw new Error(USAGE);
+  await play(path.resolve(values.server), values.browser);
+  console.log("a hosted application works under its tenant's domain, and confined on a shared address");
+} catch (error) {
+  console.error(error.stack);
+  process.exitCode = 1;
+}

@@ -1,0 +1,31 @@
+//! What the suites that are programs for Node have in common.
+
+use std::process::Command;
+
+/// Oldest major version of Node that can run them.
+const OLDEST_NODE: u32 = 18;
+
+/// Whether a suite that cannot run fails, as in CI.
+pub(crate) fn is_required() -> bool {
+    std::env::var("PLATFORM_CLIENT_SUITE").is_ok_and(|value| value == "required")
+}
+
+/// Whether there is a Node that is new enough.
+pub(crate) fn find_node() -> Result<(), String> {
+    let version = output_of("node", &["--version"])?;
+    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
+    match major {
+        Some(OLDEST_NODE..) => Ok(()),
+        _ => Err(format!("it needs Node {OLDEST_NODE} or newer, and this is {}", version.trim())),
+    }
+}
+
+/// What a program prints.
+pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(arguments).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Ok(output) => Err(format!("{program} ended with {}", output.status)),
+        Err(error) => Err(format!("{program} is not installed ({error})")),
+    }
+}
