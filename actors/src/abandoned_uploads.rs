@@ -1,7 +1,7 @@
-//! Files of events that somebody began to send in chunks and gave up.
+//! Files of events whose upload in chunks was abandoned.
 //!
-//! They are kept for days, for a device may be offline for that long, then taken away through the device's actor like any
-//! other change of the event, so that the event no longer tells of them and subscribers hear of it.
+//! They are kept for days, because a device may be offline for that long. Then the device's actor removes them like
+//! any other change of the event, so that the event no longer describes the file and subscribers are notified.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::model::origin::Origin;
 use crate::platform::Platform;
 use crate::store::binaries::{GivenUp, list_given_up};
 
-/// How often they are looked for.
+/// The time between two searches.
 const INTERVAL: Duration = Duration::from_secs(3600);
 
-/// Takes away what was given up, of all tenants, now and then every hour, until it is dropped. Servers that do so at the
-/// same time do no harm: each file goes once. Notifications have `links`.
+/// Removes abandoned files of all tenants at once and then every hour, until the future is dropped. Several servers
+/// may do so concurrently, because each file is removed once. Notifications contain links that start with `links`.
 pub async fn remove_hourly(platform: Arc<Platform>, links: Links) {
     let origin = Arc::new(Origin::of_server(links));
     loop {
         if let Err(error) = remove(&platform, &origin).await {
-            tracing::warn!(%error, "incomplete files of events could not be removed, the next try is in an hour");
+            tracing::warn!(%error, "incomplete files of events could not be removed; the next attempt is in an hour");
         }
         tokio::time::sleep(INTERVAL).await;
     }
@@ -38,7 +38,7 @@ async fn remove(platform: &Platform, origin: &Arc<Origin>) -> Result<()> {
             let which = Removed::GivenUp(binary, length);
             let message = RemoveEventBinary { event, which, origin: origin.clone() };
             match platform.tenant(&tenant).ask_device(source, message).await {
-                // Gone, or going on, or removed by another server.
+                // The file was removed, its upload continues, or another server removed it.
                 Ok(()) | Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -1,12 +1,12 @@
-//! One actor per bulk update of alarms that is under way, and the deletion of many alarms.
+//! One actor per running bulk update of alarms, and the deletion of many alarms.
 //!
-//! A bulk update goes in steps. Each is one transaction: it changes some hundred alarms and notes the place reached; what
-//! it changed is told after its commit. So it may be cut off at any moment and goes on where it was, in this process or in
-//! another one.
+//! A bulk update consists of steps. Each step is one transaction that changes a few hundred alarms and stores the
+//! progress; the changes are published after the commit. So a process may die at any moment, and it or another one
+//! continues from the stored progress.
 //!
-//! What is told of one device is told in the order of the commits: devices of this process pause while a step changes their
-//! alarms. Between processes, and for a device whose first request comes in the very moment of a step, the order is that
-//! of arrival.
+//! Notifications about one device are sent in the order of the commits, because the devices of this process pause
+//! while a step changes their alarms. Between processes, and for a device whose first request arrives during a step,
+//! the order is that of arrival.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, oneshot};
 use crate::device::{Cause, Context as DeviceContext};
 use crate::error::{Error, Result};
 use crate::hub::Event;
-use crate::leases::{Entered, Leases};
+use crate::leases::{LeaseGuard, Leases};
 use crate::limits::NOTIFIED_DELETIONS;
 use crate::model::alarm::AlarmFilter;
 use crate::model::links::Links;
@@ -25,22 +25,22 @@ use crate::store::bulk_alarm_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
 };
 
-/// Alarms that one step changes: a transaction of some ten milliseconds.
+/// The alarms that one step changes; a step is a transaction of about ten milliseconds.
 const STEP: i64 = 500;
-/// A step that meets a constraint is tried again with so many times fewer alarms.
+/// The factor by which a step shrinks when a constraint rejects it.
 const SHRINK: i64 = 8;
-/// Before a step is tried again that lost against devices.
-const CONTENDED: Duration = Duration::from_millis(20);
-/// Before a step is tried again while the database is away or its disk full.
-const AWAY: Duration = Duration::from_secs(1);
+/// The delay before a step is retried that lost against a device.
+const CONTENTION_DELAY: Duration = Duration::from_millis(20);
+/// The delay before a step is retried while the database is unreachable or its disk is full.
+const UNREACHABLE_DELAY: Duration = Duration::from_secs(1);
 
-/// The bulk updates that a process is at work on.
+/// The bulk updates that this process works on.
 #[derive(Debug)]
 pub(crate) struct BulkAlarmUpdates {
-    /// Held by the one step, of whatever run, that is made at a time: bulk updates leave the database to others. Who waits
-    /// is served in turn.
+    /// Held by the one step that runs at a time, so that bulk updates leave the database to others. Waiting steps run
+    /// in order of arrival.
     lane: Semaphore,
-    /// What it holds.
+    /// The leases of these bulk updates.
     pub(crate) leases: Arc<Leases>,
 }
 
@@ -50,37 +50,37 @@ impl Default for BulkAlarmUpdates {
     }
 }
 
-/// Makes the next step. Sent by the actor to itself.
+/// Starts the next step. Sent by the actor to itself.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 struct NextStep;
 
-/// A bulk update under way.
+/// The actor of a running bulk update.
 pub(crate) struct BulkAlarmUpdate {
     held: Held,
     all: Arc<BulkAlarmUpdates>,
     context: DeviceContext,
-    /// Told at the end.
+    /// Notified when the update is complete.
     finished: Option<oneshot::Sender<()>>,
-    /// Alarms of the next step.
+    /// The number of alarms of the next step.
     size: i64,
-    _entered: Entered,
+    _lease: LeaseGuard,
 }
 
 impl BulkAlarmUpdate {
-    /// `context` is that of the tenant's devices on the actor's thread.
+    /// Creates the actor. `context` belongs to the tenant's devices on the actor's thread.
     pub(crate) fn new(
         held: Held,
         all: Arc<BulkAlarmUpdates>,
         context: DeviceContext,
         finished: oneshot::Sender<()>,
     ) -> Self {
-        let entered = all.leases.enter(held.hold());
-        Self { held, all, context, finished: Some(finished), size: STEP, _entered: entered }
+        let lease = all.leases.add(held.hold());
+        Self { held, all, context, finished: Some(finished), size: STEP, _lease: lease }
     }
 
-    /// Whether and when to go on after a step.
-    fn went(&mut self, (held, outcome): (Held, Result<Stepped>)) -> Option<Duration> {
+    /// Returns how long to wait before the next step; `None` when the actor is to stop.
+    fn handle_outcome(&mut self, (held, outcome): (Held, Result<Stepped>)) -> Option<Duration> {
         self.held = held;
         match outcome {
             Ok(Stepped::On(_)) => {
@@ -89,7 +89,7 @@ impl BulkAlarmUpdate {
             }
             Ok(Stepped::Finished(_)) => {
                 if let Some(finished) = self.finished.take() {
-                    // Who asked may have been answered 202 already.
+                    // The caller may have received 202 already.
                     finished.send(()).ok();
                 }
                 None
@@ -102,14 +102,14 @@ impl BulkAlarmUpdate {
             }
             Err(error) if error.is_unique_violation() => {
                 self.size = (self.size / SHRINK).max(1);
-                Some(CONTENDED)
+                Some(CONTENTION_DELAY)
             }
-            Err(Error::Contended) => Some(CONTENDED),
-            Err(Error::Unavailable(_) | Error::DiskFull) => Some(AWAY),
+            Err(Error::Contended) => Some(CONTENTION_DELAY),
+            Err(Error::Unavailable(_) | Error::DiskFull) => Some(UNREACHABLE_DELAY),
             Err(error) => {
                 let held = &self.held;
                 tracing::error!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id, %error,
-                    "a bulk update of alarms failed, it is tried again when its lease ends");
+                    "a bulk update of alarms failed; it is retried when its lease expires");
                 None
             }
         }
@@ -135,7 +135,7 @@ impl Handler<NextStep> for BulkAlarmUpdate {
             let outcome = take_step(&mut held, &all, &context, size).await;
             (held, outcome)
         };
-        ctx.spawn(step.into_actor(self).map(|went, actor, ctx| match actor.went(went) {
+        ctx.spawn(step.into_actor(self).map(|outcome, actor, ctx| match actor.handle_outcome(outcome) {
             Some(Duration::ZERO) => ctx.notify(NextStep),
             Some(pause) => drop(ctx.notify_later(NextStep, pause)),
             None => ctx.stop(),
@@ -143,7 +143,7 @@ impl Handler<NextStep> for BulkAlarmUpdate {
     }
 }
 
-/// Looks the next alarms up, changes them while their devices pause, and tells of them.
+/// Looks up the next alarms, changes them while their devices pause, and publishes the changes.
 async fn take_step(
     held: &mut Held,
     all: &BulkAlarmUpdates,
@@ -167,11 +167,11 @@ async fn take_step(
     Ok(stepped)
 }
 
-/// Deletes what matches, in many short transactions; tells of the first thousand (A-03, B-06). Who goes away earlier leaves
-/// the rest.
+/// Deletes the matching alarms in many short transactions and publishes the first thousand deletions (A-03, B-06). If
+/// the future is dropped, the remaining alarms stay.
 ///
 /// # Errors
-/// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+/// `Contended`, `Timeout`, `Unavailable` or `Database`; some of the alarms may be deleted then.
 pub(crate) async fn delete_alarms(
     context: &DeviceContext,
     filter: &AlarmFilter,
@@ -180,19 +180,19 @@ pub(crate) async fn delete_alarms(
     let (database, tenant) = (&context.database, &context.tenant);
     let last_alarm = store::last_alarm(database, tenant).await?;
     let mut deletion = Deletion { tenant, filter, last_alarm, place: None };
-    let mut told = 0;
+    let mut published = 0;
     loop {
         let step = find_deletion_step(database, &deletion, STEP).await?;
-        let paused = match told < NOTIFIED_DELETIONS {
+        let paused = match published < NOTIFIED_DELETIONS {
             true => Some(context.pause(&step.sources).await),
             false => None,
         };
 
         let (gone, last) = delete_step(database, &mut deletion, &step).await?;
 
-        for (alarm, source) in gone.into_iter().take(NOTIFIED_DELETIONS - told) {
+        for (alarm, source) in gone.into_iter().take(NOTIFIED_DELETIONS - published) {
             context.publish(source, Event::AlarmDeleted(alarm), Cause::persistent(links));
-            told += 1;
+            published += 1;
         }
         drop(paused);
         if last {

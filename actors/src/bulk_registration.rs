@@ -1,7 +1,7 @@
-//! A run over the rows of a file: devices registered many at a time, and told of (N-12 to N-17).
+//! The registration of the devices in a file, many rows at a time, with notifications (N-12 to N-17).
 //!
-//! Rows that are stored stay, whatever becomes of those behind them: when the server or its client ends in the middle, the
-//! file can be sent again, and what is there already gets its password once more (N-13).
+//! Rows that are stored stay stored, whatever happens to later rows. If the server or its client stops in the middle,
+//! the file can be sent again; devices that exist already then get their password once more (N-13).
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -22,32 +22,32 @@ use crate::store::managed_objects::get_managed_object;
 
 pub use crate::store::bulk_registration::Registered;
 
-/// Groups that are told to have other children, of one run.
+/// The most groups of one file for which UPDATE is published.
 const NOTIFIED_GROUPS: usize = 1000;
 
-/// Whose file it is.
+/// The caller who uploaded the file.
 #[derive(Debug, Clone)]
 pub struct Uploader {
     /// The tenant of the caller.
     pub tenant: TenantId,
-    /// The caller, who owns the groups that are made.
+    /// The name of the caller, who owns the groups that are created.
     pub user: Arc<str>,
-    /// What the caller sees of the inventory of that tenant.
+    /// The objects of the tenant's inventory that the caller may read.
     pub sees: Authority,
-    /// Address of the request; links in notifications start with it.
+    /// The address of the request; links in notifications start with it.
     pub links: Links,
 }
 
-/// A device, and its password as it is stored.
+/// A device with the hash of its password.
 #[derive(Debug)]
 pub struct HashedDevice {
-    /// What the row asks for.
+    /// The device that the row describes.
     pub device: NewDevice,
-    /// The tagged hash of its password.
+    /// The tagged hash of the password.
     pub password_hash: String,
 }
 
-/// A run over one file.
+/// The registration of one file.
 pub struct BulkRegistration {
     platform: Arc<Platform>,
     uploader: Uploader,
@@ -56,16 +56,16 @@ pub struct BulkRegistration {
 }
 
 impl BulkRegistration {
-    /// Begins.
+    /// Creates a registration without rows.
     pub fn new(platform: Arc<Platform>, uploader: Uploader) -> Self {
         Self { platform, uploader, memory: Memory::default(), changed_groups: BTreeMap::new() }
     }
 
-    /// Registers the devices of some rows, in one transaction for each tenant; gives what became of each, in order. Publishes
-    /// CREATE of every new managed object after the commit.
+    /// Registers the devices of some rows in one transaction per tenant and returns the result of each row, in order.
+    /// Publishes CREATE of every new managed object after the commit.
     ///
     /// # Errors
-    /// `DiskFull`, `Unavailable`, `Contended`, `Timeout` or `Database`: then part of the rows may be stored.
+    /// `DiskFull`, `Unavailable`, `Contended`, `Timeout` or `Database`; some of the rows may be stored then.
     pub async fn register(&mut self, devices: Vec<HashedDevice>) -> Result<Vec<Registered>> {
         self.platform.database().ensure_room()?;
         let count = devices.len();
@@ -83,11 +83,11 @@ impl BulkRegistration {
         Ok(outcomes)
     }
 
-    /// Makes registration requests of some rows in the uploader's tenant, in one transaction; gives what became of each, in
-    /// order (N-11). Publishes CREATE of every group that was made.
+    /// Creates registration requests for some rows in the caller's tenant in one transaction, and returns the result
+    /// of each row, in order (N-11). Publishes CREATE of every new group.
     ///
     /// # Errors
-    /// As [`BulkRegistration::register`].
+    /// The errors of [`BulkRegistration::register`].
     pub async fn request(&mut self, requests: Vec<NewRequest>) -> Result<Vec<Registered>> {
         self.platform.database().ensure_room()?;
         let tenant = self.uploader.tenant.clone();
@@ -107,7 +107,7 @@ impl BulkRegistration {
         let registrar = self.registrar(tenant);
         let (pool, ids) = (self.platform.registrations(), self.platform.ids());
         let batch = register_requests(pool, (tenant, &registrar), ids, rows, &mut self.memory).await?;
-        Ok(self.tell(tenant, batch))
+        Ok(self.publish(tenant, batch))
     }
 
     fn row(&self, HashedDevice { device, password_hash }: HashedDevice) -> DeviceRow {
@@ -119,7 +119,7 @@ impl BulkRegistration {
         DeviceRow { user: DeviceUser { tenant: device.tenant, name: device.user, password_hash }, object }
     }
 
-    /// All together; when something is refused that nobody could foresee, one after the other.
+    /// Registers all rows in one transaction, or one after the other if a constraint rejects the transaction.
     async fn register_in(&mut self, tenant: &TenantId, rows: &[DeviceRow]) -> Result<Vec<Registered>> {
         match Box::pin(self.register_together(tenant, rows)).await {
             Err(error) if error.blames_row() => {}
@@ -138,20 +138,20 @@ impl BulkRegistration {
         let (pool, ids) = (self.platform.registrations(), self.platform.ids());
         let over = (self.platform.database(), pool);
         let batch = register_devices(over, (tenant, &registrar), ids, rows, &mut self.memory).await?;
-        Ok(self.tell(tenant, batch))
+        Ok(self.publish(tenant, batch))
     }
 
-    /// Tells of what a transaction stored; gives what became of its rows.
-    fn tell(&mut self, tenant: &TenantId, batch: Batch) -> Vec<Registered> {
-        let home = self.platform.tenant(tenant);
-        let (context, cause) = (home.context(), Cause::persistent(&self.uploader.links));
+    /// Publishes what a transaction stored, and returns the results of its rows.
+    fn publish(&mut self, tenant: &TenantId, batch: Batch) -> Vec<Registered> {
+        let target = self.platform.tenant(tenant);
+        let (context, cause) = (target.context(), Cause::persistent(&self.uploader.links));
         if !batch.changed_groups.is_empty() {
             context.links_changed();
         }
         for (id, object) in batch.created {
             context.publish(id, Event::ManagedObjectCreated(object), cause);
         }
-        if context.awaits_changed_objects(cause) {
+        if context.has_receivers_for_changed_objects(cause) {
             let changed = self.changed_groups.entry(tenant.clone()).or_default();
             let room = NOTIFIED_GROUPS.saturating_sub(changed.len());
             changed.extend(batch.changed_groups.into_iter().take(room));
@@ -159,8 +159,9 @@ impl BulkRegistration {
         batch.rows
     }
 
-    /// In another tenant the caller is named with its own, as it logs in, and sees what it made itself unless a role shows
-    /// everything: device permissions are about objects of its own tenant.
+    /// Returns how the caller acts in a tenant. In another tenant the name has the caller's tenant as prefix, as when
+    /// logging in. Without a role the caller sees only what it created there, because device permissions apply to
+    /// objects of the caller's own tenant.
     fn registrar(&self, tenant: &TenantId) -> Registrar {
         let Uploader { tenant: own, user, sees, .. } = &self.uploader;
         match (own == tenant, sees) {
@@ -172,16 +173,17 @@ impl BulkRegistration {
         }
     }
 
-    /// Ends the run. Publishes UPDATE of the groups that have other children than before, each once, for the reference blocks
-    /// of a group that grows by hundreds at a time are long; nothing when nobody listens. A run that is dropped without it
-    /// tells no groups.
+    /// Ends the registration. Publishes UPDATE once for each group whose children changed, because the references of
+    /// a growing group are long. Publishes nothing if nobody would receive it, or if the registration is dropped
+    /// without this call.
     pub async fn finish(self) {
         for (tenant, groups) in self.changed_groups {
             let context = self.platform.tenant(&tenant);
             let context = context.context();
             for id in groups {
                 let database = self.platform.database();
-                // One that is gone has been told of; and while the database is away nobody can be told.
+                // A deleted group has its own notification, and nothing can be published while the database is
+                // unreachable.
                 if let Ok(group) =
                     get_managed_object(database, &tenant, id, WantedReferences::default()).await
                 {
@@ -193,10 +195,10 @@ impl BulkRegistration {
     }
 }
 
-/// What became of a row that was tried alone.
+/// Returns the result of a row that was tried alone.
 ///
 /// # Errors
-/// What is not the row's fault.
+/// Errors that the row did not cause.
 fn one_alone(outcome: Result<Vec<Registered>>) -> Result<Vec<Registered>> {
     let reason = match outcome {
         Err(Error::Invalid(reason)) => reason,

@@ -1,11 +1,13 @@
-//! Heartbeats: which devices were heard, written down now and then.
+//! Heartbeats: the time of each device's last message, written at intervals.
 //!
-//! A write by a device costs a message to this actor and waits for nothing. The first one is written at once; what follows
-//! within a share of the device's interval is remembered and written together with others when that share is over. So a
-//! device costs one row per share, whatever it sends, and the time that is stored is never further behind than the share:
-//! at the end of an interval it is exact. Objects that nobody watches cost a look per minute.
+//! A message from a device sends one message to this actor and waits for nothing. The first heartbeat is written at
+//! once. Later ones within a share of the device's response interval are remembered and written together with others
+//! when the share is over. So a device costs one row per share, whatever it sends. The stored time is behind by one
+//! share at most, and at the end of an interval it is exact. An object without a response interval is checked once
+//! per minute.
 //!
-//! One actor per actor thread; two that hear the same device, here or in another process, write what is later.
+//! There is one such actor per actor thread. If two of them record the same device, here or in another process, the
+//! later time is stored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Weak};
@@ -23,57 +25,59 @@ use crate::model::origin::Origin;
 use crate::platform::Platform;
 use crate::store::availability::{self, Device, Watched};
 
-/// How often an object that is not watched is looked at again; a change of its interval is told at once.
+/// How often an object without a response interval is checked again. A change of its interval is reported at once.
 const UNWATCHED: Duration = Duration::from_secs(60);
-/// How often a device in maintenance is written down at most: when that ends, its silence counts at once.
+/// The least time between two writes for a device in maintenance. When maintenance ends, the silence counts at once
+///
 const MAINTENANCE: Duration = Duration::from_secs(1);
-/// Into how many parts an interval is divided; the last message is written once in each.
+/// The number of shares of an interval; the last message is written once per share.
 const SHARES: u32 = 8;
-/// After this time a write that failed is tried again.
+/// The delay before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often objects are forgotten that were not heard since they were due.
-const FORGET: Duration = Duration::from_secs(60);
-/// Rows of one statement.
+/// How often objects without new messages are removed from memory.
+const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(60);
+/// The most rows of one statement.
 const AT_ONCE: usize = 1000;
 
-/// A device was heard: it created something, or wrote to its object.
+/// Reports that a device created something or wrote to its object.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Heard {
+pub(crate) struct RecordHeartbeat {
     pub(crate) device: Device,
-    /// How links start in what is told because of it.
+    /// The base address of links in notifications that this causes.
     pub(crate) links: Links,
 }
 
-/// What an object asks for changed, maybe by another process: forget its rhythm.
+/// Reports that the response interval of an object changed, maybe by another process, so that its next write must be
+/// scheduled again.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Forget {
-    /// `None` stands for all: changes may have been missed.
+pub(crate) struct RescheduleHeartbeat {
+    /// `None` means every object, because changes may have been missed.
     pub(crate) device: Option<Device>,
 }
 
-/// What was heard and is not written yet.
+/// A heartbeat that is not written yet.
 #[derive(Debug)]
 struct Unwritten {
     at: Instant,
     links: Links,
 }
 
-/// When a device is written down next, if there is something to write.
+/// When a device's heartbeat is written next, and the heartbeat if there is one.
 #[derive(Debug)]
-struct Rhythm {
+struct Schedule {
     next: Instant,
     unwritten: Option<Unwritten>,
 }
 
-/// Writes down when devices were heard.
+/// Writes the heartbeats of devices.
 pub(crate) struct Heartbeats {
     pool: Pool,
     limits: Arc<Limits>,
     platform: Weak<Platform>,
-    known: HashMap<Device, Rhythm>,
-    /// Those with something to write, by when they are.
+    known: HashMap<Device, Schedule>,
+    /// The devices with unwritten heartbeats, by the time of their next write.
     waiting: BTreeSet<(Instant, Device)>,
     writing: bool,
     timer: Option<(SpawnHandle, Instant)>,
@@ -92,17 +96,17 @@ impl Heartbeats {
         }
     }
 
-    /// Moves what a device waits for.
+    /// Schedules the next write of a device.
     fn reschedule(&mut self, device: &Device, next: Instant) {
-        let Some(rhythm) = self.known.get_mut(device) else { return };
-        if rhythm.unwritten.is_some() {
-            self.waiting.remove(&(rhythm.next, device.clone()));
+        let Some(schedule) = self.known.get_mut(device) else { return };
+        if schedule.unwritten.is_some() {
+            self.waiting.remove(&(schedule.next, device.clone()));
             self.waiting.insert((next, device.clone()));
         }
-        rhythm.next = next;
+        schedule.next = next;
     }
 
-    /// Writes what is due, one statement at a time; else waits for what is due first.
+    /// Writes the due heartbeats with one statement at a time, or waits until the next one is due.
     fn write_due(&mut self, ctx: &mut Context<Self>) {
         if self.writing {
             return;
@@ -120,7 +124,7 @@ impl Heartbeats {
             match outcome {
                 Ok(watched) => actor.written(due, watched, begun, ctx),
                 Err(error) => {
-                    tracing::debug!(%error, "heartbeats are written a little later");
+                    tracing::debug!(%error, "heartbeats could not be written; they are retried");
                     actor.put_back(due);
                 }
             }
@@ -128,16 +132,16 @@ impl Heartbeats {
         }));
     }
 
-    /// What is due now, sorted by device.
+    /// Takes the due heartbeats, sorted by device.
     fn take_due(&mut self) -> Vec<(Device, Unwritten)> {
         let now = Instant::now();
         let mut due = Vec::new();
         while due.len() < AT_ONCE && self.waiting.first().is_some_and(|(at, _)| *at <= now) {
             let Some((_, device)) = self.waiting.pop_first() else { break };
-            let Some(rhythm) = self.known.get_mut(&device) else { continue };
-            // Until the answer is there: no second write of the same device.
-            rhythm.next = now + self.limits.write_timeout;
-            due.extend(rhythm.unwritten.take().map(|unwritten| (device, unwritten)));
+            let Some(schedule) = self.known.get_mut(&device) else { continue };
+            // Until the statement is complete there is no second write for the device.
+            schedule.next = now + self.limits.write_timeout;
+            due.extend(schedule.unwritten.take().map(|unwritten| (device, unwritten)));
         }
         due.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         due
@@ -162,22 +166,22 @@ impl Heartbeats {
                     self.pause(watched.interval)
                 }
             };
-            // Told meanwhile that the device asks for something else: what was found out is of before, so it stays due.
-            let is_due = self.known.get(&device).is_none_or(|rhythm| rhythm.next <= Instant::now());
+            // If the interval changed meanwhile, the result is outdated and the device stays due.
+            let is_due = self.known.get(&device).is_none_or(|schedule| schedule.next <= Instant::now());
             if !is_due {
                 self.reschedule(&device, begun + pause);
             }
         }
     }
 
-    /// A write failed: what was heard later meanwhile takes the place of what was to be written.
+    /// Puts heartbeats back after a failed write, unless a later one has arrived.
     fn put_back(&mut self, due: Vec<(Device, Unwritten)>) {
         let next = Instant::now() + RETRY;
         for (device, heard) in due {
-            if let Some(rhythm) = self.known.get_mut(&device)
-                && rhythm.unwritten.is_none()
+            if let Some(schedule) = self.known.get_mut(&device)
+                && schedule.unwritten.is_none()
             {
-                rhythm.unwritten = Some(heard);
+                schedule.unwritten = Some(heard);
             }
             self.reschedule(&device, next);
         }
@@ -191,18 +195,18 @@ impl Heartbeats {
         share.min(self.limits.heartbeat_pause)
     }
 
-    /// Has the alarm cleared of a device that was silent.
+    /// Sends the request to clear the unavailability alarm of a device that was silent.
     fn end_silence(&self, (tenant, device): Device, links: Links, ctx: &mut Context<Self>) {
         let Some(platform) = self.platform.upgrade() else { return };
         let ending = async move {
             if let Err(error) = platform.tenant(&tenant).ask_device(device, EndSilence { links }).await {
-                tracing::debug!(%error, "the alarm of a silence is cleared by the next sweep");
+                tracing::debug!(%error, "an unavailability alarm could not be cleared; the next sweep retries");
             }
         };
         ctx.spawn(ending.into_actor(self));
     }
 
-    /// Sees to it that the timer fires when something is due.
+    /// Sets the timer to the time of the next write.
     fn arm(&mut self, ctx: &mut Context<Self>) {
         let Some(due) = self.waiting.first().map(|(at, _)| *at) else { return };
         match self.timer {
@@ -223,30 +227,31 @@ impl Actor for Heartbeats {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        ctx.run_interval(FORGET, |actor, _| {
+        ctx.run_interval(CLEAN_UP_INTERVAL, |actor, _| {
             let now = Instant::now();
-            actor.known.retain(|_, rhythm| rhythm.unwritten.is_some() || rhythm.next > now);
+            actor.known.retain(|_, schedule| schedule.unwritten.is_some() || schedule.next > now);
         });
     }
 }
 
-impl Handler<Heard> for Heartbeats {
+impl Handler<RecordHeartbeat> for Heartbeats {
     type Result = ();
 
-    fn handle(&mut self, Heard { device, links }: Heard, ctx: &mut Self::Context) {
+    fn handle(&mut self, RecordHeartbeat { device, links }: RecordHeartbeat, ctx: &mut Self::Context) {
         let at = Instant::now();
-        let rhythm = self.known.entry(device.clone()).or_insert_with(|| Rhythm { next: at, unwritten: None });
-        if rhythm.unwritten.replace(Unwritten { at, links }).is_none() {
-            self.waiting.insert((rhythm.next, device));
+        let schedule =
+            self.known.entry(device.clone()).or_insert_with(|| Schedule { next: at, unwritten: None });
+        if schedule.unwritten.replace(Unwritten { at, links }).is_none() {
+            self.waiting.insert((schedule.next, device));
             self.write_due(ctx);
         }
     }
 }
 
-impl Handler<Forget> for Heartbeats {
+impl Handler<RescheduleHeartbeat> for Heartbeats {
     type Result = ();
 
-    fn handle(&mut self, Forget { device }: Forget, ctx: &mut Self::Context) {
+    fn handle(&mut self, RescheduleHeartbeat { device }: RescheduleHeartbeat, ctx: &mut Self::Context) {
         let now = Instant::now();
         match device {
             Some(device) => self.reschedule(&device, now),
@@ -260,13 +265,13 @@ impl Handler<Forget> for Heartbeats {
 }
 
 impl crate::device::Context {
-    /// Notes that a device was heard: call it after each creation of an alarm, event or measurement for `source`, and after a
-    /// PUT on it. Nothing is awaited. Only device users count, without an application key, and not in modes that store
-    /// nothing (M-02).
+    /// Records a heartbeat of a device. Call this after each creation of an alarm, event or measurement for `source`,
+    /// and after a PUT on it. It waits for nothing. Only requests of device users without an application key
+    /// count, and none in modes that store nothing (M-02).
     pub(crate) fn heard(&self, source: ManagedObjectId, origin: &Origin) {
         if origin.is_heartbeat() {
             let device = (self.tenant.clone(), source);
-            self.heartbeats.do_send(Heard { device, links: origin.links.clone() });
+            self.heartbeats.do_send(RecordHeartbeat { device, links: origin.links.clone() });
         }
     }
 }

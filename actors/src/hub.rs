@@ -1,13 +1,14 @@
-//! The notification hub of a tenant: from a published change to the sessions that wait for it.
+//! The notification hub of a tenant: it delivers each published change to the sessions that subscribed to its
+//! channel.
 //!
-//! The hub's handlers never await, so everyone may send to it without a reply. A notification is encoded once, when the
-//! first listener is found, and shared by all of them.
+//! The hub's handlers never await, so publishers need no reply. A notification is encoded once, when the first
+//! subscription is found, and all sessions share the bytes.
 
 mod agents;
-mod audience;
-mod couriers;
+mod dispatchers;
 mod families;
 mod modules;
+mod subscription_counts;
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -17,8 +18,6 @@ use actix::prelude::*;
 use bytes::Bytes;
 
 use crate::bayeux::{Channel, FamilyChannel, Pattern, Resource};
-use crate::courier::{Courier, Seat};
-use crate::few::Few;
 use crate::model::alarm::Alarm;
 use crate::model::event;
 use crate::model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId, TenantId};
@@ -27,21 +26,23 @@ use crate::model::managed_object::ManagedObject;
 use crate::model::measurement::Measurement;
 use crate::model::operation::Operation;
 use crate::model::units::SystemOfUnits;
+use crate::session_dispatcher::{SessionDispatcher, SessionSlot};
+use crate::small_map::SmallMap;
 use crate::store::Database;
 pub(crate) use agents::PublishQueued;
-pub(crate) use audience::Audience;
-use couriers::Couriers;
-use families::{Families, Lineage, Placed};
+use dispatchers::SessionDispatchers;
+use families::{Families, Lineage, Placement};
 pub(crate) use modules::PublishRow;
+pub(crate) use subscription_counts::SubscriptionCounts;
 
-/// A notification as it goes over the wire: one Bayeux message, encoded once.
+/// A notification as clients receive it: one Bayeux message, encoded once.
 #[derive(Debug)]
 pub struct Notification {
     json: Bytes,
 }
 
 impl Notification {
-    /// The Bayeux message.
+    /// Returns the encoded Bayeux message.
     pub fn json(&self) -> &Bytes {
         &self.json
     }
@@ -52,42 +53,42 @@ impl Notification {
     }
 }
 
-/// What happened to an object, and the object as subscribers shall see it (B-02, B-03).
+/// A change of an object, with the object as subscribers receive it (B-02, B-03).
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A new alarm.
+    /// An alarm was created.
     AlarmCreated(Arc<Alarm>),
-    /// A changed or repeated alarm.
+    /// An alarm was changed or repeated.
     AlarmUpdated(Arc<Alarm>),
-    /// An alarm is gone; only its id is told.
+    /// An alarm was deleted; the notification holds only its id.
     AlarmDeleted(AlarmId),
-    /// A new measurement.
+    /// A measurement was created.
     MeasurementCreated(Arc<Measurement>),
-    /// A measurement is gone; only its id is told.
+    /// A measurement was deleted; the notification holds only its id.
     MeasurementDeleted(MeasurementId),
-    /// A new managed object.
+    /// A managed object was created.
     ManagedObjectCreated(Arc<ManagedObject>),
-    /// A changed managed object.
+    /// A managed object was changed.
     ManagedObjectUpdated(Arc<ManagedObject>),
-    /// A managed object is gone; only its id is told.
+    /// A managed object was deleted; the notification holds only its id.
     ManagedObjectDeleted(ManagedObjectId),
-    /// A new event.
+    /// An event was created.
     EventCreated(Arc<event::Event>),
-    /// A changed event, or a change of its file.
+    /// An event or its file was changed.
     EventUpdated(Arc<event::Event>),
-    /// An event is gone; only its id is told.
+    /// An event was deleted; the notification holds only its id.
     EventDeleted(EventId),
-    /// A new operation.
+    /// An operation was created.
     OperationCreated(Arc<Operation>),
-    /// A changed operation.
+    /// An operation was changed.
     OperationUpdated(Arc<Operation>),
-    /// An operation is gone; only its id is told.
+    /// An operation was deleted; the notification holds only its id.
     OperationDeleted(OperationId),
 }
 
-/// Tells everyone who listens to a channel.
+/// Publishes a change to all subscriptions to its channel.
 ///
-/// Sent by device actors after the commit, in the order of their writes; which is the order of delivery.
+/// Sent by device actors after the commit. The order of their writes is the order of delivery.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Publish {
@@ -96,104 +97,110 @@ pub(crate) struct Publish {
     pub(crate) links: Links,
 }
 
-/// Adds a session to the listeners of a pattern. The reply means: what is published from now on is delivered.
+/// Subscribes a session to patterns. Everything published after the reply is delivered.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Join {
-    pub(crate) seat: Seat,
-    /// Where the seat is.
-    pub(crate) courier: Addr<Courier>,
-    /// In which units it is told of measurements (B-20).
+pub(crate) struct AddSubscriptions {
+    pub(crate) slot: SessionSlot,
+    /// The dispatcher of the session's thread.
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
+    /// The system of units in which the session receives measurements (B-20).
     pub(crate) units: Option<SystemOfUnits>,
     pub(crate) patterns: Vec<Pattern>,
 }
 
-/// Takes a session out of the listeners of patterns. Sent on unsubscribe and when a session ends.
+/// Ends subscriptions of a session. Sent on unsubscribe and when a session ends.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Leave {
-    pub(crate) seat: Seat,
+pub(crate) struct RemoveSubscriptions {
+    pub(crate) slot: SessionSlot,
     pub(crate) patterns: Vec<Pattern>,
 }
 
-/// Asks whether anybody listens to a pattern. Sent by the diagnosis of an operation.
+/// Asks whether a pattern has subscriptions. Sent by the diagnosis of an operation.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub(crate) struct HasListeners(pub(crate) Pattern);
 
-/// Links were added or taken off, so that objects belong to other families than before (B-19b). Sent after the commit.
+/// Reports that links were added or removed, so that objects belong to other families (B-19b). Sent after the commit.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct LinksChanged;
 
-/// Sessions that listen, and in which units they are told of measurements.
-type Listeners = Few<Seat, Option<SystemOfUnits>>;
+/// The sessions subscribed to one pattern, each with the system of units in which it receives measurements.
+type Listeners = SmallMap<SessionSlot, Option<SystemOfUnits>>;
 
-/// Those who listen in any of several ways. A session that does so in more than one is named once (B-02).
-fn each_once(listeners: &[&Listeners]) -> impl Iterator<Item = (Seat, Option<SystemOfUnits>)> {
+/// Returns every session of several listener tables once, even if it is in more than one (B-02).
+fn each_once(listeners: &[&Listeners]) -> impl Iterator<Item = (SessionSlot, Option<SystemOfUnits>)> {
     listeners.iter().enumerate().flat_map(move |(at, listening)| {
         let earlier = &listeners[..at];
-        let first_here = move |seat: &Seat| !earlier.iter().any(|earlier| earlier.contains(seat));
-        listening.iter().filter(move |(seat, _)| first_here(seat)).map(|(seat, units)| (*seat, *units))
+        let first_here = move |slot: &SessionSlot| !earlier.iter().any(|earlier| earlier.contains(slot));
+        listening.iter().filter(move |(slot, _)| first_here(slot)).map(|(slot, units)| (*slot, *units))
     })
 }
 
-/// A notification on one channel, in the forms that its listeners need, each encoded once.
-struct Forms<'a, C> {
+/// A notification on one channel in the systems of units that its listeners need, each encoded once.
+struct NotificationForms<'a, C> {
     publish: &'a Publish,
     channel: C,
     id: u64,
-    /// As stored, metric, imperial; all but measurements have one form.
+    /// As stored, metric and imperial. Only measurements have more than one form.
     encoded: [Option<Arc<Notification>>; 3],
 }
 
-/// Who listens to what, in one tenant.
+/// The subscriptions of one tenant.
 pub struct NotificationHub {
     listeners: HashMap<Pattern, Listeners>,
-    couriers: Couriers,
-    audience: Audience,
+    dispatchers: SessionDispatchers,
+    subscription_counts: SubscriptionCounts,
     families: Families,
     last_id: u64,
 }
 
 impl NotificationHub {
-    /// The hub of a tenant, without listeners. Who publishes asks the audience first.
-    pub(crate) fn new(tenant: TenantId, database: Database, audience: Audience) -> Self {
+    /// Creates the hub of a tenant without subscriptions. Publishers check the counts before they send to the hub.
+    pub(crate) fn new(tenant: TenantId, database: Database, subscription_counts: SubscriptionCounts) -> Self {
         let families = Families::new(tenant, database);
-        Self { listeners: HashMap::new(), couriers: Couriers::default(), audience, families, last_id: 0 }
+        Self {
+            listeners: HashMap::new(),
+            dispatchers: SessionDispatchers::default(),
+            subscription_counts,
+            families,
+            last_id: 0,
+        }
     }
 
-    /// Hands a notification to everyone who listens to the channel of its source, by its name or by a wildcard, and then to
-    /// those who listen to a family of the source. Clients look for the subscription by the channel of the message, so each
-    /// family has a copy on its own channel (B-19c).
+    /// Delivers a notification to the subscriptions to its source, by exact channel or by wildcard, and then to those
+    /// to a family of the source. A client finds its subscription by the channel of the message, so each family
+    /// receives a copy on its own channel (B-19c).
     fn deliver(&mut self, publish: &Publish, lineage: Option<&Lineage>) {
         let own = Channel { resource: publish.event.resource(), id: publish.source };
         let patterns = [Pattern::Exact(own), Pattern::All(own.resource)];
         let listeners: Vec<&Listeners> = patterns.iter().filter_map(|p| self.listeners.get(p)).collect();
         if !listeners.is_empty() {
             self.last_id += 1;
-            let mut forms = Forms::new(publish, own, self.last_id);
-            let told = each_once(&listeners).map(|(seat, units)| (seat, forms.in_units(units)));
-            self.couriers.deliver(told);
+            let mut forms = NotificationForms::new(publish, own, self.last_id);
+            let recipients = each_once(&listeners).map(|(slot, units)| (slot, forms.in_units(units)));
+            self.dispatchers.deliver(recipients);
         }
         for id in lineage.into_iter().flat_map(|lineage| lineage.iter()) {
             let family = Channel { resource: own.resource, id: *id };
             let Some(listeners) = self.listeners.get(&Pattern::WithChildren(family)) else { continue };
             self.last_id += 1;
-            let mut forms = Forms::new(publish, FamilyChannel(family), self.last_id);
-            let told = listeners.iter().map(|(seat, units)| (*seat, forms.in_units(*units)));
-            self.couriers.deliver(told);
+            let mut forms = NotificationForms::new(publish, FamilyChannel(family), self.last_id);
+            let recipients = listeners.iter().map(|(slot, units)| (*slot, forms.in_units(*units)));
+            self.dispatchers.deliver(recipients);
         }
     }
 
-    /// Has the families of those looked up whose notifications wait.
+    /// Looks up the families of notifications that wait, until none waits.
     fn look_up(&mut self, ctx: &mut Context<Self>) {
         let Some(look_up) = self.families.next() else { return };
         ctx.spawn(look_up.run().into_actor(self).map(|found, hub, ctx| {
             match hub.families.found(found) {
                 Ok(ready) => ready.iter().for_each(|(publish, lineage)| hub.deliver(publish, Some(lineage))),
                 Err((error, publishes)) => {
-                    tracing::warn!(%error, "families cannot be looked up, sessions that listen to them end");
+                    tracing::warn!(%error, "ancestors cannot be looked up; sessions subscribed to families end");
                     hub.end_family_sessions();
                     publishes.iter().for_each(|publish| hub.deliver(publish, None));
                 }
@@ -202,12 +209,13 @@ impl NotificationHub {
         }));
     }
 
-    /// Ends the sessions that listen to families: their clients handshake anew, there is never a silent gap.
+    /// Ends the sessions with subscriptions to families. Their clients handshake again, so that there is no silent
+    /// gap.
     fn end_family_sessions(&self) {
         let families =
             self.listeners.iter().filter(|(pattern, _)| matches!(pattern, Pattern::WithChildren(_)));
         let listeners: Vec<&Listeners> = families.map(|(_, listeners)| listeners).collect();
-        self.couriers.end(each_once(&listeners).map(|(seat, _)| seat));
+        self.dispatchers.end(each_once(&listeners).map(|(slot, _)| slot));
     }
 }
 
@@ -220,8 +228,8 @@ impl Handler<Publish> for NotificationHub {
 
     fn handle(&mut self, publish: Publish, ctx: &mut Self::Context) {
         match self.families.place(publish) {
-            Placed::Ready(publish, lineage) => self.deliver(&publish, lineage.as_ref()),
-            Placed::Waiting => self.look_up(ctx),
+            Placement::Ready(publish, lineage) => self.deliver(&publish, lineage.as_ref()),
+            Placement::Waiting => self.look_up(ctx),
         }
     }
 }
@@ -242,31 +250,31 @@ impl Handler<LinksChanged> for NotificationHub {
     }
 }
 
-impl Handler<Join> for NotificationHub {
+impl Handler<AddSubscriptions> for NotificationHub {
     type Result = ();
 
-    fn handle(&mut self, join: Join, _: &mut Self::Context) {
-        self.couriers.meet(join.seat, join.courier);
+    fn handle(&mut self, join: AddSubscriptions, _: &mut Self::Context) {
+        self.dispatchers.remember(join.slot, join.dispatcher);
         for pattern in join.patterns {
             if !self.listeners.contains_key(&pattern) {
-                self.audience.joined(&pattern);
+                self.subscription_counts.joined(&pattern);
                 self.families.joined(&pattern);
             }
-            self.listeners.entry(pattern).or_default().insert(join.seat, join.units);
+            self.listeners.entry(pattern).or_default().insert(join.slot, join.units);
         }
     }
 }
 
-impl Handler<Leave> for NotificationHub {
+impl Handler<RemoveSubscriptions> for NotificationHub {
     type Result = ();
 
-    fn handle(&mut self, leave: Leave, _: &mut Self::Context) {
+    fn handle(&mut self, leave: RemoveSubscriptions, _: &mut Self::Context) {
         for pattern in leave.patterns {
             if let Some(listeners) = self.listeners.get_mut(&pattern) {
-                listeners.remove(&leave.seat);
+                listeners.remove(&leave.slot);
                 if listeners.is_empty() {
                     self.listeners.remove(&pattern);
-                    self.audience.left(&pattern);
+                    self.subscription_counts.left(&pattern);
                     self.families.left(&pattern);
                 }
             }
@@ -274,12 +282,12 @@ impl Handler<Leave> for NotificationHub {
     }
 }
 
-impl<'a, C: Display> Forms<'a, C> {
+impl<'a, C: Display> NotificationForms<'a, C> {
     fn new(publish: &'a Publish, channel: C, id: u64) -> Self {
         Self { publish, channel, id, encoded: Default::default() }
     }
 
-    /// The form for a listener with this system of units.
+    /// Returns the notification in this system of units.
     fn in_units(&mut self, units: Option<SystemOfUnits>) -> Arc<Notification> {
         let Publish { event, links, .. } = self.publish;
         let converted = match (event, units) {

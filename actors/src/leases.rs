@@ -1,7 +1,7 @@
-//! What a process is at work on and holds by lease, so that another one goes on with it when this one is gone.
+//! The rows that this process works on and holds by lease, so that another process continues when this one dies.
 //!
-//! What is held is a row with a lease and a number, the fence. Who takes over counts the fence up, and each step has it as its
-//! premise: of two processes that both believe to hold a row exactly one goes on.
+//! A row has a lease and a number, the fence. A process that takes the row over increments the fence, and every step
+//! requires the fence it knows. So if two processes both believe that they hold the row, exactly one can continue.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::store::leases::Hold;
 /// The rows of one kind that this process holds.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
-    /// Id and fence, by tenant and id.
+    /// The fence of each row, by tenant and id.
     held: Mutex<HashMap<(TenantId, i64), i64>>,
 }
 
 impl Leases {
-    /// All of them.
+    /// Returns all rows that are held.
     pub(crate) fn held(&self) -> Vec<Hold> {
         let held = self.held.lock();
         let hold = |((tenant, id), fence): (&(TenantId, i64), &i64)| Hold {
@@ -30,22 +30,22 @@ impl Leases {
         held.iter().map(hold).collect()
     }
 
-    /// Enters what this process holds now; until the result is dropped its lease is renewed.
-    pub(crate) fn enter(self: &Arc<Self>, hold: Hold) -> Entered {
+    /// Adds a row. Its lease is renewed until the returned guard is dropped.
+    pub(crate) fn add(self: &Arc<Self>, hold: Hold) -> LeaseGuard {
         self.held.lock().insert((hold.tenant.clone(), hold.id), hold.fence);
-        Entered { leases: self.clone(), hold }
+        LeaseGuard { leases: self.clone(), hold }
     }
 }
 
-/// A row whose lease is renewed. Whatever ends its holder, it is renewed no more.
+/// A guard that keeps the lease of a row renewed. The renewal ends with the guard, however its owner ends.
 #[derive(Debug)]
-pub(crate) struct Entered {
+pub(crate) struct LeaseGuard {
     leases: Arc<Leases>,
     hold: Hold,
 }
 
-impl Drop for Entered {
-    /// Takes the row out, unless it was taken over by this same process.
+impl Drop for LeaseGuard {
+    /// Removes the row, unless this process has taken it over again.
     fn drop(&mut self) {
         let mut all = self.leases.held.lock();
         let key = (self.hold.tenant.clone(), self.hold.id);
@@ -64,19 +64,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_entered_is_held_until_its_holder_ends() {
+    fn row_is_held_until_its_guard_is_dropped() {
         let leases = Arc::new(Leases::default());
-        let entered = leases.enter(hold(1));
+        let lease = leases.add(hold(1));
         assert_eq!(leases.held(), [hold(1)]);
-        drop(entered);
+        drop(lease);
         assert!(leases.held().is_empty());
     }
 
     #[test]
-    fn end_of_an_older_holder_leaves_the_newer_one_alone() {
+    fn dropping_an_older_guard_keeps_the_newer_one() {
         let leases = Arc::new(Leases::default());
-        let older = leases.enter(hold(1));
-        let _newer = leases.enter(hold(2));
+        let older = leases.add(hold(1));
+        let _newer = leases.add(hold(2));
         drop(older);
         assert_eq!(leases.held(), [hold(2)]);
     }

@@ -1,4 +1,4 @@
-//! What the edge holds: finds or starts tenants, devices and sessions.
+//! The platform of a server process, which the HTTP layer uses: it finds or starts tenants, devices and sessions.
 
 mod bulk_operations;
 mod changes;
@@ -21,18 +21,18 @@ pub use tenant::Tenant;
 
 use crate::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::bulk_operation::BulkOperations;
-use crate::device::{self, RememberedMappings};
+use crate::device::{self, CachedMappings};
 use crate::error::Result;
 use crate::event_processing::deployment::{Deployments, Foundation};
 use crate::event_processing::feed::Feeds;
 use crate::event_processing::look_ups::LookUpPath;
 use crate::heartbeats::Heartbeats;
-use crate::hub::{Audience, NotificationHub};
+use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::limits::Limits;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
 use crate::presence::Presence;
 use crate::registry::Registry;
-use crate::session::{ClientId, Home, Release, SessionActor, Sessions};
+use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
 use crate::store::Database;
 use crate::store::bulk_alarm_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use crate::store::leases;
@@ -50,22 +50,23 @@ pub struct Platform {
     bulk_alarm_updates: Arc<BulkAlarmUpdates>,
     bulk_operations: Arc<BulkOperations>,
     modules: Arc<Deployments>,
-    /// For bulk registrations, which take no connection from devices; there is one, for they would only wait for each other.
+    /// The connections for bulk registrations, so that these take none from devices. There is one, because
+    /// registrations wait for each other anyway.
     registrations: Pool,
-    /// How the edge forgets what changed.
+    /// The functions that remove outdated entries from the caches of the HTTP layer.
     forget: Forget,
 }
 
-/// How a bulk update stands when its request is answered.
+/// The state of a bulk update when its request receives a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BulkProgress {
-    /// Everything is changed.
+    /// All alarms are changed.
     Finished,
-    /// It goes on in the background.
+    /// The update continues in the background.
     GoesOn,
 }
 
-/// A thread that devices live on, with the writer they use.
+/// An actor thread with its writer and heartbeats.
 struct ActorThread {
     arbiter: ArbiterHandle,
     writer: WriterHandle,
@@ -73,10 +74,10 @@ struct ActorThread {
 }
 
 impl Platform {
-    /// Starts `actor_threads` threads for devices and their writers. The schema must be up to date.
+    /// Starts `actor_threads` actor threads with their writers. The schema must be up to date.
     ///
     /// # Errors
-    /// `Unavailable` when PostgreSQL is away.
+    /// `Unavailable` when PostgreSQL cannot be reached.
     pub async fn start(database: Database, limits: Limits, actor_threads: usize) -> Result<Arc<Self>> {
         let process = database.draw_process_number().await?;
         let ids = Arc::new(IdGenerator::new(process).beyond(database.find_greatest_id().await?));
@@ -87,7 +88,7 @@ impl Platform {
             })
             .collect::<Result<Vec<_>>>()?;
         let limits = Arc::new(limits);
-        // What is written now and then takes no connection from those who wait for an answer.
+        // Background writes have connections of their own, so they take none from requests.
         let background = database.writer_pool()?;
         let registrations = database.writer_pool()?;
         let presence = Presence::new(background.clone(), process, &limits);
@@ -123,16 +124,17 @@ impl Platform {
                 forget: Forget::default(),
             }
         });
-        platform.carry_changes_out();
+        platform.install_change_handler();
         Ok(platform)
     }
 
-    /// The database, for reads.
+    /// Returns the database, for reads.
     pub fn database(&self) -> &Database {
         &self.database
     }
 
-    /// A new id: unique in the deployment and rising with time (C-13). For what is created without an actor.
+    /// Returns a new id that is unique in the deployment and rises with time (C-13). Used for objects that are
+    /// created without an actor.
     pub fn next_id(&self) -> i64 {
         self.ids.next()
     }
@@ -145,12 +147,13 @@ impl Platform {
         &self.registrations
     }
 
-    /// The limits in force.
+    /// Returns the configured limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// A tenant, started on first use. One whose actor died starts afresh: its sessions are gone, its devices reload.
+    /// Returns a tenant, which starts on first use. A tenant whose actor died starts again without sessions, and its
+    /// devices reload.
     pub fn tenant(&self, id: &TenantId) -> Arc<Tenant> {
         if let Some(tenant) = self.tenants.read().get(id).filter(|tenant| tenant.address.connected()) {
             return tenant.clone();
@@ -167,12 +170,13 @@ impl Platform {
     fn start_tenant(&self, id: &TenantId) -> Tenant {
         let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
         let (devices, sessions) = (Arc::<Registry<_, _>>::default(), Arc::<Sessions>::default());
-        let (tenant, database, audience) = (id.clone(), self.database.clone(), Audience::default());
-        let listened = audience.clone();
+        let (tenant, database, subscription_counts) =
+            (id.clone(), self.database.clone(), SubscriptionCounts::default());
+        let counts = subscription_counts.clone();
         let hub = NotificationHub::start_in_arbiter(arbiter, move |_| {
-            NotificationHub::new(tenant, database, listened)
+            NotificationHub::new(tenant, database, counts)
         });
-        let (mappings, feeds) = (Arc::<RememberedMappings>::default(), Feeds::default());
+        let (mappings, feeds) = (Arc::<CachedMappings>::default(), Feeds::default());
         let context = |thread: &ActorThread| device::Context {
             tenant: id.clone(),
             database: self.database.clone(),
@@ -180,7 +184,7 @@ impl Platform {
             heartbeats: thread.heartbeats.clone(),
             presence: self.presence.clone(),
             hub: hub.clone(),
-            audience: audience.clone(),
+            subscription_counts: subscription_counts.clone(),
             feeds: feeds.clone(),
             ids: self.ids.clone(),
             devices: devices.clone(),
@@ -192,37 +196,37 @@ impl Platform {
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
         let (shared, limits) = (sessions.clone(), self.limits.clone());
         let address = TenantActor::start_in_arbiter(arbiter, move |ctx| {
-            let home = Home { hub, tenant: ctx.address(), sessions: shared, limits };
-            TenantActor::new(Arc::new(home), places)
+            let environment = SessionEnvironment { hub, tenant: ctx.address(), sessions: shared, limits };
+            TenantActor::new(Arc::new(environment), places)
         });
         Tenant { address, devices, sessions, contexts, ids: self.ids.clone() }
     }
 
-    /// Forgets what is remembered of a tenant's options, because one of them changed.
+    /// Removes the cached options of a tenant, because one of them changed.
     fn forget_options(&self, tenant: &TenantId) {
         if let Some(tenant) = self.tenants.read().get(tenant) {
             tenant.forget_options();
         }
     }
 
-    /// Changes the status of many alarms. Replies when that is finished, or after half a second; then it goes on in the
-    /// background, and survives the end of this process.
+    /// Changes the status of many alarms. The function returns when the update is complete or after half a
+    /// second. After that the update continues in the background, and another process continues it if this one dies.
     ///
     /// # Errors
-    /// `Unavailable` or `Database`: then nothing was begun.
+    /// `Unavailable` or `Database` when the update was not started.
     pub async fn update_alarms(&self, tenant: &TenantId, new: NewBulkAlarmUpdate) -> Result<BulkProgress> {
         let (place, lease) = ((tenant, self.ids.next()), self.limits.bulk_lease);
         let held = insert_bulk_alarm_update(&self.database, place, new, lease).await?;
-        let finished = self.go_on(held);
+        let finished = self.start_bulk_update(held);
         Ok(match timeout(self.limits.bulk_alarm_reply, finished).await {
             Ok(Ok(())) => BulkProgress::Finished,
-            // It still runs; or it stopped, and will be taken up again.
+            // The update still runs, or it stopped and will be taken over.
             Ok(Err(_)) | Err(_) => BulkProgress::GoesOn,
         })
     }
 
     /// Starts the actor of a bulk update.
-    fn go_on(&self, held: Held) -> oneshot::Receiver<()> {
+    fn start_bulk_update(&self, held: Held) -> oneshot::Receiver<()> {
         let (finish, finished) = oneshot::channel();
         let thread = place(ManagedObjectId(held.id), self.threads.len());
         let context = self.tenant(&held.tenant).contexts[thread].clone();
@@ -233,35 +237,35 @@ impl Platform {
         finished
     }
 
-    /// Goes on with bulk updates whose process is gone, and shows that this one is not, until it is dropped.
+    /// Takes over bulk updates whose process died and renews the leases of this process, until the future is dropped.
     pub async fn keep_bulk_updates_going(self: Arc<Self>) {
         let lease = self.limits.bulk_lease;
         loop {
-            if let Err(error) = self.look_after_bulk_updates(lease).await {
-                tracing::debug!(%error, "bulk updates of alarms cannot be looked after now");
+            if let Err(error) = self.renew_and_take_over_bulk_updates(lease).await {
+                tracing::debug!(%error, "the leases of bulk updates of alarms cannot be renewed now");
             }
             sleep(lease / 3).await;
         }
     }
 
-    async fn look_after_bulk_updates(&self, lease: Duration) -> Result<()> {
+    async fn renew_and_take_over_bulk_updates(&self, lease: Duration) -> Result<()> {
         let own = self.bulk_alarm_updates.leases.held();
         leases::renew(&self.database, bulk_alarm_updates::RENEW, &own, lease).await?;
         for held in bulk_alarm_updates::take_over(&self.database, lease).await? {
             tracing::info!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id,
-                "a bulk update of alarms goes on that another process began");
-            drop(self.go_on(held));
+                "took over a bulk update of alarms from another process");
+            drop(self.start_bulk_update(held));
         }
         Ok(())
     }
 
-    /// The tenants that something happened in since this process started.
+    /// Returns the tenants that were used since this process started.
     pub(crate) fn living_tenants(&self) -> Vec<(TenantId, Arc<Tenant>)> {
         let tenants = self.tenants.read();
         tenants.iter().map(|(id, tenant)| (id.clone(), tenant.clone())).collect()
     }
 
-    /// Ends the actor threads. Nothing acknowledged is lost by it: what is acknowledged is committed.
+    /// Stops the actor threads. No acknowledged write is lost, because it is committed already.
     pub fn stop(&self) {
         for thread in &self.threads {
             thread.arbiter.stop();
@@ -269,21 +273,21 @@ impl Platform {
         self.modules.stop();
     }
 
-    /// A living session of whatever tenant. Only for messages whose sender is known by the clientId alone (B-18a): it looks
-    /// into the sessions of one tenant after the other.
+    /// Finds a session in any tenant. It searches one tenant after the other, so it is only for messages whose sender
+    /// is known by clientId alone (B-18a).
     pub fn find_session(&self, client: ClientId) -> Option<(TenantId, Addr<SessionActor>)> {
         let tenants = self.tenants.read();
         tenants.iter().find_map(|(id, tenant)| Some((id.clone(), tenant.session(client)?)))
     }
 
-    /// The server is stopping: every held connect is answered empty, with the advice to come back after a time that is
-    /// spread over `spread`, so that a fleet does not return as one.
+    /// Completes every held connect with an empty response when the server stops. The advised delays are spread over
+    /// `spread`, so that clients do not all return at once.
     pub fn release_sessions(&self, spread: Duration) {
         let tenants: Vec<Arc<Tenant>> = self.tenants.read().values().cloned().collect();
         let sessions: Vec<_> = tenants.iter().flat_map(|tenant| tenant.sessions.all()).collect();
         let count = sessions.len().max(1) as u32;
         for (n, session) in sessions.into_iter().enumerate() {
-            // Shuffled by a stride, so that neighbours in the table do not return together.
+            // The stride shuffles the delays, so that neighbours in the table do not return together.
             let place = (n as u32).wrapping_mul(7919) % count;
             session.do_send(Release { interval: spread * place / count });
         }

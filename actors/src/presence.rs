@@ -1,8 +1,8 @@
-//! Presence: which device users hold a real-time connection to this process.
+//! Presence: which device users have a real-time connection to this process.
 //!
-//! A session tells when its first connect is held, or a socket attached, and when it is over: which is its interval after
-//! the last connect. What is written are these edges, and while a user is here a promise that is renewed in time; so
-//! every process sees it, and nobody believes a process for long that died.
+//! A session reports when its first connect is held or its first socket is attached, and when it ends, which is one
+//! interval after its last connect. This actor writes these changes. While a user is connected it renews a lease in
+//! time, so every process sees the user, and the entries of a process that died expire soon.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,66 +13,66 @@ use actix::prelude::*;
 use deadpool_postgres::Pool;
 
 use crate::error::Error;
-use crate::few::Few;
 use crate::limits::Limits;
 use crate::model::id::TenantId;
 use crate::session::{ClientId, SessionActor};
+use crate::small_map::SmallMap;
 use crate::store::presence::{self, User};
 
-/// After this time a write that failed is tried again.
+/// The delay before a failed write is retried.
 const RETRY: Duration = Duration::from_secs(1);
-/// Rows of one statement.
+/// The most rows of one statement.
 const AT_ONCE: usize = 1000;
 
-/// A session of a device user holds a connection for the first time.
+/// Reports that a session of a device user has its first connection.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Appeared {
+pub(crate) struct UserConnected {
     pub(crate) tenant: TenantId,
     pub(crate) user: Arc<str>,
     pub(crate) client: ClientId,
-    /// Whether it lives is looked at before a promise is renewed: its tenant may have died, and told nothing.
+    /// Checked before a lease is renewed, because a tenant actor that died reports nothing.
     pub(crate) session: WeakAddr<SessionActor>,
 }
 
-/// A session of a device user is over, whether or not it ever held a connection.
+/// Reports that a session of a device user ended, whether or not it ever had a connection.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Vanished {
+pub(crate) struct UserDisconnected {
     pub(crate) tenant: TenantId,
     pub(crate) user: Arc<str>,
     pub(crate) client: ClientId,
 }
 
-/// Tells all processes who is here.
+/// Writes the presence of this process's users to the database.
 pub(crate) struct Presence {
     pool: Pool,
-    /// Number of this process.
+    /// The number of this process.
     process: i64,
     lease: Duration,
-    here: HashMap<User, Few<ClientId, WeakAddr<SessionActor>>>,
-    /// Users of whom the database does not know yet whether they are here.
-    untold: HashSet<User>,
+    here: HashMap<User, SmallMap<ClientId, WeakAddr<SessionActor>>>,
+    /// The users whose change of presence is not yet written.
+    unwritten: HashSet<User>,
     writing: bool,
 }
 
 impl Presence {
     pub(crate) fn new(pool: Pool, process: i64, limits: &Limits) -> Self {
         let lease = limits.presence_lease;
-        Self { pool, process, lease, here: HashMap::new(), untold: HashSet::new(), writing: false }
+        Self { pool, process, lease, here: HashMap::new(), unwritten: HashSet::new(), writing: false }
     }
 
-    /// Writes what is untold, one statement of each kind at a time.
-    fn tell(&mut self, ctx: &mut Context<Self>) {
-        if self.writing || self.untold.is_empty() {
+    /// Writes the pending changes, with at most one statement of each kind at a time.
+    fn write_changes(&mut self, ctx: &mut Context<Self>) {
+        if self.writing || self.unwritten.is_empty() {
             return;
         }
         self.writing = true;
-        let mut users: Vec<User> = self.untold.iter().take(AT_ONCE).cloned().collect();
+        let mut users: Vec<User> = self.unwritten.iter().take(AT_ONCE).cloned().collect();
         for user in &users {
-            self.untold.remove(user);
+            self.unwritten.remove(user);
         }
-        // In one order, so that two processes wait for each other in it.
+        // The users are sorted, so that two processes lock them in the same order and cannot deadlock.
         users.sort_unstable();
         let (here, gone): (Vec<User>, Vec<User>) =
             users.iter().cloned().partition(|user| self.here.contains_key(user));
@@ -89,11 +89,11 @@ impl Presence {
         ctx.spawn(write.into_actor(self).map(move |outcome, actor, ctx| {
             actor.writing = false;
             match outcome {
-                Ok(()) => actor.tell(ctx),
+                Ok(()) => actor.write_changes(ctx),
                 Err(error) => {
-                    tracing::debug!(%error, "presence of devices is told a little later");
-                    actor.untold.extend(users);
-                    ctx.run_later(RETRY, Self::tell);
+                    tracing::debug!(%error, "the presence of devices could not be written; it is retried");
+                    actor.unwritten.extend(users);
+                    ctx.run_later(RETRY, Self::write_changes);
                 }
             }
         }));
@@ -105,42 +105,42 @@ impl Actor for Presence {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(self.lease / 3, |actor, ctx| {
-            actor.untold.extend(actor.here.keys().cloned());
+            actor.unwritten.extend(actor.here.keys().cloned());
             actor.here.retain(|_, sessions| {
                 sessions.retain(|_, session| session.upgrade().is_some_and(|session| session.connected()));
                 !sessions.is_empty()
             });
-            actor.tell(ctx);
+            actor.write_changes(ctx);
         });
     }
 }
 
-impl Handler<Appeared> for Presence {
+impl Handler<UserConnected> for Presence {
     type Result = ();
 
-    fn handle(&mut self, appeared: Appeared, ctx: &mut Self::Context) {
+    fn handle(&mut self, appeared: UserConnected, ctx: &mut Self::Context) {
         let user = (appeared.tenant, appeared.user);
         let sessions = self.here.entry(user.clone()).or_default();
         let first = sessions.is_empty();
         sessions.insert(appeared.client, appeared.session);
         if first {
-            self.untold.insert(user);
-            self.tell(ctx);
+            self.unwritten.insert(user);
+            self.write_changes(ctx);
         }
     }
 }
 
-impl Handler<Vanished> for Presence {
+impl Handler<UserDisconnected> for Presence {
     type Result = ();
 
-    fn handle(&mut self, vanished: Vanished, ctx: &mut Self::Context) {
+    fn handle(&mut self, vanished: UserDisconnected, ctx: &mut Self::Context) {
         let user = (vanished.tenant, vanished.user);
         let Some(sessions) = self.here.get_mut(&user) else { return };
         sessions.remove(&vanished.client);
         if sessions.is_empty() {
             self.here.remove(&user);
-            self.untold.insert(user);
-            self.tell(ctx);
+            self.unwritten.insert(user);
+            self.write_changes(ctx);
         }
     }
 }

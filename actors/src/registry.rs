@@ -1,4 +1,4 @@
-//! A table of actors: read by anyone, written only by the parent that starts them.
+//! A table of running actors. Everyone reads it; only the parent that starts the actors writes it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -6,42 +6,43 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use actix::{Actor, Addr, WeakAddr};
 use parking_lot::RwLock;
 
-/// Shards; look-ups of different keys rarely meet.
+/// The number of shards, so that look-ups of different keys rarely share a lock.
 const SHARDS: usize = 64;
 
 type Shard<K, H, S> = RwLock<HashMap<K, H, S>>;
 
-/// How a table holds its actors.
-pub trait Hold<A: Actor> {
-    /// From an address.
-    fn hold(address: Addr<A>) -> Self;
-    /// The actor, when it is alive. A closed address counts as absent: its actor stopped or panicked.
-    fn reach(&self) -> Option<Addr<A>>;
+/// How a registry stores the address of an actor.
+pub trait StoredAddress<A: Actor> {
+    /// Converts an address to the stored form.
+    fn store(address: Addr<A>) -> Self;
+    /// Returns the actor's address if the actor is running. A closed address counts as absent, because its actor
+    /// stopped or panicked.
+    fn running(&self) -> Option<Addr<A>>;
 }
 
-/// The table keeps them.
-impl<A: Actor> Hold<A> for Addr<A> {
-    fn hold(address: Addr<A>) -> Self {
+/// The registry keeps the actor alive.
+impl<A: Actor> StoredAddress<A> for Addr<A> {
+    fn store(address: Addr<A>) -> Self {
         address
     }
 
-    fn reach(&self) -> Option<Addr<A>> {
+    fn running(&self) -> Option<Addr<A>> {
         self.connected().then(|| self.clone())
     }
 }
 
-/// Somebody else keeps them; an entry is a tenth as large.
-impl<A: Actor> Hold<A> for WeakAddr<A> {
-    fn hold(address: Addr<A>) -> Self {
+/// Another owner keeps the actor alive; an entry is a tenth as large.
+impl<A: Actor> StoredAddress<A> for WeakAddr<A> {
+    fn store(address: Addr<A>) -> Self {
         address.downgrade()
     }
 
-    fn reach(&self) -> Option<Addr<A>> {
+    fn running(&self) -> Option<Addr<A>> {
         self.upgrade()
     }
 }
 
-/// The living actors of one kind, by key.
+/// The running actors of one kind, by key.
 #[derive(Debug)]
 pub struct Registry<K, A: Actor, H = Addr<A>, S = RandomState> {
     shards: Box<[Shard<K, H, S>]>,
@@ -56,38 +57,38 @@ impl<K, A: Actor, H, S: BuildHasher + Default> Default for Registry<K, A, H, S> 
     }
 }
 
-impl<K: Eq + Hash, A: Actor, H: Hold<A>, S: BuildHasher + Default> Registry<K, A, H, S> {
-    /// The actor, when it is alive.
+impl<K: Eq + Hash, A: Actor, H: StoredAddress<A>, S: BuildHasher + Default> Registry<K, A, H, S> {
+    /// Returns the actor's address if the actor is running.
     pub fn find(&self, key: &K) -> Option<Addr<A>> {
-        self.shard(key).read().get(key)?.reach()
+        self.shard(key).read().get(key)?.running()
     }
 
-    /// How many actors are entered.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().len()).sum()
     }
 
-    /// Whether none is entered.
+    /// Returns whether the registry has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Every living actor.
+    /// Returns the address of every running actor.
     pub fn all(&self) -> Vec<Addr<A>> {
         self.shards
             .iter()
-            .flat_map(|shard| shard.read().values().filter_map(H::reach).collect::<Vec<_>>())
+            .flat_map(|shard| shard.read().values().filter_map(H::running).collect::<Vec<_>>())
             .collect()
     }
 
-    pub(crate) fn enter(&self, key: K, address: Addr<A>) {
-        self.shard(&key).write().insert(key, H::hold(address));
+    pub(crate) fn insert(&self, key: K, address: Addr<A>) {
+        self.shard(&key).write().insert(key, H::store(address));
     }
 
-    /// Takes an actor out, unless a newer one stands in its place.
-    pub(crate) fn leave(&self, key: &K, address: &Addr<A>) {
+    /// Removes an actor unless a newer one has replaced it.
+    pub(crate) fn remove(&self, key: &K, address: &Addr<A>) {
         let mut shard = self.shard(key).write();
-        if shard.get(key).and_then(H::reach).as_ref() == Some(address) {
+        if shard.get(key).and_then(H::running).as_ref() == Some(address) {
             shard.remove(key);
         }
         if shard.capacity() > 64 && shard.len() < shard.capacity() / 4 {
@@ -96,7 +97,7 @@ impl<K: Eq + Hash, A: Actor, H: Hold<A>, S: BuildHasher + Default> Registry<K, A
     }
 
     fn shard(&self, key: &K) -> &Shard<K, H, S> {
-        // By other bits than those a table looks at, for both may hash alike.
+        // The shard is chosen by other bits of the hash than a table uses, because both may use the same hash.
         &self.shards[(self.hasher.hash_one(key) >> 40) as usize % SHARDS]
     }
 }

@@ -1,9 +1,10 @@
-//! The watch over silent devices: an alarm for each that was not heard for its interval.
+//! The sweep for silent devices: it raises an alarm for each device without a message for its response interval
+//!
 //!
-//! One process at a time sweeps; see [`Watch`]. A sweep reads what is due from the database, in which all processes write
-//! when they heard a device; nothing depends on the memory of a process. Each alarm is raised by the device's actor, under
-//! the premise that the silence still lasts and has no alarm yet; each is cleared by whoever hears the device again, or by the
-//! next sweep when that one died in between.
+//! One process at a time sweeps; see [`Watch`]. A sweep reads the silent devices from the database, where every
+//! process writes its heartbeats, and depends on no process's memory. The device's actor raises the alarm, on
+//! condition that the silence still lasts and has no alarm yet. The alarm is cleared by the process that records the
+//! next heartbeat, or by the next sweep if that process died in between.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,32 +18,32 @@ use crate::model::links::Links;
 use crate::platform::Platform;
 use crate::store::availability::{Device, SWEPT_AT_ONCE, Silent, Watch};
 
-/// After this time a watch whose connection was lost begins anew.
-const PAUSE: Duration = Duration::from_secs(1);
-/// Devices that are asked at the same time: enough to share group commits.
+/// The delay before the watch is opened again after its connection was lost.
+const REOPEN_DELAY: Duration = Duration::from_secs(1);
+/// How many devices are handled concurrently, enough to share group commits.
 const AT_ONCE: usize = 64;
-/// Who sits still for so many sweeps, or for ten seconds, loses the watch to another process.
-const PATIENCE: u32 = 3;
+/// A process that makes no sweep for this many intervals, or for ten seconds, loses the watch to another process.
+const MISSED_SWEEPS: u32 = 3;
 
 impl Platform {
-    /// Raises an alarm for each device that falls silent, and sees to it that alarms of past silences are cleared. Runs until
-    /// it is dropped. `links`: how links start in what is told, for no request causes it.
+    /// Raises an alarm for each device that becomes silent, and clears alarms of past silences. Runs until the future
+    /// is dropped. Links in notifications start with `links`, because no request causes them.
     pub async fn watch_silence(self: Arc<Self>, links: Links) {
         loop {
             match self.keep_watch(&links).await {
-                // The watch over the database says so already.
-                Err(Error::Unavailable(_)) => tracing::debug!("the watch over silent devices begins anew"),
-                Err(error) => tracing::error!(%error, "silent devices are not looked for"),
+                // The watch of the database has logged this already.
+                Err(Error::Unavailable(_)) => tracing::debug!("the watch for silent devices is opened again"),
+                Err(error) => tracing::error!(%error, "the sweep for silent devices failed"),
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(REOPEN_DELAY).await;
         }
     }
 
-    /// Sweeps whenever it is this process' turn, until the connection is lost.
+    /// Sweeps whenever it is this process's turn, until the connection is lost.
     async fn keep_watch(&self, links: &Links) -> Result<Infallible> {
         let sweep = self.limits().silence_sweep;
-        let patience = (sweep * PATIENCE).max(Duration::from_secs(10));
-        let mut watch = Watch::open(self.database(), patience).await?;
+        let timeout = (sweep * MISSED_SWEEPS).max(Duration::from_secs(10));
+        let mut watch = Watch::open(self.database(), timeout).await?;
         loop {
             if watch.sweeps().await? {
                 self.sweep(&watch, links).await?;
@@ -70,19 +71,19 @@ impl Platform {
     async fn report_silence(&self, silent: Silent, links: &Links) {
         let (tenant, device) = silent.device;
         let report = ReportSilence { last_message: silent.last_message, links: links.clone() };
-        unless_gone(self.tenant(&tenant).ask_device(device, report).await);
+        log_failure(self.tenant(&tenant).ask_device(device, report).await);
     }
 
     async fn end_silence(&self, (tenant, device): Device, links: &Links) {
         let end = EndSilence { links: links.clone() };
-        unless_gone(self.tenant(&tenant).ask_device(device, end).await);
+        log_failure(self.tenant(&tenant).ask_device(device, end).await);
     }
 }
 
-/// What fails for a reason of the moment is tried again by the next sweep; a device that was deleted is silent for good.
-fn unless_gone(outcome: Result<()>) {
+/// Logs an error, because the next sweep retries. A deleted device is no error.
+fn log_failure(outcome: Result<()>) {
     match outcome {
         Ok(()) | Err(Error::NotFound { .. }) => {}
-        Err(error) => tracing::warn!(%error, "a silent device is looked at again with the next sweep"),
+        Err(error) => tracing::warn!(%error, "a silent device could not be handled; the next sweep retries"),
     }
 }

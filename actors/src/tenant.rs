@@ -1,5 +1,5 @@
-//! One actor per tenant: it gives birth to devices and sessions and knows which of them live. It never proxies
-//! traffic: who needs a child reads the registry, and asks here only when it is missing.
+//! One actor per tenant. It starts devices and sessions and records which of them run. It does not forward messages:
+//! callers read the registry and ask this actor only when an entry is missing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,57 +8,58 @@ use std::time::{Duration, Instant};
 use actix::WeakAddr;
 use actix::prelude::*;
 
-use crate::courier::Courier;
 use crate::device::{self, DeviceActor};
-use crate::few::Few;
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::origin::is_device_user;
 use crate::model::units::SystemOfUnits;
-use crate::presence::{Appeared, Vanished};
-use crate::session::{ClientId, Home, SessionActor};
+use crate::presence::{UserConnected, UserDisconnected};
+use crate::session::{ClientId, SessionActor, SessionEnvironment};
+use crate::session_dispatcher::SessionDispatcher;
+use crate::small_map::SmallMap;
 use crate::store::announcements::Holders;
 
-/// Starts the actor of a device, unless it lives. Replies with its address.
+/// Starts the actor of a device unless it runs. The reply is its address.
 #[derive(Debug, Message)]
 #[rtype(result = "Addr<DeviceActor>")]
 pub(crate) struct StartDevice {
     pub(crate) id: ManagedObjectId,
 }
 
-/// Starts a session on the thread of its first connection. Replies `None` when the user has as many as allowed.
+/// Starts a session on the thread of its first connection. The reply is `None` when the user has reached the limit of
+/// sessions.
 #[derive(Debug, Message)]
 #[rtype(result = "Option<ClientId>")]
 pub(crate) struct StartSession {
     pub(crate) new: NewSession,
-    /// Of the thread of the connection.
-    pub(crate) courier: Addr<Courier>,
+    /// The dispatcher of the connection's thread.
+    pub(crate) dispatcher: Addr<SessionDispatcher>,
 }
 
 /// The properties of a session that a handshake opens.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// Whose session it is.
+    /// The user who owns the session.
     pub user: Arc<str>,
-    /// Until when the token is valid that the user came with; `None` for a password.
+    /// The time at which the user's token expires; `None` for a password.
     pub expires: Option<Instant>,
-    /// How long it outlives a connect, when the client wishes.
+    /// How long the session lives after a connect, if the client asks for a value.
     pub interval: Option<Duration>,
     /// Whether batches are numbered (B-22).
     pub acknowledgement: AcknowledgementExtension,
-    /// The system of units of measurements in notifications; `None` leaves them as they are stored (B-20).
+    /// The system of units for measurements in notifications; `None` leaves them as stored (B-20).
     pub units: Option<SystemOfUnits>,
 }
 
-/// Whether a client asked for numbered batches at handshake (B-22).
+/// Whether the client requested numbered batches in its handshake (B-22).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcknowledgementExtension {
     /// `ext.ack` was true.
     Requested,
-    /// It was not.
+    /// `ext.ack` was absent or false.
     Absent,
 }
 
-/// A session holds a connection for the first time. Sent by the session of a device user.
+/// Reports that a session has its first connection. Sent by the session of a device user.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct SessionConnected {
@@ -67,7 +68,7 @@ pub(crate) struct SessionConnected {
     pub(crate) session: WeakAddr<SessionActor>,
 }
 
-/// A session is over. Sent by the session itself.
+/// Reports that a session ended. Sent by the session.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct SessionEnded {
@@ -75,24 +76,27 @@ pub(crate) struct SessionEnded {
     pub(crate) user: Arc<str>,
 }
 
-/// Asks which sessions users have. Sent when something about these users changed.
+/// Asks for the sessions of users. Sent when something about these users changed.
 #[derive(Debug, Message)]
 #[rtype(result = "Vec<(Arc<str>, ClientId)>")]
 pub(crate) struct ListSessions {
     pub(crate) of: Holders,
 }
 
-/// The parent of a tenant's actors.
+/// The parent of a tenant's device actors and sessions.
 pub struct TenantActor {
-    home: Arc<Home>,
+    environment: Arc<SessionEnvironment>,
     devices: Vec<(ArbiterHandle, device::Context)>,
-    sessions_of_user: HashMap<Arc<str>, Few<ClientId, ()>>,
+    sessions_of_user: HashMap<Arc<str>, SmallMap<ClientId, ()>>,
 }
 
 impl TenantActor {
-    /// `devices` holds, for each actor thread, where it is and what devices there work with.
-    pub(crate) fn new(home: Arc<Home>, devices: Vec<(ArbiterHandle, device::Context)>) -> Self {
-        Self { home, devices, sessions_of_user: HashMap::new() }
+    /// Creates the actor. `devices` holds, for each actor thread, its arbiter and the context of its devices.
+    pub(crate) fn new(
+        environment: Arc<SessionEnvironment>,
+        devices: Vec<(ArbiterHandle, device::Context)>,
+    ) -> Self {
+        Self { environment, devices, sessions_of_user: HashMap::new() }
     }
 }
 
@@ -113,7 +117,7 @@ impl Handler<StartDevice> for TenantActor {
         let devices = context.devices.clone();
         MessageResult(devices.find(&id).unwrap_or_else(|| {
             let address = DeviceActor::start_in_arbiter(arbiter, move |_| DeviceActor::new(id, context));
-            devices.enter(id, address.clone());
+            devices.insert(id, address.clone());
             address
         }))
     }
@@ -122,15 +126,19 @@ impl Handler<StartDevice> for TenantActor {
 impl Handler<StartSession> for TenantActor {
     type Result = MessageResult<StartSession>;
 
-    fn handle(&mut self, StartSession { new, courier }: StartSession, _: &mut Self::Context) -> Self::Result {
+    fn handle(
+        &mut self,
+        StartSession { new, dispatcher }: StartSession,
+        _: &mut Self::Context,
+    ) -> Self::Result {
         let of_user = self.sessions_of_user.entry(new.user.clone()).or_default();
-        if self.home.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
+        if self.environment.limits.sessions_per_user.is_some_and(|most| of_user.len() >= most) {
             return MessageResult(None);
         }
         let client = ClientId::draw();
         of_user.insert(client, ());
-        let session = SessionActor::new(self.home.clone(), client, new);
-        self.home.sessions.enter(client, Courier::begin(&courier, session));
+        let session = SessionActor::new(self.environment.clone(), client, new);
+        self.environment.sessions.insert(client, SessionDispatcher::start_session(&dispatcher, session));
         MessageResult(Some(client))
     }
 }
@@ -141,7 +149,7 @@ impl Handler<SessionConnected> for TenantActor {
     fn handle(&mut self, connected: SessionConnected, _: &mut Self::Context) {
         if let Some((_, context)) = self.devices.first() {
             let SessionConnected { client, user, session } = connected;
-            context.presence.do_send(Appeared { tenant: context.tenant.clone(), user, client, session });
+            context.presence.do_send(UserConnected { tenant: context.tenant.clone(), user, client, session });
         }
     }
 }
@@ -158,7 +166,7 @@ impl Handler<SessionEnded> for TenantActor {
         }
         if let Some((_, context)) = self.devices.first().filter(|_| is_device_user(&ended.user)) {
             let SessionEnded { client, user } = ended;
-            context.presence.do_send(Vanished { tenant: context.tenant.clone(), user, client });
+            context.presence.do_send(UserDisconnected { tenant: context.tenant.clone(), user, client });
         }
     }
 }
@@ -167,7 +175,7 @@ impl Handler<ListSessions> for TenantActor {
     type Result = MessageResult<ListSessions>;
 
     fn handle(&mut self, list: ListSessions, _: &mut Self::Context) -> Self::Result {
-        let of = |(user, clients): (&Arc<str>, &Few<ClientId, ()>)| {
+        let of = |(user, clients): (&Arc<str>, &SmallMap<ClientId, ()>)| {
             clients.iter().map(|(client, ())| (user.clone(), *client)).collect::<Vec<_>>()
         };
         MessageResult(match &list.of {
@@ -180,13 +188,14 @@ impl Handler<ListSessions> for TenantActor {
     }
 }
 
-/// On which of so many threads the actors of a tenant live.
+/// Returns the index of the actor thread on which the actors of a tenant live.
 pub(crate) fn place_of_tenant(tenant: &TenantId, threads: usize) -> usize {
     let mix = |hash: i64, byte: u8| hash.wrapping_mul(31).wrapping_add(byte.into());
     place(ManagedObjectId(tenant.as_str().bytes().fold(7, mix)), threads)
 }
 
-/// On which actor thread a device lives. Ids carry a time, so their bits are mixed first.
+/// Returns the index of the actor thread on which a device lives. Ids begin with a time, so their bits are mixed
+/// first.
 pub(crate) fn place(id: ManagedObjectId, threads: usize) -> usize {
     ((id.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % threads
 }

@@ -1,11 +1,11 @@
-//! Group commit: a write does not own a transaction, it joins one.
+//! Group commit: writes share transactions.
 //!
-//! While a transaction is under way, what arrives waits; then it becomes the next transaction as a whole: one
-//! statement per kind of write over arrays, all in one round trip. There is no timer to linger: an idle server
-//! commits a lone write at once, a busy one makes batches by itself.
+//! Writes that arrive while a transaction is running wait, and then form the next transaction together: one statement
+//! per kind of write, over arrays, all in one round trip. There is no timer. An idle server commits a single write at
+//! once, and a busy server forms batches by itself.
 //!
-//! There is one writer per actor thread; a device writes through the one of its own thread and awaits each answer,
-//! so the order of one device's writes is kept whatever the order inside a batch.
+//! There is one writer per actor thread. A device uses the writer of its own thread and awaits each reply, so the
+//! order of one device's writes is kept, whatever the order inside a batch.
 
 mod abandoned;
 mod queue;
@@ -30,7 +30,7 @@ use crate::store::events::{SentEvent, ShownSource};
 use crate::store::managed_objects::ManagedObjectUpdate;
 use crate::store::measurements::SentMeasurements;
 use crate::store::operations::{OperationUpdate, Queued, ToQueue};
-use abandoned::Outcome;
+use abandoned::RunningWrite;
 use queue::{Pushed, Queue, Waiting};
 use transaction::transaction;
 
@@ -47,23 +47,24 @@ pub(crate) enum Change {
     UpdateEvent(TenantId, Arc<Event>),
     QueueOperation(TenantId, Arc<ToQueue>),
     UpdateOperation(TenantId, Arc<OperationUpdate>),
-    /// An object, and the upload that becomes its content.
+    /// An object, and the upload that becomes its file.
     InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
-    /// A change, and the upload that becomes the content.
+    /// A change of an object, and the upload that becomes its file.
     ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
 }
 
-/// A change, and what must hold besides for it to be made.
+/// A change with the condition under which it is made.
 #[derive(Debug, Clone)]
 struct Write {
     change: Change,
-    /// By which number this process must hold the modules of the tenant; see [`ByModule`](crate::model::origin::ByModule).
+    /// The fence with which this process must hold the tenant's modules; see
+    /// [`ByModule`](crate::model::origin::ByModule).
     fence: Option<i64>,
 }
 
 impl Write {
-    /// What must hold besides, if anything.
-    fn premise(&self) -> Option<(&TenantId, i64)> {
+    /// Returns the tenant and the fence that the write requires, if it requires one.
+    fn required_fence(&self) -> Option<(&TenantId, i64)> {
         self.fence.map(|fence| (self.change.tenant(), fence))
     }
 }
@@ -86,7 +87,7 @@ impl Change {
         }
     }
 
-    /// Rows it writes: what a batch and the queue are bounded by.
+    /// Returns how many rows it writes, which bounds batches and the queue.
     fn rows(&self) -> usize {
         match self {
             Self::InsertMeasurements(_, sent) => sent.measurements.len(),
@@ -95,29 +96,29 @@ impl Change {
     }
 }
 
-/// What became of a write. It is committed, with fsync.
+/// The result of a write that is committed, with fsync.
 #[derive(Debug)]
 pub(crate) enum Written {
-    /// Stored as given.
+    /// The change was stored as given.
     Stored,
-    /// The alarm as it stands now.
+    /// The current alarm.
     Alarm(Box<Alarm>),
-    /// The managed object as it stands now.
+    /// The current managed object.
     ManagedObject(Box<ManagedObject>),
-    /// Stored as given; what is shown of its source.
+    /// The event was stored as given; this is the description of its source.
     EventOf(Box<ShownSource>),
-    /// The operation as it was queued.
+    /// The queued operation.
     Queued(Box<Queued>),
-    /// The premise did not hold: nothing was written, the sender's memory is stale.
+    /// The change was based on outdated data, and nothing was written.
     Stale,
 }
 
-/// There is something to commit. Sent to a writer that rests.
+/// Notifies an idle writer of a write in its queue.
 #[derive(Message)]
 #[rtype(result = "()")]
-struct Wake;
+struct CommitQueued;
 
-/// Commits changes in batches.
+/// The actor that commits changes in batches.
 pub(crate) struct Writer {
     database: Database,
     pool: Pool,
@@ -125,7 +126,7 @@ pub(crate) struct Writer {
     queue: Queue,
 }
 
-/// The way to a writer.
+/// The handle by which changes are sent to a writer.
 #[derive(Clone)]
 pub(crate) struct WriterHandle {
     writer: Addr<Writer>,
@@ -134,52 +135,53 @@ pub(crate) struct WriterHandle {
 }
 
 impl WriterHandle {
-    /// Commits one change; resolves after the commit. With a fence only while this process holds the modules of the tenant by
-    /// that number: what a module does, see [`Origin::fence`](crate::model::origin::Origin::fence).
+    /// Commits one change and returns after the commit. With a fence, the change is made only while this process
+    /// holds the tenant's modules with that fence. This applies to writes of modules; see
+    /// [`Origin::fence`](crate::model::origin::Origin::fence).
     ///
     /// # Errors
-    /// `Unavailable` when the queue is full or the database away: then nothing is known to be stored. `DiskFull` without room on
-    /// its disk. `Conflict` when the fence
-    /// no longer holds. Otherwise what is wrong with this very change; its neighbours in the batch are not concerned.
+    /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.
+    /// `DiskFull` when the database's disk has no room. `Conflict` when the fence no longer holds. Otherwise the error
+    /// of this change; other changes of the batch are not affected.
     pub(crate) async fn write(&self, change: Change, fence: Option<i64>) -> Result<Written> {
-        let answer = self.begin(change, fence)?;
-        answer.await.unwrap_or_else(|_| Err(stopped()))
+        let reply = self.begin(change, fence)?;
+        reply.await.unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// As [`write`](Self::write), for a write that no actor sees to its end. When this future is dropped while the write is under
-    /// way, because the client went away, the outcome is still waited for and handed to what `abandoned` gives: what is
-    /// committed is published whoever waits for it.
+    /// Commits one change like [`write`](Self::write), for a write without an actor. If this future is dropped while
+    /// the write is running, because the client disconnected, a background task awaits the result and passes it to
+    /// the function that `abandoned` returns. So every committed write is published.
     ///
     /// # Errors
-    /// As [`write`](Self::write).
+    /// The errors of [`write`](Self::write).
     pub(crate) async fn write_to_the_end<F: FnOnce(Written) + Send + 'static>(
         &self,
         change: Change,
         fence: Option<i64>,
         abandoned: impl FnOnce() -> F,
     ) -> Result<Written> {
-        Outcome::of(self.begin(change, fence)?, abandoned).wait().await
+        RunningWrite::of(self.begin(change, fence)?, abandoned).wait().await
     }
 
-    /// Hands a change to the writer; gives where its outcome will come.
+    /// Puts a change into the queue and returns the receiver of its result.
     fn begin(&self, change: Change, fence: Option<i64>) -> Result<oneshot::Receiver<Result<Written>>> {
-        let (reply_to, answer) = oneshot::channel();
+        let (reply_to, reply) = oneshot::channel();
         let waiting = Waiting { write: Write { change, fence }, reply_to };
         let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
         let pushed = ready.and_then(|()| self.queue.push(waiting));
         match pushed {
-            Ok(Pushed::Wake) => self.writer.do_send(Wake),
+            Ok(Pushed::Wake) => self.writer.do_send(CommitQueued),
             Ok(Pushed::Busy) => {}
             Err(error) => {
                 crate::metrics::WRITES_REFUSED.increment(1);
                 return Err(error);
             }
         }
-        Ok(answer)
+        Ok(reply)
     }
 }
 
-/// What a sender hears whose writer is gone.
+/// Returns the error for a write whose writer has stopped.
 fn stopped() -> Error {
     Error::unavailable("the writer stopped")
 }
@@ -213,7 +215,7 @@ impl Writer {
         }
         let commit = commit(self.database.clone(), self.pool.clone(), self.limits.clone(), writes);
         ctx.spawn(commit.into_actor(self).map(|outcomes, writer, ctx| {
-            // A sender that no longer waits has given up on the answer, not on the write.
+            // A caller that no longer waits has given up the reply and not the write.
             senders.into_iter().zip(outcomes).for_each(|(sender, outcome)| drop(sender.send(outcome)));
             writer.commit_next(ctx);
         }));
@@ -230,15 +232,15 @@ impl Drop for Writer {
     }
 }
 
-impl Handler<Wake> for Writer {
+impl Handler<CommitQueued> for Writer {
     type Result = ();
 
-    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+    fn handle(&mut self, _: CommitQueued, ctx: &mut Self::Context) {
         self.commit_next(ctx);
     }
 }
 
-/// Commits a batch and gives one outcome per change, in order.
+/// Commits a batch and returns one result per change, in order.
 async fn commit(database: Database, pool: Pool, limits: Limits, writes: Vec<Write>) -> Vec<Result<Written>> {
     let begun = Instant::now();
     crate::metrics::BATCH_ROWS.record(writes.len() as f64);
@@ -261,7 +263,7 @@ async fn commit(database: Database, pool: Pool, limits: Limits, writes: Vec<Writ
     outcomes
 }
 
-/// Runs one transaction within the time limit. The connection comes back unless it is in an unknown state.
+/// Runs one transaction within the time limit. Returns the connection unless its state is unknown.
 async fn within(
     limits: &Limits,
     connection: Object,
@@ -280,7 +282,7 @@ async fn within(
     }
 }
 
-/// After a batch failed: every write in a transaction of its own, so that one bad row never fails its neighbours.
+/// Runs every write of a failed batch in its own transaction, so that an invalid row fails alone.
 async fn one_by_one(
     limits: &Limits,
     connection: Object,

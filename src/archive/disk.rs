@@ -1,12 +1,12 @@
-//! The file under an archive. The crate reports what a disk does not give and what an archive gets wrong by the same errors;
-//! the first is not the client's fault, so it is noted here.
+//! The file that contains an archive. The `zip` crate reports failures of the disk and errors of the archive in the
+//! same way. A failure of the disk is not the client's fault, so it is recorded here.
 
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 
 use platform_actors::Error;
 
-/// See the module. As [`std::fs::File`], it is read through a shared reference.
+/// A file that records read errors. Like [`std::fs::File`], it is read through a shared reference.
 #[derive(Debug)]
 pub(super) struct Disk<R> {
     file: RefCell<R>,
@@ -18,11 +18,11 @@ impl<R> Disk<R> {
         Self { file: RefCell::new(file), failure: Cell::new(None) }
     }
 
-    /// Gives the result of something that read the file, unless it could not be read.
+    /// Returns the result of an operation that read the file, unless a read failed.
     ///
     /// # Errors
-    /// `Unavailable` when the file could not be read; else those of the result.
-    pub(super) fn judge<T>(&self, result: platform_actors::Result<T>) -> platform_actors::Result<T> {
+    /// `Unavailable` when a read failed; else the error of the result.
+    pub(super) fn check_reads<T>(&self, result: platform_actors::Result<T>) -> platform_actors::Result<T> {
         match self.failure.get() {
             Some(kind) => Err(Error::unavailable(format!("an archive cannot be read: {kind}"))),
             None => result,
@@ -38,7 +38,7 @@ impl<R: Read> Read for &Disk<R> {
 }
 
 impl<R: Seek> Seek for &Disk<R> {
-    /// One that fails is for a place that no file has, and says so in the archive.
+    /// A seek fails only for an invalid position, which is an error of the archive.
     fn seek(&mut self, position: SeekFrom) -> Result<u64> {
         self.file.borrow_mut().seek(position)
     }

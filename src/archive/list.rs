@@ -1,5 +1,5 @@
-//! The list of files at the end of an archive: bounded before it is read, and only taken if it is what it says and if the
-//! files are what it says.
+//! The list of files at the end of an archive. Its size is limited before it is read. It is accepted only if it
+//! matches its own description and the files themselves.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -10,31 +10,31 @@ use zip::{CompressionMethod, ZipArchive, ZipReadOptions};
 
 use super::{because, names, refuse, refuse_entry};
 
-/// The record at the very end, without a comment.
+/// The size of the record at the end, without a comment.
 const END: u64 = 22;
-/// Files and directories of one archive.
+/// The most files and directories of one archive.
 const MAX_ENTRIES: u16 = 10_000;
-/// Bytes of the list: names, and what tools note beside them, of which the crate makes up to ten times as many in memory.
+/// The most bytes of the list: names and metadata, which the crate expands up to tenfold in memory.
 const MAX_LIST: u64 = 4 << 20;
 
-/// Flags of what is encrypted, in one of three ways, or a patch instead of a content.
-const REFUSED_FLAGS: u16 = 1 | 1 << 6 | 1 << 13 | 1 << 5;
-/// Kinds of files in the mode that Unix systems note.
+/// The flags of encrypted entries, in one of three ways, and of patches.
+const REJECTED_FLAGS: u16 = 1 | 1 << 6 | 1 << 13 | 1 << 5;
+/// The bits for the kind of file in a Unix mode.
 const KIND: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const DIRECTORY: u32 = 0o040_000;
 const LINK: u32 = 0o120_000;
 
-/// A file or a directory.
+/// A file or a directory of an archive.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Its place in the list.
+    /// The index of the entry in the list.
     pub(super) index: usize,
-    /// Its path; that of a directory ends with a slash.
+    /// The path; that of a directory ends with a slash.
     pub(super) name: String,
-    /// Where its own head begins in the archive.
+    /// The offset of the entry's own header in the archive.
     start: u64,
-    /// Where its packed content ends.
+    /// The offset of the end of the compressed content.
     end: u64,
 }
 
@@ -48,7 +48,7 @@ impl Entry {
     }
 }
 
-/// Reads the list of an archive of `length` bytes; gives the entries as they lie in it.
+/// Reads the list of an archive of `length` bytes and returns the entries in the order of their offsets.
 ///
 /// # Errors
 /// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read.
@@ -57,11 +57,11 @@ pub(super) fn read(
     length: u64,
 ) -> Result<(Arc<ZipArchiveMetadata>, Vec<Entry>)> {
     let place = Place::find(file, length)?;
-    // The place is known, so the crate need not search for it in the whole file.
+    // The position is known, so the crate need not search the whole file for it.
     let config = Config { archive_offset: ArchiveOffset::Known(0) };
     let archive = ZipArchive::with_config(config, file);
     let mut archive = archive.map_err(|error| refuse(&because("its list of files is broken", error)))?;
-    // The list is what the crate read last.
+    // The crate read the list last.
     let end = file.stream_position().map_err(Error::unavailable)?;
     if archive.central_directory_start() != place.start || end != place.start + place.size {
         return Err(refuse(&format!(
@@ -73,7 +73,7 @@ pub(super) fn read(
     if list.len() != usize::from(place.entries) {
         return Err(refuse("there are two entries of one name"));
     }
-    let entries = (0..list.len()).map(|index| look_at(&mut archive, &list, index));
+    let entries = (0..list.len()).map(|index| check_entry(&mut archive, &list, index));
     let mut entries = entries.collect::<Result<Vec<_>>>()?;
     names::check(&entries)?;
     entries.sort_by_key(|entry| entry.start);
@@ -81,7 +81,7 @@ pub(super) fn read(
     Ok((list, entries))
 }
 
-/// Where the list is.
+/// The position of the list.
 struct Place {
     entries: u16,
     size: u64,
@@ -89,7 +89,7 @@ struct Place {
 }
 
 impl Place {
-    /// Reads the record at the end, and nothing else: a million entries are refused here.
+    /// Reads only the record at the end, so an archive with a million entries is rejected here.
     fn find(mut file: impl Read + Seek, length: u64) -> Result<Self> {
         let no_end = || refuse("it is no zip archive, is cut off, or has a comment or bytes behind its end");
         let end = length.checked_sub(END).ok_or_else(no_end)?;
@@ -127,15 +127,15 @@ impl Place {
     }
 }
 
-/// Takes an entry of the list, if it is one of a kind that is taken and if its own head says the same.
-fn look_at(
+/// Checks that an entry of the list is of an allowed kind and that its own header agrees.
+fn check_entry(
     archive: &mut ZipArchive<impl Read + Seek>,
     list: &ZipArchiveMetadata,
     index: usize,
 ) -> Result<Entry> {
     let listed = list.entry(index).map_err(|error| refuse(&because("its list of files is broken", error)))?;
     let refuse = |reason: &str| refuse_entry(listed.name_raw(), reason);
-    if listed.flags().as_u16() & REFUSED_FLAGS != 0 {
+    if listed.flags().as_u16() & REJECTED_FLAGS != 0 {
         return Err(refuse("it is encrypted, or a patch"));
     }
     let method = listed.compression();
@@ -144,7 +144,7 @@ fn look_at(
     }
     let name = names::parse(listed.name_raw()).map_err(|rule| refuse(&rule))?;
     let is_directory = name.ends_with('/');
-    // Whatever system it says it comes from.
+    // This applies whatever system the entry claims to come from.
     match (listed.external_attributes() >> 16 & KIND, is_directory) {
         (0, _) | (REGULAR, false) | (DIRECTORY, true) => {}
         (LINK, _) => return Err(refuse("it is a link")),
@@ -164,7 +164,7 @@ fn look_at(
     Ok(Entry { index, name, start: content.header_start(), end })
 }
 
-/// Every byte belongs to one entry at most, and the first entry begins the archive.
+/// Checks that no byte belongs to two entries, and that the archive begins with the first entry.
 fn check_places(entries: &[Entry], list: u64) -> Result<()> {
     let mut free_from = 0;
     for entry in entries {

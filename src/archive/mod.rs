@@ -1,9 +1,10 @@
-//! Zip archives that strangers upload (W-02): looked through before anything is unpacked, and measured while it is.
+//! Zip archives from untrusted uploads (W-02): validated before anything is unpacked, and limited while they are
+//! unpacked.
 //!
-//! The crate `zip` reads them. It forgives much, and what makes an archive dangerous is mostly that it can be read in two
-//! ways: so here nothing is forgiven. [`list`] bounds the list of files before the crate sees it, and compares it with the
-//! files; [`names`] takes only names that mean the same everywhere; [`Archive::unpack`] counts what really comes out.
-//! Archives in an archive are files like others, and stay closed.
+//! The crate `zip` reads them. It tolerates many errors, and most dangerous archives are dangerous because they can
+//! be read in two ways, so this module tolerates none. [`list`] limits the list of files before the crate reads it,
+//! and compares it with the files. [`names`] accepts only names that mean the same everywhere. [`Archive::unpack`]
+//! counts the bytes that are really unpacked. Archives inside an archive are files like others and are not opened.
 
 mod disk;
 mod list;
@@ -22,80 +23,81 @@ use zip::read::ZipArchiveMetadata;
 use disk::Disk;
 use list::Entry;
 
-/// What is allowed whatever the ratio is: small files of one repeated line are no attack.
+/// The bytes that are allowed whatever the ratio is; small files of one repeated line are no attack.
 const FREE_OF_RATIO: u64 = 1 << 20;
-/// Times that contents may be larger than what they are packed in.
+/// How many times larger the contents may be than their compressed form.
 const MAX_RATIO: u64 = 100;
-/// Bytes that are taken out at once.
+/// The bytes that are unpacked at once.
 const PIECE: usize = 64 << 10;
 
-/// An archive whose list of files was read and found right. Nothing is unpacked yet.
+/// An archive whose list of files is valid. Nothing is unpacked yet.
 #[derive(Debug)]
 pub struct Archive<R> {
     disk: Disk<R>,
     list: Arc<ZipArchiveMetadata>,
-    /// As they lie in the archive.
+    /// The entries in the order of their offsets.
     entries: Vec<Entry>,
-    /// Bytes that may come out by the setting.
+    /// The most bytes that may be unpacked, by configuration.
     limit: u64,
-    /// Bytes that may come out by the ratio.
+    /// The most bytes that may be unpacked, by ratio.
     by_ratio: u64,
 }
 
-/// Takes the files of an archive, one after the other.
+/// Receives the files of an archive, one after the other.
 pub trait Sink {
-    /// A file begins.
+    /// Begins a file.
     ///
     /// # Errors
-    /// When nobody wants it any more.
+    /// When the receiver has stopped.
     fn begin(&mut self, path: &str) -> Result<()>;
 
-    /// Its next bytes.
+    /// Receives the next bytes of the file.
     ///
     /// # Errors
-    /// When nobody wants them any more.
+    /// When the receiver has stopped.
     fn bytes(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// It was whole: as long as it said, and with its checksum.
+    /// Ends the file, which has the announced length and checksum.
     ///
     /// # Errors
-    /// When nobody wants it any more.
+    /// When the receiver has stopped.
     fn end(&mut self) -> Result<()>;
 }
 
 impl<R: Read + Seek> Archive<R> {
-    /// Looks through an archive that takes `length` bytes, of which at most `limit` may come out.
+    /// Validates an archive of `length` bytes, of which at most `limit` bytes may be unpacked.
     ///
     /// # Errors
     /// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read.
     pub fn open(file: R, length: u64, limit: u64) -> Result<Self> {
         let disk = Disk::new(file);
-        let (list, entries) = disk.judge(list::read(&disk, length))?;
+        let (list, entries) = disk.check_reads(list::read(&disk, length))?;
         let by_ratio = FREE_OF_RATIO.saturating_add(length.saturating_mul(MAX_RATIO));
         Ok(Self { disk, list, entries, limit, by_ratio })
     }
 
-    /// Whether there is a file of this path.
+    /// Returns whether the archive contains a file of this path.
     pub fn has(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| entry.name == path && !entry.is_directory())
     }
 
-    /// Unpacks every file into `sink`, a piece at a time.
+    /// Unpacks every file into `sink`, piece by piece.
     ///
     /// # Errors
-    /// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read; what the sink answers. What it got
-    /// before then is to be thrown away.
+    /// `Invalid` names the entry and the rule; `Unavailable` when the file cannot be read; the errors of the sink.
+    /// What the sink received until then must be discarded.
     pub fn unpack(self, sink: &mut impl Sink) -> Result<()> {
         let mut total = 0;
         for entry in self.entries.iter().filter(|entry| !entry.is_directory()) {
             sink.begin(&entry.name)?;
-            self.disk.judge(self.copy(entry, &mut total, sink))?;
+            self.disk.check_reads(self.copy(entry, &mut total, sink))?;
             sink.end()?;
         }
         Ok(())
     }
 
-    /// Copies a content, counting it. The crate compares its checksum, and ends one that is longer than it says.
+    /// Copies the content of an entry and counts it. The crate compares the checksum, and stops a content that is
+    /// longer than announced.
     fn copy(&self, entry: &Entry, total: &mut u64, sink: &mut impl Sink) -> Result<()> {
         let broken = |error: &dyn Display| entry.refuse(&because("its content is broken", error));
         let mut file = &self.disk;
@@ -130,23 +132,23 @@ impl<R: Read + Seek> Archive<R> {
     }
 }
 
-/// What is wrong with an archive as a whole.
+/// Returns the error for an archive as a whole.
 fn refuse(reason: &str) -> Error {
     Error::Invalid(format!("Invalid archive: {reason}"))
 }
 
-/// What is wrong with one of its entries.
+/// Returns the error for one entry.
 fn refuse_entry(name: &[u8], reason: &str) -> Error {
     refuse(&format!("entry '{}': {reason}", shown(&String::from_utf8_lossy(name))))
 }
 
-/// What the crate says is wrong. It may quote names.
+/// Appends the error of the crate, which may quote names.
 fn because(reason: &str, error: impl Display) -> String {
     let error = error.to_string();
     format!("{reason}: {}", shown(error.trim_start_matches("invalid Zip archive: ")))
 }
 
-/// A text of a stranger as it can be shown: escaped and shortened.
+/// Returns untrusted text escaped and shortened.
 fn shown(text: &str) -> String {
     let mut escaped = text.escape_debug();
     let mut shown: String = escaped.by_ref().take(100).collect();

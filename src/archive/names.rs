@@ -1,4 +1,5 @@
-//! Names of files in an archive: only those that mean one and the same file, here and wherever the archive is unpacked else.
+//! The names of files in an archive. Only names are accepted that mean one and the same file wherever the archive is
+//! unpacked.
 
 use std::cmp::Ordering;
 
@@ -6,13 +7,13 @@ use platform_actors::Result;
 
 use super::list::Entry;
 
-/// Bytes of one name.
+/// The most bytes of one name.
 const MAX_NAME: usize = 1024;
 
-/// Reads a name.
+/// Parses a name.
 ///
 /// # Errors
-/// The rule it breaks.
+/// The rule that the name breaks.
 pub(super) fn parse(name: &[u8]) -> Result<String, String> {
     let Ok(text) = std::str::from_utf8(name) else { return Err("its name is not UTF-8".into()) };
     let path = text.strip_suffix('/').unwrap_or(text);
@@ -45,7 +46,7 @@ fn has_drive(text: &str) -> bool {
     bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
 }
 
-/// Refuses names that some file systems take for equal, and those that are file and directory at once.
+/// Rejects names that some file systems treat as equal, and names that are both a file and a directory.
 ///
 /// # Errors
 /// `Invalid` names one of them.
@@ -53,7 +54,7 @@ pub(super) fn check(entries: &[Entry]) -> Result<()> {
     let folded = |entry: &Entry| entry.name.trim_end_matches('/').to_lowercase();
     let mut sorted: Vec<_> = entries.iter().map(|entry| (folded(entry), entry)).collect();
     sorted.sort_by(|(one, _), (other, _)| by_directory(one, other));
-    // What is below a directory follows it at once, so neighbours show every collision.
+    // The entries below a directory follow it directly, so comparing neighbours finds every collision.
     for pair in sorted.windows(2) {
         let [(folded_first, first), (folded_second, second)] = pair else { continue };
         if folded_first == folded_second {
@@ -73,15 +74,15 @@ pub(super) fn check(entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// As texts, with `/` before everything else.
+/// Compares names as text, with `/` before every other character.
 fn by_directory(one: &str, other: &str) -> Ordering {
     let key = |byte| if byte == b'/' { 0 } else { byte };
     one.bytes().map(key).cmp(other.bytes().map(key))
 }
 
-/// Whether the directories that two names share are spelt in one way.
+/// Returns whether the directories that two names share are spelled identically.
 fn spell_alike(one: &str, other: &str) -> bool {
-    // The last segments are the files themselves, and were compared.
+    // The last segments are the files themselves and were compared already.
     let directories = |name| str::rsplit_once(name, '/').map_or("", |(directories, _)| directories);
     let pairs = directories(one).split('/').zip(directories(other).split('/'));
     let mut shared = pairs.take_while(|(one, other)| one.to_lowercase() == other.to_lowercase());

@@ -1,4 +1,5 @@
-//! What no client can see: how much is read of an archive that is refused, and that no bytes make the reader panic.
+//! Tests of what no client can observe: how much of a rejected archive is read, and that no bytes make the reader
+//! panic.
 
 use std::cell::Cell;
 use std::io::{Cursor, Read, Seek, SeekFrom, Write};
@@ -13,7 +14,7 @@ use super::{Archive, Sink};
 
 const LIMIT: u64 = 1 << 20;
 
-/// What came out, by path.
+/// The unpacked files by path.
 #[derive(Default)]
 struct Files(Vec<(String, Vec<u8>)>);
 
@@ -33,7 +34,7 @@ impl Sink for Files {
     }
 }
 
-/// Counts what is read of it.
+/// A file that counts the bytes that are read.
 struct Counted<'a> {
     file: Cursor<&'a [u8]>,
     read: &'a Cell<usize>,
@@ -105,8 +106,8 @@ fn archive_whose_sizes_follow_the_contents_is_unpacked() {
 }
 
 #[test]
-fn end_that_stands_within_an_archive_is_not_taken_instead_of_the_last() {
-    // The list names no entry where it begins, but a whole archive stands before it.
+fn record_inside_an_archive_is_not_mistaken_for_the_last_one() {
+    // The list has no entry at its start, but a complete archive precedes it.
     let inner = made_elsewhere();
     let start = inner.len() as u32;
     let bytes = [&inner[..], &[0; 46], &end(4, 46, start)].concat();
@@ -116,7 +117,7 @@ fn end_that_stands_within_an_archive_is_not_taken_instead_of_the_last() {
     assert!(refused.contains("its list of files is"), "{refused}");
 }
 
-/// The record at the end, with `entries` in a list of `size` bytes at `start`.
+/// Builds the record at the end, with `entries` in a list of `size` bytes at `start`.
 fn end(entries: u16, size: u32, start: u32) -> Vec<u8> {
     let mut bytes = b"PK\x05\x06\0\0\0\0".to_vec();
     bytes.extend([entries.to_le_bytes(), entries.to_le_bytes()].concat());
@@ -126,7 +127,7 @@ fn end(entries: u16, size: u32, start: u32) -> Vec<u8> {
 }
 
 #[test]
-fn million_entries_are_refused_before_they_are_read() {
+fn million_entries_are_rejected_before_they_are_read() {
     let entry: [u8; 47] = {
         let mut entry = [0; 47];
         entry[..4].copy_from_slice(b"PK\x01\x02");
@@ -138,7 +139,7 @@ fn million_entries_are_refused_before_they_are_read() {
     let size = list.len() as u32;
     let honest = {
         let mut bytes = list.clone();
-        // The long form, for so many do not fit into the short one.
+        // The zip64 form is needed for so many entries.
         let start = bytes.len() as u64;
         bytes.extend(b"PK\x06\x06");
         bytes.extend(44_u64.to_le_bytes());
@@ -170,7 +171,7 @@ fn million_entries_are_refused_before_they_are_read() {
     }
 }
 
-/// Gives what is before a place, and then fails.
+/// A file whose reads fail from an offset on.
 struct Failing<'a> {
     file: Cursor<&'a [u8]>,
     from: u64,
@@ -192,7 +193,7 @@ impl Seek for Failing<'_> {
 }
 
 #[test]
-fn what_a_disk_does_not_give_is_not_the_clients_fault() {
+fn failed_read_of_the_disk_is_not_the_clients_fault() {
     let bytes = made_elsewhere();
     let length = bytes.len() as u64;
 

@@ -1,4 +1,5 @@
-//! One request and its answer over a connection of its own: no redirect is followed and nothing is kept between requests.
+//! One request and its response over a connection of its own. Redirects are not followed, and nothing is kept between
+//! requests.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,19 +18,19 @@ use tokio_rustls::TlsConnector;
 
 use super::message::{Message, Security};
 
-/// Bytes of an answer's body.
-pub(super) const ANSWER_BYTES: usize = 1 << 20;
+/// The most bytes of a response body.
+pub(super) const RESPONSE_BYTES: usize = 1 << 20;
 
-/// Who vouches for other servers.
+/// The certificate authorities that are trusted.
 pub(super) struct Roots {
-    /// `None`: those the machine believes.
+    /// `None` means those that the machine trusts.
     given: Option<RootCertStore>,
-    /// Made when it is needed first, for many servers send nothing.
+    /// Created at first use, because many servers send no requests.
     config: OnceCell<Arc<ClientConfig>>,
 }
 
 impl Roots {
-    pub(super) fn of_the_machine() -> Self {
+    pub(super) fn of_machine() -> Self {
         Self { given: None, config: OnceCell::new() }
     }
 
@@ -42,7 +43,7 @@ impl Roots {
         let make = async || {
             let roots = match &self.given {
                 Some(given) => given.clone(),
-                None => spawn_blocking(believed).await.map_err(|error| error.to_string())?,
+                None => spawn_blocking(machine_roots).await.map_err(|error| error.to_string())?,
             };
             if roots.is_empty() {
                 return Err(
@@ -58,16 +59,16 @@ impl Roots {
     }
 }
 
-fn believed() -> RootCertStore {
+fn machine_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     roots
 }
 
-/// Sends a request and reads its answer whole.
+/// Sends a request and reads its whole response.
 ///
 /// # Errors
-/// Why there is no answer, for the author of the module.
+/// The reason why there is no response, for the author of the module.
 pub(super) async fn exchange(message: Message, roots: &Roots) -> Result<OutboundResponse, String> {
     let Message { security, host, port, .. } = &message;
     let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -92,9 +93,9 @@ async fn over(stream: impl Read + Write + Unpin, message: Message) -> Result<Out
     let mut exchange = pin!(async {
         let response = sender.send_request(message.request).await.map_err(broken)?;
         let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), ANSWER_BYTES).collect().await;
+        let body = Limited::new(response.into_body(), RESPONSE_BYTES).collect().await;
         let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-            true => format!("the answer {status} is longer than {ANSWER_BYTES} bytes"),
+            true => format!("the answer {status} is longer than {RESPONSE_BYTES} bytes"),
             false => format!("the answer {status} broke off: {error}"),
         })?;
         let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
@@ -102,7 +103,7 @@ async fn over(stream: impl Read + Write + Unpin, message: Message) -> Result<Out
     });
     tokio::select! {
         exchanged = &mut exchange => exchanged,
-        // What came before the other side hung up is an answer.
+        // A response that arrived before the other side closed the connection is valid.
         _ = connection => exchange.await,
     }
 }

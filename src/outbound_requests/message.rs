@@ -1,4 +1,4 @@
-//! What is sent for a module, and whether it may be sent: checked whole before anything is.
+//! The request that is sent for a module. It is checked completely before anything is sent.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -9,23 +9,23 @@ use platform_actors::event_processing::{OutboundRequest, RESERVED_HEADERS};
 
 use crate::config::AllowedHost;
 
-/// What a module may do elsewhere.
+/// The methods that a module may use.
 const METHODS: [Method; 6] =
     [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD];
-/// Headers of one request that a module may set.
+/// The most headers that a module may set in one request.
 const MAX_HEADERS: usize = 64;
 
 /// A request that may be sent.
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) security: Security,
-    /// A name or an address; an IPv6 address in brackets.
+    /// A name or an address; an IPv6 address is in brackets.
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) request: Request<Full<Bytes>>,
 }
 
-/// How the other server is spoken to.
+/// Whether the connection is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Security {
     Plain,
@@ -33,8 +33,10 @@ pub(super) enum Security {
 }
 
 impl Message {
+    /// Checks a module's request and builds the HTTP request.
+    ///
     /// # Errors
-    /// Why it may not be sent, for the author of the module.
+    /// The reason why it may not be sent, for the author of the module.
     pub(super) fn of(asked: &OutboundRequest, allowed: &[AllowedHost]) -> Result<Self, String> {
         let method = asked.method.trim().to_ascii_uppercase();
         let method = METHODS.into_iter().find(|known| known.as_str() == method).ok_or_else(|| {

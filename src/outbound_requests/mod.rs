@@ -1,7 +1,8 @@
 //! Requests that event-processing modules send to other servers (`SendRequest`, Q-07).
 //!
-//! Where they may go is said by the operator; a module has nothing else to send them with than what it writes itself. Reading
-//! order: [`message`] what is sent and whether it may be, [`exchange`] how.
+//! The operator configures the allowed hosts. A request contains no credentials but those that the module itself
+//! specifies. Reading order: [`message`] what is sent and whether it may be sent, [`exchange`] the exchange over the
+//! network.
 
 mod exchange;
 mod message;
@@ -23,19 +24,19 @@ use crate::config::AllowedHost;
 use exchange::Roots;
 use message::Message;
 
-/// Requests under way at once, of all tenants.
-const AT_ONCE: usize = 64;
-/// Requests of one tenant under way at once.
-const AT_ONCE_OF_TENANT: usize = 8;
-/// Requests of one tenant that wait for their turn; what comes beyond is not sent.
-const WAITING_OF_TENANT: usize = 256;
-/// How long a request may take, from the look for its host to the end of its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The most concurrent requests of all tenants.
+const CONCURRENT: usize = 64;
+/// The most concurrent requests of one tenant.
+const CONCURRENT_PER_TENANT: usize = 8;
+/// The most waiting requests of one tenant; further requests are not sent.
+const WAITING_PER_TENANT: usize = 256;
+/// The timeout of a request, from the host's name look-up to the end of the response.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Sends what modules ask for, for as long as it is polled.
+/// Sends the requests of modules, as long as the future is polled.
 pub async fn keep_sending(platform: Arc<Platform>, allowed: Vec<AllowedHost>) {
     let Some(mut requests) = platform.take_outbound_requests() else { return };
-    let mut sender = Sender::new(allowed, Roots::of_the_machine());
+    let mut sender = Sender::new(allowed, Roots::of_machine());
     let mut under_way = JoinSet::new();
     loop {
         tokio::select! {
@@ -49,7 +50,7 @@ pub async fn keep_sending(platform: Arc<Platform>, allowed: Vec<AllowedHost>) {
     while under_way.join_next().await.is_some() {}
 }
 
-/// What requests share.
+/// The state that all requests share.
 struct Sender {
     allowed: Arc<[AllowedHost]>,
     roots: Arc<Roots>,
@@ -57,7 +58,7 @@ struct Sender {
     tenants: HashMap<TenantId, Weak<Turns>>,
 }
 
-/// Turns of one tenant; gone when it has no request.
+/// The limits of one tenant; removed when it has no request.
 struct Turns {
     under_way: Semaphore,
     waiting: Arc<Semaphore>,
@@ -68,12 +69,12 @@ impl Sender {
         Self {
             allowed: allowed.into(),
             roots: Arc::new(roots),
-            turns: Arc::new(Semaphore::new(AT_ONCE)),
+            turns: Arc::new(Semaphore::new(CONCURRENT)),
             tenants: HashMap::new(),
         }
     }
 
-    /// The course of a request, up to its answer.
+    /// Sends a request and passes the response to the module.
     fn send(&mut self, request: OutboundRequest) -> impl Future<Output = ()> + Send + use<> {
         let (of_tenant, turns) = (self.turns_of(&request.tenant), self.turns.clone());
         let (allowed, roots) = (self.allowed.clone(), self.roots.clone());
@@ -95,15 +96,15 @@ impl Sender {
         }
         self.tenants.retain(|_, turns| turns.strong_count() > 0);
         let turns = Arc::new(Turns {
-            under_way: Semaphore::new(AT_ONCE_OF_TENANT),
-            waiting: Arc::new(Semaphore::new(WAITING_OF_TENANT)),
+            under_way: Semaphore::new(CONCURRENT_PER_TENANT),
+            waiting: Arc::new(Semaphore::new(WAITING_PER_TENANT)),
         });
         self.tenants.insert(tenant.clone(), Arc::downgrade(&turns));
         turns
     }
 }
 
-/// Waits for the tenant's turn and then for one of all, so that a tenant with many requests delays none but its own.
+/// Sends a request when its tenant and the server have capacity. A tenant with many requests delays only its own.
 async fn in_turn(
     tenant: &Turns,
     all: &Semaphore,
@@ -111,11 +112,11 @@ async fn in_turn(
     roots: &Roots,
 ) -> Result<OutboundResponse, String> {
     let waiting = tenant.waiting.try_acquire();
-    let waiting = waiting.map_err(|_| format!("not sent: {WAITING_OF_TENANT} requests wait already"))?;
+    let waiting = waiting.map_err(|_| format!("not sent: {WAITING_PER_TENANT} requests wait already"))?;
     let closed = |_| "not sent: the server stops".to_owned();
     let _of_tenant = tenant.under_way.acquire().await.map_err(closed)?;
     let _of_all = all.acquire().await.map_err(closed)?;
     drop(waiting);
-    let exchanged = timeout(PATIENCE, Box::pin(exchange::exchange(message, roots))).await;
-    exchanged.unwrap_or_else(|_| Err(format!("no answer within {} seconds", PATIENCE.as_secs())))
+    let exchanged = timeout(TIMEOUT, Box::pin(exchange::exchange(message, roots))).await;
+    exchanged.unwrap_or_else(|_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs())))
 }

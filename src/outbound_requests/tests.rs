@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-use super::exchange::ANSWER_BYTES;
+use super::exchange::RESPONSE_BYTES;
 use super::*;
 
 fn asked(url: &str, method: &str) -> (OutboundRequest, oneshot::Receiver<OutboundResponse>) {
@@ -29,10 +29,10 @@ fn asked(url: &str, method: &str) -> (OutboundRequest, oneshot::Receiver<Outboun
 }
 
 fn sender(allowed: &str) -> Sender {
-    Sender::new(allowed.split(',').map(|host| host.parse().unwrap()).collect(), Roots::of_the_machine())
+    Sender::new(allowed.split(',').map(|host| host.parse().unwrap()).collect(), Roots::of_machine())
 }
 
-/// Reads the head and as much of the body as is announced.
+/// Reads the head and the announced bytes of the body.
 async fn read(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut text = Vec::new();
     loop {
@@ -50,7 +50,7 @@ async fn read(stream: &mut (impl AsyncRead + Unpin)) -> String {
     }
 }
 
-/// A server that answers one request; gives what it was asked.
+/// Starts a server that sends one response; returns its address and the request it received.
 async fn one_answer(answer: impl Into<Vec<u8>>) -> (SocketAddr, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, answer) = (listener.local_addr().unwrap(), answer.into());
@@ -63,14 +63,14 @@ async fn one_answer(answer: impl Into<Vec<u8>>) -> (SocketAddr, tokio::task::Joi
 
 async fn answer_on(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), answer: &[u8]) -> String {
     let read = read(stream).await;
-    // A client that has enough hangs up.
+    // A client that has read enough closes the connection.
     let _ = stream.write_all(answer).await;
     let _ = stream.shutdown().await;
     read
 }
 
 #[tokio::test]
-async fn a_request_is_sent_as_it_was_asked_for_and_its_answer_comes_back() {
+async fn request_is_sent_as_specified_and_its_response_returned() {
     let (address, serving) = one_answer("HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\nm\u{fc}!").await;
     let (request, answered) = asked(&format!("http://{address}/a/b?c=%20d#e"), "post");
     let request = OutboundRequest {
@@ -95,7 +95,7 @@ async fn a_request_is_sent_as_it_was_asked_for_and_its_answer_comes_back() {
 }
 
 #[tokio::test]
-async fn redirects_are_told_and_not_followed() {
+async fn redirects_are_returned_and_not_followed() {
     let (address, _serving) =
         one_answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n").await;
     let (request, answered) = asked(&format!("http://{address}"), "GET");
@@ -106,8 +106,8 @@ async fn redirects_are_told_and_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_long_is_none() {
-    let answer = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(ANSWER_BYTES + 1));
+async fn response_that_is_too_long_is_an_error() {
+    let answer = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(RESPONSE_BYTES + 1));
     let (address, _serving) = one_answer(answer).await;
     let (request, answered) = asked(&format!("http://{address}"), "GET");
 
@@ -118,7 +118,7 @@ async fn an_answer_that_is_too_long_is_none() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_sent_is_answered_with_the_reason() {
+async fn forbidden_requests_return_the_reason() {
     for (url, method, why) in [
         (
             "http://other.example.com/",
@@ -148,7 +148,7 @@ async fn what_may_not_be_sent_is_answered_with_the_reason() {
 }
 
 #[tokio::test]
-async fn headers_that_frame_a_message_are_not_set_by_modules() {
+async fn modules_cannot_set_headers_that_frame_a_message() {
     for (name, text, why) in [
         ("Host", "x", "not sent: the header 'Host' is set by the server"),
         ("Transfer-Encoding", "chunked", "not sent: the header 'Transfer-Encoding' is set by the server"),
@@ -163,7 +163,7 @@ async fn headers_that_frame_a_message_are_not_set_by_modules() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_is_told() {
+async fn unreachable_server_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -177,7 +177,7 @@ async fn a_server_that_is_away_is_told() {
 }
 
 #[tokio::test]
-async fn https_is_spoken_with_servers_that_somebody_vouches_for() {
+async fn https_requires_a_trusted_certificate() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -198,7 +198,7 @@ async fn https_is_spoken_with_servers_that_somebody_vouches_for() {
     known.add(made.cert.der().clone()).unwrap();
     let allowed = vec![format!("localhost:{port}").parse().unwrap()];
 
-    for (roots, status) in [(Roots::these(known), 200), (Roots::of_the_machine(), 0)] {
+    for (roots, status) in [(Roots::these(known), 200), (Roots::of_machine(), 0)] {
         let (request, answered) = asked(&format!("https://localhost:{port}/"), "GET");
         Sender::new(allowed.clone(), roots).send(request).await;
         let response = answered.await.unwrap();
@@ -207,23 +207,23 @@ async fn https_is_spoken_with_servers_that_somebody_vouches_for() {
 }
 
 #[tokio::test]
-async fn a_tenant_with_many_requests_delays_none_but_its_own() {
+async fn tenant_with_many_requests_delays_only_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent = listener.local_addr().unwrap();
     let (address, _serving) = one_answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let mut sender = sender(&format!("{silent},{address}"));
     let mut under_way = JoinSet::new();
     let mut held = Vec::new();
-    for _ in 0..AT_ONCE_OF_TENANT + WAITING_OF_TENANT {
+    for _ in 0..CONCURRENT_PER_TENANT + WAITING_PER_TENANT {
         let (request, answered) = asked(&format!("http://{silent}"), "GET");
         under_way.spawn(sender.send(request));
         held.push(answered);
     }
     let mut connections = Vec::new();
-    for _ in 0..AT_ONCE_OF_TENANT {
+    for _ in 0..CONCURRENT_PER_TENANT {
         connections.push(listener.accept().await.unwrap());
     }
-    // All others have been polled when those that wait for a turn are counted.
+    // All requests have been polled when the waiting ones are counted.
     while sender.turns_of(&TenantId::parse("main").unwrap()).waiting.available_permits() > 0 {
         tokio::task::yield_now().await;
     }

@@ -11,7 +11,7 @@ use actix::Addr;
 use platform_actors::bayeux::Reply;
 use platform_actors::bayeux::reply::Acknowledgement;
 use platform_actors::hub::Notification;
-use platform_actors::session::{Abandoned, Answer, ClientId, GoOn, SessionActor, Writing, Written};
+use platform_actors::session::{Abandoned, Answer, ClientId, ResumeConnect, SessionActor, Writing, Written};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
@@ -63,7 +63,7 @@ impl Held {
     pub fn go_on(&mut self, connect: u64, hold: Duration, advised: Duration) {
         let (reply_to, answer) = oneshot::channel();
         (self.answer, self.stage) = (answer, Stage::Waiting);
-        self.session.do_send(GoOn { connect, hold, advised, reply_to });
+        self.session.do_send(ResumeConnect { connect, hold, advised, reply_to });
     }
 
     /// Writing the answer takes a while: the session does not end until this is dropped, and the interval of the session runs

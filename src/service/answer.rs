@@ -1,4 +1,5 @@
-//! The body of a microservice's answer on its way to the client: passed on as it comes, and no faster than it is taken.
+//! The body of a microservice's response on its way to the client: forwarded as it arrives, and no faster than the
+//! client takes it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,19 +15,19 @@ use super::calls::Call;
 use super::patience::Patience;
 use super::upload::Running;
 
-/// Ends the connection to the service when it is dropped, for then nobody wants the rest.
-pub(super) struct Answer {
+/// The body of the response. Dropping it closes the connection to the service, because the rest is not needed then.
+pub(super) struct ResponseBody {
     incoming: Incoming,
     size: BodySize,
     patience: Patience,
     silence: Pin<Box<Sleep>>,
-    /// The client may still be sending while the service answers.
+    /// The client may still be sending its request body while the service responds.
     _upload: Option<Running>,
     _call: Call,
 }
 
-impl Answer {
-    /// `to_head`: whether the request was a HEAD, whose answer tells a length and has no body.
+impl ResponseBody {
+    /// Creates the body. `to_head` tells whether the request was a HEAD, whose response has a length and no body.
     pub(super) fn new(
         response: hyper::Response<Incoming>,
         to_head: bool,
@@ -48,17 +49,17 @@ fn announced(headers: &HeaderMap) -> BodySize {
     length.map_or(BodySize::None, BodySize::Sized)
 }
 
-/// Why the rest of an answer does not come. The client's connection ends in the middle, so that it does not take what it has
-/// for the whole.
+/// Why a response ends early. The client's connection is then closed in the middle of the body, so that the client
+/// does not take the part for the whole.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
-    #[error("the microservice broke off its answer: {0}")]
+pub(super) enum ResponseAborted {
+    #[error("the microservice aborted its response: {0}")]
     Off(#[from] hyper::Error),
-    #[error("the microservice sent nothing more of its answer for {0:?}")]
+    #[error("the microservice sent nothing more of its response for {0:?}")]
     Silent(Duration),
 }
 
-impl MessageBody for Answer {
+impl MessageBody for ResponseBody {
     type Error = Box<dyn std::error::Error>;
 
     fn size(&self) -> BodySize {
@@ -71,23 +72,26 @@ impl MessageBody for Answer {
                 Poll::Ready(Some(Ok(frame))) => {
                     let next = Instant::now() + self.patience.with_part();
                     self.silence.as_mut().reset(next);
-                    // Trailers stay behind: the client was not told of any. An empty part would end the answer.
+                    // Trailers are dropped, because the client was not told of any. An empty part would end the
+                    // response.
                     if let Ok(part) = frame.into_data()
                         && !part.is_empty()
                     {
                         return Poll::Ready(Some(Ok(part)));
                     }
                 }
-                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(Broken::Off(error).into()))),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Some(Err(ResponseAborted::Off(error).into())));
+                }
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending => {
-                    // It may have become shorter.
+                    // The timeout may have become shorter.
                     let patience = self.patience.with_part();
                     let latest = Instant::now() + patience;
                     if latest < self.silence.deadline() {
                         self.silence.as_mut().reset(latest);
                     }
-                    let silent = Broken::Silent(patience);
+                    let silent = ResponseAborted::Silent(patience);
                     return self.silence.as_mut().poll(cx).map(|()| Some(Err(silent.into())));
                 }
             }

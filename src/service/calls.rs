@@ -1,4 +1,4 @@
-//! How many calls of each microservice are under way in this process.
+//! The number of running calls of each microservice in this process.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use platform_actors::model::id::ApplicationId;
 
-/// See the module.
+/// The running calls of each microservice.
 #[derive(Debug, Default)]
 pub(super) struct Calls(Arc<Mutex<HashMap<ApplicationId, usize>>>);
 
-/// A call that is under way, until it is dropped.
+/// A running call, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Call {
     all: Arc<Mutex<HashMap<ApplicationId, usize>>>,
@@ -18,7 +18,7 @@ pub(super) struct Call {
 }
 
 impl Calls {
-    /// `None` when as many as there may be are under way.
+    /// Begins a call; returns `None` when `most` calls are running.
     pub(super) fn begin(&self, application: ApplicationId, most: usize) -> Option<Call> {
         let mut all = self.0.lock();
         let under_way = all.entry(application).or_default();

@@ -1,4 +1,4 @@
-//! Connections to microservices: HTTP/1.1, kept for a while, of one thread.
+//! HTTP/1.1 connections to microservices, kept open for a while per thread.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-/// A service that does not take a connection within this time is away; the next attempt costs its client as much.
+/// A service that does not accept a connection within this time is unreachable; the next attempt takes as long.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Less than servers commonly keep an idle connection, so that it is mostly us who close it.
+/// Less than most servers keep an idle connection, so that usually this side closes it.
 const IDLE: Duration = Duration::from_secs(4);
-/// Idle connections that are kept to one address, by each thread.
+/// The most idle connections to one address per thread.
 const KEPT: usize = 128;
-/// Bytes of an answer's head, and of what is read ahead of its body.
+/// The most bytes of response headers, and of the body that is read ahead.
 const READ_AHEAD: usize = 64 << 10;
-/// TCP keep-alive finds peers that vanished without a word behind an open socket.
+/// TCP keep-alive finds peers that vanished without closing the socket.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// The connections of one thread: each lives on the runtime that opened it.
+/// Creates the connection pool of one thread. Each connection belongs to the runtime that opened it.
 pub(super) fn connections<B>() -> Client<HttpConnector, B>
 where
     B: Body + Send + 'static,
@@ -36,8 +36,8 @@ where
         .build(connector)
 }
 
-/// Whether a connection ended before anything of an answer came, as one does that was closed by its other side at the moment
-/// it was used again.
+/// Returns whether a connection ended before any byte of a response. This happens when the other side closes an idle
+/// connection at the moment it is used again.
 pub(super) fn ended_unanswered(error: &Error) -> bool {
     if error.is_connect() {
         return false;

@@ -1,7 +1,7 @@
-//! Which headers pass between a client and a microservice, and what the platform says of a caller.
+//! The headers that pass between a client and a microservice, and those by which the platform describes the caller.
 //!
-//! What frames a message, or belongs to one connection, is made anew on each side and never copied. What the platform says of
-//! itself nobody else may say.
+//! Headers that frame a message or belong to one connection are created on each side and never copied. Headers that
+//! only the platform may set are removed from requests.
 
 use actix_web::http::header as edge_header;
 use actix_web::http::{StatusCode, header::HeaderMap as EdgeHeaders};
@@ -14,10 +14,10 @@ use crate::auth::Caller;
 use crate::http::error::{ApiError, Result};
 use crate::http::{base, client_address};
 
-/// Of requests. `Authorization` is none of a microservice's business: it acts as its service users, and a password of a user is
-/// good for everything the user may do. Cookies belong to the address, which all applications share. An emulated method was
-/// carried out already (C-06), and so was the expectation of a 100.
-const NOT_ASKED: [&str; 14] = [
+/// Request headers that are not forwarded. `Authorization` is withheld, because a microservice acts as its service
+/// users, and a user's password would allow everything that the user may do. Cookies belong to the address, which all
+/// applications share. An emulated method (C-06) and the expectation of a 100 have been handled already.
+const REQUEST_HEADERS_REMOVED: [&str; 14] = [
     "authorization",
     "connection",
     "content-length",
@@ -33,13 +33,14 @@ const NOT_ASKED: [&str; 14] = [
     "x-http-method",
     "x-real-ip",
 ];
-/// Of requests, with what follows: proxies talk to each other, and the platform says itself who asks.
-const NOT_ASKED_FAMILIES: [&str; 2] = ["proxy-", "x-forwarded-"];
+/// Prefixes of request headers that are not forwarded: those of proxies, and those by which the platform describes
+/// the caller.
+const REQUEST_PREFIXES_REMOVED: [&str; 2] = ["proxy-", "x-forwarded-"];
 
-/// Of answers. The address of the platform is shared by all applications and by its own interfaces, so none of them may set
-/// what holds for the whole of it: cookies, policies, other addresses, where reports go, challenges that make a browser forget
-/// or send a password, files of a proxy in front.
-const NOT_ANSWERED: [&str; 22] = [
+/// Response headers that are not forwarded. All applications and the platform's own interfaces share one address, so
+/// no application may set what applies to all of it: cookies, policies, alternative addresses, report targets,
+/// challenges that make a browser drop or send a password, or files of a proxy in front.
+const RESPONSE_HEADERS_REMOVED: [&str; 22] = [
     "alt-svc",
     "clear-site-data",
     "connection",
@@ -63,16 +64,18 @@ const NOT_ANSWERED: [&str; 22] = [
     "www-authenticate",
     "x-sendfile",
 ];
-/// Of answers, with what follows. Which pages may read answers is said by the platform (C-16).
-const NOT_ANSWERED_FAMILIES: [&str; 3] = ["access-control-", "proxy-", "x-accel-"];
+/// Prefixes of response headers that are not forwarded. The platform decides which pages may read responses (C-16).
+const RESPONSE_PREFIXES_REMOVED: [&str; 3] = ["access-control-", "proxy-", "x-accel-"];
 
-/// What may stand in a header without being encoded: visible ASCII without the comma, which separates roles, and without `%`.
+/// The characters that are percent-encoded in a header value. Visible ASCII stays, except the comma, which separates
+/// roles, and `%`.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b',');
 
-/// The headers of a request to a microservice: those of the client that may pass, and who asks.
+/// Returns the headers of a request to a microservice: the client's headers that may pass, and those that describe
+/// the caller.
 ///
 /// # Errors
-/// 400 for a value that may stand in no header.
+/// 400 for a value that is not allowed in a header.
 pub(super) fn to_service(request: &HttpRequest, caller: &Caller) -> Result<HeaderMap> {
     let came = request.headers();
     let named = named_by_connection(came.get_all(edge_header::CONNECTION).map(|value| value.as_bytes()));
@@ -80,7 +83,8 @@ pub(super) fn to_service(request: &HttpRequest, caller: &Caller) -> Result<Heade
     let mut headers = HeaderMap::with_capacity(came.len() + 6);
     for (name, value) in came {
         let plain = flattened(name.as_str());
-        let drops = is_dropped(&plain, &NOT_ASKED, &NOT_ASKED_FAMILIES) || plain.starts_with(&own);
+        let drops = is_dropped(&plain, &REQUEST_HEADERS_REMOVED, &REQUEST_PREFIXES_REMOVED)
+            || plain.starts_with(&own);
         if !drops && !named.contains(&plain) {
             headers.append(name_of(name.as_str())?, value_of(value.as_bytes())?);
         }
@@ -102,9 +106,9 @@ pub(super) fn to_service(request: &HttpRequest, caller: &Caller) -> Result<Heade
     Ok(headers)
 }
 
-/// Adds the headers of a microservice's answer that may pass, and the policy for its pages, which is that of hosted
-/// applications: pages of a microservice come from the address of the platform too. A browser treats them as pages of nowhere, so
-/// they reach neither what it stores for this address nor, with its stored credentials, the interfaces.
+/// Adds the headers of a microservice's response that may pass, and the page policy of hosted applications. A
+/// microservice's pages come from the address of the platform too. With the policy a browser gives them an opaque
+/// origin, so they reach neither what it stores for this address nor the interfaces with its stored credentials.
 pub(super) fn to_client(
     came: &HeaderMap,
     page_policy: &edge_header::HeaderValue,
@@ -114,21 +118,22 @@ pub(super) fn to_client(
     let named = named_by_connection(connection.iter().map(HeaderValue::as_bytes));
     for (name, value) in came {
         let plain = flattened(name.as_str());
-        let drops = is_dropped(&plain, &NOT_ANSWERED, &NOT_ANSWERED_FAMILIES) || named.contains(&plain);
+        let drops = is_dropped(&plain, &RESPONSE_HEADERS_REMOVED, &RESPONSE_PREFIXES_REMOVED)
+            || named.contains(&plain);
         if let (false, Ok(value)) = (drops, edge_header::HeaderValue::from_bytes(value.as_bytes())) {
             answer.append_header((name.as_str(), value));
         }
     }
-    // Beside a policy of its own, which can only forbid more.
+    // The microservice's own policy stays beside it and can only restrict more.
     answer.append_header((edge_header::CONTENT_SECURITY_POLICY, page_policy));
     answer.insert_header((edge_header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
 }
 
-/// Whether a request asks for a WebSocket. The HTTP library takes whatever follows such a head for the bytes of a tunnel, so
-/// nothing else may come with it.
+/// Returns whether a request asks for a WebSocket. The HTTP library treats all bytes after such a request head as
+/// tunnel bytes, so other requests that name the upgrade are rejected.
 ///
 /// # Errors
-/// 400 for an upgrade to a WebSocket that is no GET, has a body or does not name the upgrade in `Connection`.
+/// 400 for an upgrade to a WebSocket that is not a GET, has a body or does not name the upgrade in `Connection`.
 pub(super) fn asks_for_websocket(request: &HttpRequest) -> Result<bool> {
     let headers = request.headers();
     if !headers.get_all(edge_header::UPGRADE).any(is_websocket) {
@@ -151,19 +156,19 @@ fn is_websocket(value: &edge_header::HeaderValue) -> bool {
     value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"websocket")
 }
 
-/// Programs behind a microservice may know headers as variables, in which every sign is an underscore. So names are compared
-/// with all signs alike, in lower case.
+/// Returns a name in lower case with every sign replaced by a hyphen. Programs behind a microservice may receive
+/// headers as variables in which every sign is an underscore, so names are compared in this form.
 fn flattened(name: &str) -> String {
     name.bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() { byte.to_ascii_lowercase() as char } else { '-' })
         .collect()
 }
 
-fn is_dropped(plain: &str, names: &[&str], families: &[&str]) -> bool {
-    names.contains(&plain) || families.iter().any(|family| plain.starts_with(family))
+fn is_dropped(plain: &str, names: &[&str], prefixes: &[&str]) -> bool {
+    names.contains(&plain) || prefixes.iter().any(|prefix| plain.starts_with(prefix))
 }
 
-/// What `Connection` names belongs to that connection.
+/// Returns the names listed in `Connection`; those headers belong to that connection.
 fn named_by_connection<'v>(values: impl Iterator<Item = &'v [u8]>) -> Vec<String> {
     let options = values.flat_map(|value| value.split(|byte| *byte == b','));
     options.map(|name| flattened(&String::from_utf8_lossy(name.trim_ascii()))).collect()
@@ -174,15 +179,15 @@ fn encoded(text: &str) -> String {
 }
 
 fn name_of(name: &str) -> Result<HeaderName> {
-    HeaderName::from_bytes(name.as_bytes()).map_err(|_| unfit())
+    HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid_header())
 }
 
 fn value_of(value: &[u8]) -> Result<HeaderValue> {
-    HeaderValue::from_bytes(value).map_err(|_| unfit())
+    HeaderValue::from_bytes(value).map_err(|_| invalid_header())
 }
 
-fn unfit() -> ApiError {
-    ApiError::Http(StatusCode::BAD_REQUEST, "A header has characters that may stand in none".into())
+fn invalid_header() -> ApiError {
+    ApiError::Http(StatusCode::BAD_REQUEST, "A header contains characters that are not allowed".into())
 }
 
 #[cfg(test)]
@@ -190,16 +195,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_compared_with_all_signs_alike() {
+    fn names_are_compared_with_all_signs_equal() {
         for name in ["x-platform-tenant", "X_Platform_Tenant", "x.platform-TENANT", "x~platform~tenant"] {
             assert_eq!(flattened(name), "x-platform-tenant");
         }
         for name in
             ["Content_Length", "transfer_encoding", "X_Forwarded_For", "Proxy-Authorization", "PROXY_X"]
         {
-            assert!(is_dropped(&flattened(name), &NOT_ASKED, &NOT_ASKED_FAMILIES), "{name}");
+            assert!(
+                is_dropped(&flattened(name), &REQUEST_HEADERS_REMOVED, &REQUEST_PREFIXES_REMOVED),
+                "{name}"
+            );
         }
-        assert!(!is_dropped("content-type", &NOT_ASKED, &NOT_ASKED_FAMILIES));
+        assert!(!is_dropped("content-type", &REQUEST_HEADERS_REMOVED, &REQUEST_PREFIXES_REMOVED));
     }
 
     #[test]
@@ -209,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_cannot_be_mistaken_for_somebody_else() {
+    fn name_of_the_caller_is_encoded_unambiguously() {
         assert_eq!(encoded("m\u{fc}ller,admin 100%\r\n"), "m%C3%BCller%2Cadmin%20100%25%0D%0A");
         assert_eq!(encoded("device_4711"), "device_4711");
     }

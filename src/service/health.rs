@@ -1,4 +1,4 @@
-//! How microservices are, as far as this server process asked them; another process asks for itself.
+//! The health of microservices, as probed by this server process; other processes probe for themselves.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use platform_actors::model::id::ApplicationId;
 use platform_actors::model::manifest::Probe;
 use platform_actors::model::timestamp::Timestamp;
 
-/// Of each microservice that is asked.
+/// The health of each microservice with probes.
 #[derive(Debug, Default)]
 pub struct Healths(RwLock<HashMap<ApplicationId, Health>>);
 
 impl Healths {
-    /// How an application is; `None` for one that is no microservice.
+    /// Returns the health of an application; `None` if it is not a microservice.
     pub fn of(&self, application: &Application) -> Option<Health> {
         if application.kind != ApplicationType::Microservice {
             return None;
@@ -28,13 +28,13 @@ impl Healths {
         Some(Health { status: HealthStatus::Unknown, since: None, message: Some(why.into()) })
     }
 
-    /// Whether its probes found it unwell.
+    /// Returns whether its probes failed.
     pub(super) fn is_down(&self, application: ApplicationId) -> bool {
         self.0.read().get(&application).is_some_and(|known| known.status == HealthStatus::Down)
     }
 
-    /// Takes what is known now; gives whether it is another status than before. An unchanged one keeps its beginning.
-    pub(super) fn learn(
+    /// Stores the current status and returns whether it changed. An unchanged status keeps the time it began.
+    pub(super) fn set(
         &self,
         application: ApplicationId,
         status: HealthStatus,
@@ -49,24 +49,24 @@ impl Healths {
         is_new
     }
 
-    pub(super) fn forget(&self, application: ApplicationId) {
+    pub(super) fn remove(&self, application: ApplicationId) {
         self.0.write().remove(&application);
     }
 }
 
-/// What the answers to one probe came to.
+/// The results of one probe.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct ProbeHistory {
     good_in_a_row: u32,
     bad_in_a_row: u32,
-    /// Why it is unwell; `None` as long as too few answers say either.
+    /// The verdict of the probe with the reason of a failure; `None` until enough results agree.
     pub(super) verdict: Option<Result<(), String>>,
 }
 
-impl Course {
-    /// Counts an answer, or what came in place of one.
-    pub(super) fn count(&mut self, probe: &Probe, answer: Result<(), String>) {
-        match answer {
+impl ProbeHistory {
+    /// Counts the result of one probe request.
+    pub(super) fn count(&mut self, probe: &Probe, result: Result<(), String>) {
+        match result {
             Ok(()) => {
                 self.bad_in_a_row = 0;
                 self.good_in_a_row = self.good_in_a_row.saturating_add(1);
@@ -85,9 +85,10 @@ impl Course {
     }
 }
 
-/// What several probes say together: one that failed outweighs the others, and all must have said something.
-pub(super) fn together<'c>(
-    courses: impl Iterator<Item = (&'static str, &'c Course)>,
+/// Combines the verdicts of several probes: a failed probe makes the microservice DOWN, and it is UP when all have
+/// succeeded.
+pub(super) fn combine<'c>(
+    courses: impl Iterator<Item = (&'static str, &'c ProbeHistory)>,
 ) -> (HealthStatus, Option<String>) {
     let mut status = HealthStatus::Up;
     for (name, course) in courses {
@@ -119,8 +120,8 @@ mod tests {
     }
 
     #[test]
-    fn so_many_answers_in_a_row_make_a_verdict() {
-        let (probe, mut course) = (probe(2, 3), Course::default());
+    fn thresholds_of_consecutive_results_decide_the_verdict() {
+        let (probe, mut course) = (probe(2, 3), ProbeHistory::default());
         let mut verdicts = Vec::new();
         for good in [true, true, false, false, true, false, false, false, true, true] {
             course.count(&probe, if good { Ok(()) } else { Err("ill".into()) });
@@ -131,27 +132,27 @@ mod tests {
     }
 
     #[test]
-    fn one_probe_that_failed_outweighs_the_others() {
-        let course = |verdict| Course { verdict, ..Course::default() };
+    fn one_failed_probe_outweighs_the_others() {
+        let course = |verdict| ProbeHistory { verdict, ..ProbeHistory::default() };
         let (well, ill, unasked) = (course(Some(Ok(()))), course(Some(Err("x".into()))), course(None));
-        let of = |a, b| together([("a", a), ("b", b)].into_iter());
+        let of = |a, b| combine([("a", a), ("b", b)].into_iter());
         assert_eq!(of(&well, &well), (HealthStatus::Up, None));
         assert_eq!(of(&well, &unasked), (HealthStatus::Unknown, None));
         assert_eq!(of(&unasked, &ill), (HealthStatus::Down, Some("b: x".into())));
     }
 
     #[test]
-    fn an_unchanged_status_keeps_its_beginning() {
+    fn unchanged_status_keeps_its_time() {
         let (healths, id) = (Healths::default(), ApplicationId::parse("7").expect("a number"));
-        assert!(healths.learn(id, HealthStatus::Down, Some("x".into())));
+        assert!(healths.set(id, HealthStatus::Down, Some("x".into())));
         let since = healths.0.read()[&id].since;
-        assert!(!healths.learn(id, HealthStatus::Down, Some("y".into())));
+        assert!(!healths.set(id, HealthStatus::Down, Some("y".into())));
         assert_eq!(
             (healths.0.read()[&id].since, healths.0.read()[&id].message.as_deref()),
             (since, Some("y"))
         );
         assert!(healths.is_down(id));
-        assert!(healths.learn(id, HealthStatus::Up, None));
+        assert!(healths.set(id, HealthStatus::Up, None));
         assert!(!healths.is_down(id));
     }
 }

@@ -1,8 +1,9 @@
-//! Microservices behind the platform: `/service/<contextPath>/…` is authenticated here and answered there (W-14).
+//! Microservices behind the platform: a request to `/service/<contextPath>/…` is authenticated here and forwarded to
+//! the microservice (W-14).
 //!
-//! Where a microservice runs is said by the operator, never by its owner. Reading order: [`target`] what is asked for,
-//! [`headers`] what is said, [`upload`] and [`answer`] the bodies both ways, [`tunnel`] WebSockets; [`health`] and [`probes`] how
-//! a microservice is.
+//! The operator sets the address of a microservice, never its owner. Reading order: [`target`] the path, [`headers`]
+//! the headers, [`upload`] and [`answer`] the bodies both ways, [`tunnel`] WebSockets; [`health`] and [`probes`] the
+//! health of microservices.
 
 mod answer;
 mod calls;
@@ -35,24 +36,25 @@ use crate::auth::Caller;
 use crate::http::cors;
 use crate::http::error::{ApiError, Result, ServiceFault};
 use crate::server::Edge;
-use answer::Answer;
+use answer::ResponseBody;
 use calls::{Call, Calls};
 use health::Healths;
 use patience::Patience;
-use target::Asked;
+use target::Target;
 use tunnel::Tunnel;
 use upload::{Moved, Upload};
 
-/// Methods that reach a microservice, as in the `Allow` header. A browser's question before a request is answered here (C-16).
+/// The methods that are forwarded, as in the `Allow` header. Preflight requests of browsers get their response here
+/// (C-16).
 pub const METHODS: &str = "GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS";
 
-/// Bytes that are shown of why a microservice refused a WebSocket.
-const REFUSAL: usize = 64 << 10;
+/// The most bytes of a microservice's response when it rejects a WebSocket.
+const REJECTION_BYTES: usize = 64 << 10;
 
-/// What this server process knows of microservices.
+/// The state of microservices in this server process.
 #[derive(Default)]
 pub struct Services {
-    /// How each is, as far as it is asked.
+    /// The health of each microservice with probes.
     pub health: Healths,
     calls: Calls,
 }
@@ -67,11 +69,11 @@ impl Default for ServiceConnections {
     }
 }
 
-/// Any of [`METHODS`] on `/service/<contextPath>` and below it: whatever the microservice answers to it.
+/// Forwards any of [`METHODS`] on `/service/<contextPath>` and below to the microservice, and returns its response.
 ///
 /// # Errors
-/// 400 for a path that leads out of the microservice, 403 and 404 when the tenant does not use it, 502, 503 and 504 when it does
-/// not answer properly, at all, or in time.
+/// 400 for a path outside the microservice; 403 and 404 when the tenant does not use it; 502, 503 and 504 when its
+/// response is invalid, missing or late.
 pub async fn call(
     request: HttpRequest,
     edge: web::Data<Edge>,
@@ -83,7 +85,7 @@ pub async fn call(
     }
     let caller = Caller::extract(&request).await?;
     check_method(&request)?;
-    let (asked, is_websocket) = (Asked::of(&request)?, headers::asks_for_websocket(&request)?);
+    let (target, is_websocket) = (Target::of(&request)?, headers::asks_for_websocket(&request)?);
     let context_path = request.match_info().query("contextPath");
     let kind = ApplicationType::Microservice;
     let application =
@@ -98,7 +100,7 @@ pub async fn call(
     let call = call.ok_or_else(|| fault(ServiceFault::Busy))?;
     let mut head = Head {
         method: method_of(&request).ok_or(ApiError::MethodNotAllowed { allow: METHODS })?,
-        uri: asked.at(&address)?,
+        uri: target.at(&address)?,
         headers: headers::to_service(&request, &caller)?,
     };
     let patience = Patience::of(&request);
@@ -114,7 +116,7 @@ pub async fn call(
     answered.map_err(fault)
 }
 
-/// An emulated method that nobody knows was made one that no other path takes (C-06).
+/// Rejects an unknown emulated method, which was mapped to PATCH so that no other path accepts it (C-06).
 fn check_method(request: &HttpRequest) -> Result<()> {
     let emulated = request.headers().get("X-HTTP-METHOD").filter(|_| request.method() == Method::PATCH);
     match emulated.is_none_or(|word| word.as_bytes().trim_ascii().eq_ignore_ascii_case(b"PATCH")) {
@@ -127,7 +129,7 @@ fn method_of(request: &HttpRequest) -> Option<hyper::Method> {
     hyper::Method::from_bytes(request.method().as_str().as_bytes()).ok()
 }
 
-/// What a microservice is asked, without the body.
+/// The method, address and headers of a request to a microservice.
 #[derive(Clone)]
 struct Head {
     method: hyper::Method,
@@ -144,7 +146,7 @@ impl Head {
     }
 }
 
-/// One call, from its head to its answer. When it is given up, the connection to the service is closed with it.
+/// One call, from the request to the response. Dropping it closes the connection to the service.
 struct Exchange<'e> {
     edge: &'e web::Data<Edge>,
     connections: &'e ServiceConnections,
@@ -162,7 +164,7 @@ impl Exchange<'_> {
         let moved: Moved = Rc::new(Cell::new(Instant::now()));
         let (upload, running) = Upload::of(request, payload, &moved);
         if upload.is_chunked() {
-            // Said here, for of a GET the client library believes that it has no body.
+            // It is set here, because the client library assumes that a GET has no body.
             head.headers.insert(hyper::header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
         let again = (upload.is_none() && head.method.is_safe()).then(|| head.clone());
@@ -182,7 +184,7 @@ impl Exchange<'_> {
         let mut answer = HttpResponseBuilder::new(status);
         headers::to_client(response.headers(), &self.edge.hosted_policies.confined, &mut answer);
         let to_head = request.method() == Method::HEAD;
-        Ok(answer.body(Answer::new(response, to_head, self.patience, running, self.call)))
+        Ok(answer.body(ResponseBody::new(response, to_head, self.patience, running, self.call)))
     }
 
     async fn tunnel(
@@ -199,8 +201,8 @@ impl Exchange<'_> {
         let mut answer = HttpResponseBuilder::new(status);
         headers::to_client(response.headers(), &self.edge.hosted_policies.confined, &mut answer);
         if status != StatusCode::SWITCHING_PROTOCOLS {
-            // The connection was promised to a tunnel, so nothing else can follow on it.
-            return Ok(answer.force_close().body(refusal(response, self.edge).await));
+            // The connection was reserved for a tunnel, so no further request can use it.
+            return Ok(answer.force_close().body(rejection(response, self.edge).await));
         }
         let upgrade = response.headers().get(hyper::header::UPGRADE);
         if !upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket")) {
@@ -211,8 +213,8 @@ impl Exchange<'_> {
         Ok(answer.upgrade("websocket").body(tunnel))
     }
 
-    /// The head of the answer. Its time begins anew with every part of the request's body that was taken, and is short from when
-    /// the client sends nothing more.
+    /// Waits for the head of the response. The timeout restarts with every part of the request's body that the
+    /// service took, and becomes short when the client sends nothing more.
     async fn head_of(
         &self,
         mut sent: ResponseFuture,
@@ -236,16 +238,16 @@ impl Exchange<'_> {
 }
 
 fn fault_of(error: &Error) -> ServiceFault {
-    tracing::debug!(%error, cause = ?std::error::Error::source(error), "a microservice did not answer");
+    tracing::debug!(%error, cause = ?std::error::Error::source(error), "a microservice sent no response");
     match error.is_connect() {
         true => ServiceFault::Unreachable,
         false => ServiceFault::Broken,
     }
 }
 
-/// Why a WebSocket was refused, as far as the service says that shortly.
-async fn refusal(response: Response<Incoming>, edge: &Edge) -> Bytes {
-    let body = Limited::new(response.into_body(), REFUSAL).collect();
+/// Returns the body of the response that rejects a WebSocket, if it is short and arrives in time.
+async fn rejection(response: Response<Incoming>, edge: &Edge) -> Bytes {
+    let body = Limited::new(response.into_body(), REJECTION_BYTES).collect();
     match timeout(edge.limits().service_timeout, body).await {
         Ok(Ok(body)) => body.to_bytes(),
         _ => Bytes::new(),

@@ -1,4 +1,4 @@
-//! How long a microservice is waited for.
+//! The timeouts of requests to microservices.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::connection::{FOR_A_SILENT_PEER, Line};
 use crate::http::edge;
 use crate::stop::Stop;
 
-/// How long the next part of an answer is waited for while the server stops. Answers that never end (server-sent events) must
-/// not hold it.
-const AT_THE_STOP: Duration = Duration::from_secs(1);
+/// The timeout for the next part of a response while the server stops. Responses that never end, such as server-sent
+/// events, must not delay the stop.
+const WHILE_STOPPING: Duration = Duration::from_secs(1);
 
-/// The patience with the microservice that a request is for.
+/// The timeouts of one request to a microservice.
 #[derive(Debug, Clone)]
 pub(super) struct Patience {
     usual: Duration,
@@ -29,7 +29,7 @@ impl Patience {
         Self { usual: edge.limits().service_timeout, line, stop: edge.stop.clone() }
     }
 
-    /// With the head of an answer.
+    /// Returns the timeout for the head of the response.
     pub(super) fn with_head(&self) -> Duration {
         match self.client_is_silent() {
             true => self.usual.min(FOR_A_SILENT_PEER),
@@ -37,15 +37,15 @@ impl Patience {
         }
     }
 
-    /// With the next part of an answer.
+    /// Returns the timeout for the next part of the response.
     pub(super) fn with_part(&self) -> Duration {
         match self.stop.has_begun() {
-            true => self.with_head().min(AT_THE_STOP),
+            true => self.with_head().min(WHILE_STOPPING),
             false => self.with_head(),
         }
     }
 
-    /// Resolves when the client sends nothing more. Awaited by the handler itself, whose task is woken by that.
+    /// Waits until the client sends nothing more. The handler itself awaits this, so its task is woken.
     pub(super) async fn client_falls_silent(&self) {
         match &self.line {
             Some(line) => line.peer_ends().await,

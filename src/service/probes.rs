@@ -1,6 +1,7 @@
-//! Asks microservices how they are, by the probes of their manifests (W-03), at the address the operator set.
+//! Probes the health of microservices as their manifests specify (W-03), at the address that the operator set.
 //!
-//! Each server process asks for itself, for it is its own way to the service that matters. Nothing of it is stored.
+//! Every server process probes for itself, because its own connection to the service matters. The results are not
+//! stored.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,61 +21,61 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::client;
-use super::health::{Course, together};
+use super::health::{ProbeHistory, combine};
 use super::upload::Running;
 use crate::server::Edge;
 
-/// How often it is looked whether applications changed: a look at a number.
-const LOOK: Duration = Duration::from_millis(200);
-/// Questions that are open at once, over all microservices.
-const AT_ONCE: usize = 64;
-/// Longest wait for an answer, whatever a manifest says: a question takes the place of another one.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How often to check whether applications changed, by comparing a number.
+const CHECK_INTERVAL: Duration = Duration::from_millis(200);
+/// The most concurrent probe requests, over all microservices.
+const CONCURRENT_PROBES: usize = 64;
+/// The longest timeout of a probe request, whatever the manifest says, because a waiting request delays others.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 type Connections = Client<HttpConnector, Empty<Bytes>>;
 
-/// Asks for as long as the server runs.
+/// Probes microservices as long as the server runs.
 pub(crate) async fn keep_asking(edge: web::Data<Edge>) {
-    let inquirer = Inquirer {
+    let prober = Prober {
         connections: client::connections(),
-        places: Rc::new(Semaphore::new(AT_ONCE)),
+        places: Rc::new(Semaphore::new(CONCURRENT_PROBES)),
         edge: edge.clone(),
     };
-    let mut asked: HashMap<ApplicationId, Asked> = HashMap::new();
+    let mut probed: HashMap<ApplicationId, Probed> = HashMap::new();
     let mut seen = None;
     loop {
         let database = edge.platform.database();
         let generation = database.applications_generation();
         if seen != Some(generation) {
-            // While the database is away what was known goes on.
+            // While the database is unreachable the known probes continue.
             if let Ok(routed) = list_routed(database).await {
-                inquirer.follow(&mut asked, &routed);
+                prober.follow(&mut probed, &routed);
                 seen = Some(generation);
             }
         }
-        sleep(LOOK).await;
+        sleep(CHECK_INTERVAL).await;
     }
 }
 
-/// A microservice that is asked, until this is dropped.
-struct Asked {
+/// A microservice that is probed until this is dropped.
+struct Probed {
     route: String,
     probes: Vec<(&'static str, Probe)>,
     _running: Vec<Running>,
 }
 
-/// Who asks.
+/// The state that all probes share.
 #[derive(Clone)]
-struct Inquirer {
+struct Prober {
     connections: Connections,
     places: Rc<Semaphore>,
     edge: web::Data<Edge>,
 }
 
-impl Inquirer {
-    /// Begins with what came or changed, and ends with what went.
-    fn follow(&self, asked: &mut HashMap<ApplicationId, Asked>, routed: &[Application]) {
-        let mut gone: Vec<ApplicationId> = asked.keys().copied().collect();
+impl Prober {
+    /// Starts the probes of new and changed microservices, and stops those of removed ones.
+    fn follow(&self, probed: &mut HashMap<ApplicationId, Probed>, routed: &[Application]) {
+        let mut gone: Vec<ApplicationId> = probed.keys().copied().collect();
         for application in routed {
             let Some(route) = &application.route else { continue };
             let probes = probes_of(application);
@@ -83,67 +84,67 @@ impl Inquirer {
                 continue;
             }
             gone.retain(|id| *id != application.id);
-            let known = asked.get(&application.id);
+            let known = probed.get(&application.id);
             if known.is_some_and(|known| known.route == *route && known.probes == probes) {
                 continue;
             }
-            // What was found at another address says nothing of this one.
-            asked.remove(&application.id);
-            self.edge.services.health.forget(application.id);
-            let running = self.begin(application.id, &address, &probes);
-            asked.insert(application.id, Asked { route: route.clone(), probes, _running: running });
+            // Results from another address do not apply to this one.
+            probed.remove(&application.id);
+            self.edge.services.health.remove(application.id);
+            let running = self.start_probes(application.id, &address, &probes);
+            probed.insert(application.id, Probed { route: route.clone(), probes, _running: running });
         }
         for id in gone {
-            asked.remove(&id);
-            self.edge.services.health.forget(id);
+            probed.remove(&id);
+            self.edge.services.health.remove(id);
         }
     }
 
-    fn begin(
+    fn start_probes(
         &self,
         id: ApplicationId,
         address: &ServiceAddress,
         probes: &[(&'static str, Probe)],
     ) -> Vec<Running> {
-        let courses = probes.iter().map(|(name, _)| (*name, Course::default())).collect();
-        let courses: Rc<RefCell<Vec<(&'static str, Course)>>> = Rc::new(RefCell::new(courses));
-        self.conclude(id, &courses.borrow());
-        let ask = |(place, (_, probe)): (usize, &(&'static str, Probe))| {
-            let (inquirer, courses, probe) = (self.clone(), courses.clone(), probe.clone());
+        let histories = probes.iter().map(|(name, _)| (*name, ProbeHistory::default())).collect();
+        let histories: Rc<RefCell<Vec<(&'static str, ProbeHistory)>>> = Rc::new(RefCell::new(histories));
+        self.update_health(id, &histories.borrow());
+        let start_probe = |(place, (_, probe)): (usize, &(&'static str, Probe))| {
+            let (prober, histories, probe) = (self.clone(), histories.clone(), probe.clone());
             let address = address.clone();
             Running::start(async move {
                 sleep(probe.initial_delay).await;
                 loop {
-                    let answer = inquirer.ask(&address, &probe).await;
-                    courses.borrow_mut()[place].1.count(&probe, answer);
-                    inquirer.conclude(id, &courses.borrow());
+                    let answer = prober.probe(&address, &probe).await;
+                    histories.borrow_mut()[place].1.count(&probe, answer);
+                    prober.update_health(id, &histories.borrow());
                     sleep(probe.period).await;
                 }
             })
         };
-        probes.iter().enumerate().map(ask).collect()
+        probes.iter().enumerate().map(start_probe).collect()
     }
 
-    fn conclude(&self, id: ApplicationId, courses: &[(&'static str, Course)]) {
-        let (status, message) = together(courses.iter().map(|(name, course)| (*name, course)));
+    fn update_health(&self, id: ApplicationId, histories: &[(&'static str, ProbeHistory)]) {
+        let (status, message) = combine(histories.iter().map(|(name, history)| (*name, history)));
         let cause = message.clone().unwrap_or_default();
-        if self.edge.services.health.learn(id, status, message) {
-            tracing::info!(application.id = %id, ?status, cause, "a microservice is another way");
+        if self.edge.services.health.set(id, status, message) {
+            tracing::info!(application.id = %id, ?status, cause, "the health of a microservice changed");
         }
     }
 
-    /// One question. What went wrong is told to everyone who sees the application, so it names no address.
-    async fn ask(&self, address: &ServiceAddress, probe: &Probe) -> Result<(), String> {
+    /// Sends one probe request. Everyone who may read the application sees the error, so it names no address.
+    async fn probe(&self, address: &ServiceAddress, probe: &Probe) -> Result<(), String> {
         // The semaphore is never closed.
         let _place = self.places.acquire().await;
         let uri = format!("{address}{}", probe.path)
             .parse()
-            .map_err(|_| "its path cannot be asked for".to_owned())?;
-        let patience = probe.timeout.min(PATIENCE);
-        match timeout(patience, self.connections.get(uri)).await {
-            Err(_) => Err(format!("no answer within {} seconds", patience.as_secs())),
+            .map_err(|_| "its path is not part of a valid URL".to_owned())?;
+        let limit = probe.timeout.min(LONGEST_TIMEOUT);
+        match timeout(limit, self.connections.get(uri)).await {
+            Err(_) => Err(format!("no answer within {} seconds", limit.as_secs())),
             Ok(Err(error)) if error.is_connect() => Err("it cannot be reached".into()),
-            Ok(Err(_)) => Err("the connection ended before an answer".into()),
+            Ok(Err(_)) => Err("the connection ended before a response".into()),
             Ok(Ok(answer)) if (200..400).contains(&answer.status().as_u16()) => Ok(()),
             Ok(Ok(answer)) => Err(format!("it answered {}", answer.status().as_u16())),
         }

@@ -1,7 +1,8 @@
-//! What is asked of a microservice: the path as the client sent it, below the address that the operator set (W-14).
+//! The path and query of a request to a microservice, as the client sent them, below the address that the operator
+//! set (W-14).
 //!
-//! Routes are found by a path in which slashes are collapsed. A microservice has rules of its own for its paths, so it
-//! gets every byte behind the slash after its context path as it came, the query too.
+//! Routes are matched by a path with collapsed slashes. A microservice has its own rules for paths, so it
+//! receives every byte after its context path unchanged, with the query.
 
 use std::borrow::Cow;
 
@@ -13,18 +14,18 @@ use platform_actors::model::service_address::ServiceAddress;
 use crate::http::error::{ApiError, Result};
 use crate::http::middleware::AsReceived;
 
-/// How often a path is decoded to find what would lead out of the base: some servers decode twice.
-const DECODED: usize = 3;
+/// How often a path is decoded in search of segments that leave the base, because some servers decode twice.
+const DECODINGS: usize = 3;
 
-/// What a client wrote behind the context path: path and query.
+/// The path and query that a client sent after the context path.
 #[derive(Debug)]
-pub(super) struct Asked(String);
+pub(super) struct Target(String);
 
-impl Asked {
-    /// Of a request.
+impl Target {
+    /// Returns the target of a request.
     ///
     /// # Errors
-    /// 400 for a path that could lead out of the base of the microservice, however it is spelled.
+    /// 400 for a path that could leave the base of the microservice in any encoding.
     pub(super) fn of(request: &HttpRequest) -> Result<Self> {
         match request.extensions().get::<AsReceived>() {
             Some(AsReceived(uri)) => Self::read(uri),
@@ -34,29 +35,30 @@ impl Asked {
 
     fn read(uri: &Uri) -> Result<Self> {
         let path = below(uri.path());
-        if leads_out(path) {
-            return Err(refused("The path of a microservice must not have segments '.' or '..'"));
+        if leaves_base(path) {
+            return Err(bad_request("The path of a microservice must not have segments '.' or '..'"));
         }
         let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         Ok(Self(format!("{path}{query}")))
     }
 
-    /// The whole address.
+    /// Returns the complete address.
     ///
     /// # Errors
-    /// 400 for bytes that may stand in no address.
+    /// 400 for bytes that are not allowed in an address.
     pub(super) fn at(&self, address: &ServiceAddress) -> Result<hyper::Uri> {
         let between = if address.base().is_empty() && !self.0.starts_with('/') { "/" } else { "" };
         let text = format!("{address}{between}{}", self.0);
-        text.parse().map_err(|_| refused("The path has characters that may stand in no address"))
+        text.parse()
+            .map_err(|_| bad_request("The path contains characters that are not allowed in an address"))
     }
 }
 
-fn refused(why: &str) -> ApiError {
+fn bad_request(why: &str) -> ApiError {
     ApiError::Http(StatusCode::BAD_REQUEST, why.into())
 }
 
-/// What stands behind `/service/<contextPath>`: nothing, or a path with one slash in front. Slashes that are repeated there
+/// Returns the path after `/service/<contextPath>`: empty, or with exactly one slash in front. Repeated slashes there
 /// belong to neither side.
 fn below(path: &str) -> &str {
     let mut rest = path;
@@ -68,10 +70,11 @@ fn below(path: &str) -> &str {
     &rest[repeated.saturating_sub(1)..]
 }
 
-/// Whether some server would read a segment `.` or `..` in it: encoded, between backslashes, or with parameters behind.
-fn leads_out(path: &str) -> bool {
+/// Returns whether any server would see a segment `.` or `..` in the path: encoded, between backslashes, or followed
+/// by parameters.
+fn leaves_base(path: &str) -> bool {
     let mut decoded = Cow::from(path.as_bytes());
-    for _ in 0..DECODED {
+    for _ in 0..DECODINGS {
         if has_dot_segment(&decoded) {
             return true;
         }
@@ -96,8 +99,8 @@ mod tests {
     use super::*;
 
     fn asked(uri: &str, address: &str) -> Option<String> {
-        let asked = Asked::read(&uri.parse().expect(uri)).ok()?;
-        Some(asked.at(&ServiceAddress::parse(address).expect(address)).ok()?.to_string())
+        let target = Target::read(&uri.parse().expect(uri)).ok()?;
+        Some(target.at(&ServiceAddress::parse(address).expect(address)).ok()?.to_string())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A WebSocket between a client and a microservice: bytes both ways, which the platform does not read.
+//! A WebSocket between a client and a microservice. The platform forwards the bytes both ways without reading them.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -22,17 +22,17 @@ use crate::auth::Caller;
 use crate::http::error::ApiError;
 use crate::server::Edge;
 
-/// Bytes that are read from the service at once.
-const AT_ONCE: usize = 16 << 10;
+/// The most bytes read from the service at once.
+const READ_BYTES: usize = 16 << 10;
 
 type Connection = TokioIo<Upgraded>;
 
-/// What comes from the service, as the body of the answer 101. The other way is a task: a client that does not read may still
-/// write.
+/// The bytes from the service, as the body of the 101 response. A task forwards the other direction, because a client
+/// that does not read may still write.
 pub(super) struct Tunnel {
     from_service: ReadHalf<Connection>,
     buffer: Box<[u8]>,
-    /// Resolves when the tunnel has to end: its client closed it, or may no longer use it, or the server stops.
+    /// Resolves when the tunnel has to end: its client closed it or lost the right to use it, or the server stops.
     over: oneshot::Receiver<()>,
     _to_service: Running,
     _watch: Running,
@@ -52,11 +52,11 @@ impl Tunnel {
         let (end, over) = oneshot::channel();
         Self {
             from_service,
-            buffer: vec![0; AT_ONCE].into(),
+            buffer: vec![0; READ_BYTES].into(),
             over,
-            _to_service: Running::start(pass_on(payload, to_service)),
+            _to_service: Running::start(forward(payload, to_service)),
             _watch: Running::start(async move {
-                while_allowed(&edge, caller, &application).await;
+                until_forbidden(&edge, caller, &application).await;
                 // The tunnel may have ended meanwhile.
                 end.send(()).ok();
             }),
@@ -65,8 +65,8 @@ impl Tunnel {
     }
 }
 
-/// Passes on what the client sends, until it or the service ends that.
-async fn pass_on(mut payload: web::Payload, mut to_service: WriteHalf<Connection>) {
+/// Forwards the client's bytes until the client or the service ends the direction.
+async fn forward(mut payload: web::Payload, mut to_service: WriteHalf<Connection>) {
     while let Some(Ok(part)) = payload.next().await {
         if to_service.write_all(&part).await.is_err() || to_service.flush().await.is_err() {
             return;
@@ -76,8 +76,9 @@ async fn pass_on(mut payload: web::Payload, mut to_service: WriteHalf<Connection
     to_service.shutdown().await.ok();
 }
 
-/// Resolves when the caller may no longer use the service, or the server stops. While that cannot be looked up, tunnels stay.
-async fn while_allowed(edge: &Edge, mut caller: Caller, application: &Application) {
+/// Returns when the caller may no longer use the service, or the server stops. While the database is unreachable
+/// tunnels stay open.
+async fn until_forbidden(edge: &Edge, mut caller: Caller, application: &Application) {
     let context_path = application.context_path.as_deref().unwrap_or_default();
     loop {
         let pause = edge.limits().socket_ping;
@@ -111,7 +112,7 @@ impl MessageBody for Tunnel {
         BodySize::Stream
     }
 
-    /// Asked for only while the client takes what came before.
+    /// Called only while the client takes the earlier bytes.
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
         if Pin::new(&mut self.over).poll(cx).is_ready() {
             return Poll::Ready(None);

@@ -1,4 +1,5 @@
-//! The body of a request on its way to a microservice: passed on as it comes, and no faster than it is taken.
+//! The body of a request on its way to a microservice: forwarded as it arrives, and no faster than the service takes
+//! it.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::http::body::Incoming;
 
-/// A task that ends with who holds this.
+/// A task that is aborted when this is dropped.
 #[derive(Debug)]
 pub(super) struct Running(JoinHandle<()>);
 
@@ -32,27 +33,28 @@ impl Drop for Running {
     }
 }
 
-/// What a microservice is sent behind the head.
+/// The body of a request to a microservice.
 #[derive(Debug)]
 pub(super) enum Upload {
-    /// Nothing.
+    /// The request has no body.
     None,
-    /// What comes from the client.
+    /// The body that the client sends.
     Stream {
-        /// `None` ends it; without that it broke off.
+        /// The parts of the body; `None` marks the end. If the channel closes without it, the client disconnected.
         parts: mpsc::Receiver<Option<Bytes>>,
-        /// Bytes that are still to come, when the client said how many.
+        /// The bytes still to come, if the client sent the length.
         left: Option<u64>,
-        /// Whether the end came.
+        /// Whether the end mark arrived.
         ended: bool,
     },
 }
 
-/// When the client's body last moved.
+/// When the service last took a part of the client's body.
 pub(super) type Moved = Rc<Cell<Instant>>;
 
 impl Upload {
-    /// The body of a request, and what passes it on. HTTP has been read strictly, so the headers say truly whether there is one.
+    /// Returns the body of a request and the task that forwards it. The HTTP parser is strict, so the headers tell
+    /// reliably whether there is a body.
     pub(super) fn of(request: &HttpRequest, payload: web::Payload, moved: &Moved) -> (Self, Option<Running>) {
         let headers = request.headers();
         let announced =
@@ -61,47 +63,47 @@ impl Upload {
             return (Self::None, None);
         }
         let (sender, parts) = mpsc::channel(1);
-        let running = Running::start(pass_on(Incoming::of(request, payload), sender, moved.clone()));
+        let running = Running::start(forward(Incoming::of(request, payload), sender, moved.clone()));
         (Self::Stream { parts, left: announced, ended: false }, Some(running))
     }
 
-    /// Whether its length is unknown, so that it must be sent in chunks.
+    /// Returns whether the length is unknown, so that the body must be sent in chunks.
     pub(super) fn is_chunked(&self) -> bool {
         matches!(self, Self::Stream { left: None, .. })
     }
 
-    /// Whether there is no body, so that the request can be sent once more.
+    /// Returns whether there is no body, so that the request can be sent again.
     pub(super) fn is_none(&self) -> bool {
         matches!(self, Self::None)
     }
 }
 
-async fn pass_on(mut payload: Incoming, parts: mpsc::Sender<Option<Bytes>>, moved: Moved) {
+async fn forward(mut payload: Incoming, parts: mpsc::Sender<Option<Bytes>>, moved: Moved) {
     while let Some(part) = payload.next().await {
-        // A client that broke off: the channel closes without an end.
+        // The client disconnected: the channel closes without an end mark.
         let Ok(part) = part else { return };
         if parts.send(Some(part)).await.is_err() {
             return;
         }
         moved.set(Instant::now());
     }
-    // Who does not wait for the end does not need it.
+    // A receiver that is gone does not need the end mark.
     parts.send(None).await.ok();
 }
 
-/// The client went away in the middle of its body.
+/// The client disconnected in the middle of its body.
 #[derive(Debug, thiserror::Error)]
-#[error("the client broke off")]
-pub(super) struct BrokenOff;
+#[error("the client disconnected")]
+pub(super) struct ClientDisconnected;
 
 impl Body for Upload {
     type Data = Bytes;
-    type Error = BrokenOff;
+    type Error = ClientDisconnected;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ClientDisconnected>>> {
         let Self::Stream { parts, left, ended } = self.get_mut() else { return Poll::Ready(None) };
         if *ended {
             return Poll::Ready(None);
@@ -117,7 +119,7 @@ impl Body for Upload {
                 *ended = true;
                 None
             }
-            None => Some(Err(BrokenOff)),
+            None => Some(Err(ClientDisconnected)),
         })
     }
 

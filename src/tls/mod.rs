@@ -1,8 +1,8 @@
-//! HTTPS: the certificate of `--tls-cert` and its key, and the handshake before HTTP.
+//! HTTPS: the certificate of `--tls-cert` with its key, and the TLS handshake before HTTP.
 //!
-//! Whoever renews a certificate replaces the files: they are looked at again and again, and new connections get what they
-//! hold. What cannot be used, such as a file that is half written, changes nothing; connections that are open keep what they
-//! began with.
+//! A certificate is renewed by replacing the files. The server checks them at intervals, and new connections use
+//! their current contents. Files that cannot be used, for example a half-written one, change nothing. Open
+//! connections keep the certificate they began with.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -29,50 +29,51 @@ use crate::connection::Socket;
 use crate::http::error::PLAIN_HTTP_REFUSED;
 use crate::telemetry::{Handshake, count_handshake};
 
-/// Bytes of a file of certificates or of a key: far more than the longest chain has.
+/// The most bytes of a certificate or key file, far more than the longest chain needs.
 const FILE_BYTES: u64 = 1 << 20;
-/// The first byte of whoever speaks TLS.
+/// The first byte of a TLS connection.
 const HANDSHAKE_RECORD: u8 = 22;
-/// Bytes of a plain request that are read before its connection is closed, so that its sender sees the answer.
+/// The bytes of a plain HTTP request that are read before its connection is closed, so that the client receives the
+/// response.
 const PLAIN_REQUEST: u64 = 64 << 10;
 
-/// What new connections are encrypted with.
+/// The TLS configuration of new connections, which follows the files.
 #[derive(Debug)]
 pub struct Tls {
     files: Files,
     handshake: Duration,
     check: Duration,
     config: RwLock<Arc<ServerConfig>>,
-    /// What was found in the files last, usable or not.
+    /// The state of the files at the last check, usable or not.
     seen: RwLock<Seen>,
 }
 
-/// Where certificate and key are.
+/// The paths of certificate and key.
 #[derive(Debug, Clone)]
 struct Files {
     certificate: Box<Path>,
     key: Box<Path>,
 }
 
-/// What the files hold, or why they cannot be read.
+/// The digest of the files' contents, or why they cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
     Contents([u8; 32]),
     Unreadable(String),
 }
 
-/// A certificate that is ready to be used.
+/// A certificate that is ready for use.
 struct Loaded {
     config: Arc<ServerConfig>,
-    /// SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` gives it.
+    /// The SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` prints it.
     fingerprint: String,
 }
 
 impl Tls {
-    /// Loads what the settings name; `None` when they name nothing.
+    /// Loads the configured certificate; returns `None` when none is configured.
     ///
     /// # Errors
-    /// One line that names the file and what is wrong with it.
+    /// One line that names the file and the problem.
     pub fn load(settings: &TlsSettings) -> Result<Option<Arc<Self>>, String> {
         let files = match (&settings.cert, &settings.key) {
             (None, None) => return Ok(None),
@@ -84,7 +85,7 @@ impl Tls {
         };
         let contents = files.read()?;
         let loaded = files.load(&contents)?;
-        files.tell(&loaded);
+        files.log_loaded(&loaded);
         Ok(Some(Arc::new(Self {
             files,
             handshake: settings.handshake,
@@ -94,11 +95,11 @@ impl Tls {
         })))
     }
 
-    /// Shakes hands with a client. One that speaks plain HTTP is told so; all that does not come to an end in time is cut
-    /// off.
+    /// Performs the TLS handshake with a client. A client that sends plain HTTP gets a response that says so. A
+    /// handshake that is not complete in time is aborted.
     ///
     /// # Errors
-    /// When there is no connection to go on with; the client knows as much as it can.
+    /// When no TLS connection results; the client has been informed as far as possible.
     pub(crate) async fn accept(&self, mut tcp: TcpStream) -> io::Result<Box<TlsStream<Socket>>> {
         let shaking = async {
             let mut first = [0];
@@ -112,18 +113,18 @@ impl Tls {
         let outcome = timeout(self.handshake, shaking).await;
         let (outcome, counted) = match outcome {
             Ok(Ok(Some(stream))) => (Ok(stream), Handshake::Done),
-            Ok(Ok(None)) => (Err(io::Error::other("a client speaks plain http")), Handshake::Plain),
+            Ok(Ok(None)) => (Err(io::Error::other("the client sent plain http")), Handshake::Plain),
             Ok(Err(error)) => (Err(error), Handshake::Failed),
             Err(_) => (Err(io::ErrorKind::TimedOut.into()), Handshake::Slow),
         };
         count_handshake(counted);
-        outcome.inspect_err(|error| tracing::debug!(%error, "no tls connection"))
+        outcome.inspect_err(|error| tracing::debug!(%error, "the tls handshake failed"))
     }
 
-    /// Looks at the files once, and takes over what they hold when that is new and can be used.
-    async fn look(&self) {
+    /// Checks the files once, and uses their contents if they are new and valid.
+    async fn check_files(&self) {
         let (files, before) = (self.files.clone(), self.seen.read().clone());
-        let looked = spawn_blocking(move || {
+        let checked = spawn_blocking(move || {
             let contents = files.read();
             let seen = match &contents {
                 Ok(contents) => Seen::Contents(contents.digest()),
@@ -131,28 +132,30 @@ impl Tls {
             };
             (seen != before).then(|| (seen, contents.and_then(|contents| files.load(&contents))))
         });
-        let Ok(Some((seen, loaded))) = looked.await else { return };
+        let Ok(Some((seen, loaded))) = checked.await else { return };
         *self.seen.write() = seen;
         match loaded {
             Ok(loaded) => {
-                self.files.tell(&loaded);
+                self.files.log_loaded(&loaded);
                 *self.config.write() = loaded.config;
             }
-            Err(error) => tracing::error!(%error, "new tls certificate cannot be used, the one before stays"),
+            Err(error) => {
+                tracing::error!(%error, "the new tls certificate cannot be used; the previous one stays in use")
+            }
         }
     }
 }
 
-/// Looks after the files of certificate and key, for as long as it is polled.
+/// Checks the certificate files at intervals, as long as the future is polled.
 pub async fn keep_fresh(tls: Option<Arc<Tls>>) {
     let Some(tls) = tls else { return };
     loop {
         tokio::time::sleep(tls.check).await;
-        tls.look().await;
+        tls.check_files().await;
     }
 }
 
-/// Answers somebody who speaks HTTP without TLS, and closes in a way that lets the answer arrive.
+/// Sends a response to a client that uses HTTP without TLS, and closes the connection so that the response arrives.
 async fn refuse_plain(tcp: &mut TcpStream) -> io::Result<()> {
     tcp.write_all(PLAIN_HTTP_REFUSED.as_bytes()).await?;
     tcp.shutdown().await?;
@@ -162,15 +165,16 @@ async fn refuse_plain(tcp: &mut TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the peer of a connection closed it or broke it, as far as the system knows at this moment. What it sent instead is
-/// taken into the session: then `true` comes second, and whoever waits for the socket must be woken to find it there.
+/// Returns whether the peer has closed or broken the connection, as far as the system knows at this moment. Bytes
+/// that the peer sent instead are moved into the session. The second value is then `true`, and the task that waits
+/// for the socket must be woken to read them.
 pub(crate) fn has_ended(tcp: &TcpStream, session: &mut ServerConnection) -> (bool, bool) {
     let mut taken = false;
     loop {
         let ended = match session.process_new_packets() {
             Err(_) => true,
             Ok(state) if state.peer_has_closed() => true,
-            // Another request waits to be read.
+            // A further request waits to be read.
             Ok(_) if !session.wants_read() => return (false, taken),
             Ok(_) => match session.read_tls(&mut Unwaited(tcp)) {
                 Ok(0) => true,
@@ -185,7 +189,7 @@ pub(crate) fn has_ended(tcp: &TcpStream, session: &mut ServerConnection) -> (boo
     }
 }
 
-/// A socket that is read past the event loop, which may not have come to notice what arrived.
+/// A socket that is read without the event loop, which may not have noticed yet that bytes arrived.
 struct Unwaited<'a>(&'a TcpStream);
 
 impl Read for Unwaited<'_> {
@@ -194,7 +198,7 @@ impl Read for Unwaited<'_> {
     }
 }
 
-/// Both files as they were read.
+/// The contents of both files.
 struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
@@ -238,13 +242,13 @@ impl Files {
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // A device that comes back proves nothing anew, and the server remembers nothing for it.
+        // A returning device resumes its session from a ticket, and the server stores nothing for it.
         config.ticketer = Ticketer::new().map_err(|error| format!("no tickets: {error}"))?;
         config.send_tls13_tickets = 1;
         Ok(Loaded { config: Arc::new(config), fingerprint })
     }
 
-    fn tell(&self, loaded: &Loaded) {
+    fn log_loaded(&self, loaded: &Loaded) {
         tracing::info!(
             certificate.file = %self.certificate.display(),
             certificate.sha256 = loaded.fingerprint,
@@ -261,7 +265,7 @@ impl Files {
     }
 }
 
-/// Reads a file that is no pipe, whose end might never come, and not without end.
+/// Reads a regular file up to a limit. A pipe is rejected, because its end might never come.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let cannot = |error: io::Error| format!("cannot be read: {error}");
     if !std::fs::metadata(path).map_err(cannot)?.is_file() {
@@ -277,7 +281,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The certificates of a file in PEM, the server's own first.
+/// Parses the certificates of a PEM file; the server's own comes first.
 fn certificates(contents: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(contents).collect();
     match chain {
@@ -287,7 +291,7 @@ fn certificates(contents: &[u8]) -> Result<Vec<CertificateDer<'static>>, String>
     }
 }
 
-/// The first private key of a file in PEM.
+/// Parses the first private key of a PEM file.
 fn private_key(contents: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
     let encrypted = contents.windows(9).any(|window| window == b"ENCRYPTED");
     PrivateKeyDer::from_pem_slice(contents).map_err(|error| match error {
@@ -297,7 +301,7 @@ fn private_key(contents: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
     })
 }
 
-/// What is wrong with a PEM file. Never what stands in it: that may be a key.
+/// Returns what is wrong with a PEM file. It never contains the file's text, which may be a key.
 fn flaw(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { .. } => "is no whole PEM file: an END line is missing".into(),

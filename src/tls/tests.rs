@@ -1,4 +1,4 @@
-//! When the files are taken over, and what is remembered of them; a pair of connected streams for tests of connections.
+//! Tests of when the files are loaded again, and a pair of connected streams for tests of connections.
 
 use std::fs::write;
 
@@ -17,7 +17,7 @@ fn pair() -> (String, String) {
     (cert.pem(), signing_key.serialize_pem())
 }
 
-/// Files that hold a pair, and what was loaded from them.
+/// Returns files that contain a pair, and the configuration loaded from them.
 fn loaded() -> (tempfile::TempDir, TlsSettings, Arc<Tls>) {
     let directory = tempfile::tempdir().expect("a directory");
     let [cert, key] = ["chain.pem", "key.pem"].map(|name| Some(directory.path().join(name)));
@@ -28,7 +28,7 @@ fn loaded() -> (tempfile::TempDir, TlsSettings, Arc<Tls>) {
     (directory, settings, tls)
 }
 
-/// Both ends of an encrypted connection.
+/// Returns both ends of an encrypted connection.
 pub(crate) async fn connected() -> (Box<TlsStream<Socket>>, client::TlsStream<TcpStream>) {
     let (_directory, settings, tls) = loaded();
     let own = std::fs::read(settings.cert.as_ref().expect("a file")).expect("a file");
@@ -56,10 +56,10 @@ fn put(settings: &TlsSettings, (cert, key): &(String, String)) {
     write(settings.key.as_ref().expect("a file"), key).expect("room");
 }
 
-/// Looks once; gives whether another certificate is served now.
+/// Checks the files once, and returns whether the certificate changed.
 async fn renews(tls: &Tls) -> bool {
     let before = tls.config.read().clone();
-    tls.look().await;
+    tls.check_files().await;
     !Arc::ptr_eq(&before, &tls.config.read())
 }
 
@@ -69,7 +69,7 @@ async fn files_that_did_not_change_are_not_loaded_again() {
     let (cert, key) = (settings.cert.clone().expect("a file"), settings.key.clone().expect("a file"));
 
     assert!(!renews(&tls).await);
-    // Written anew, as a job does that runs every day.
+    // The same contents are written again, as a daily renewal job does.
     for file in [cert, key] {
         let same = std::fs::read(&file).expect("a file");
         write(&file, same).expect("room");
@@ -88,7 +88,7 @@ async fn renewed_pair_is_loaded_once() {
 }
 
 #[tokio::test]
-async fn unusable_files_change_nothing_and_are_looked_at_once_each() {
+async fn unusable_files_change_nothing_and_are_loaded_once_each() {
     let (_directory, settings, tls) = loaded();
     let ((old_cert, old_key), (cert, key)) = (pair(), pair());
     let half = cert[..cert.len() / 2].to_owned();
@@ -103,14 +103,14 @@ async fn unusable_files_change_nothing_and_are_looked_at_once_each() {
         put(&settings, &state);
         let before = tls.seen.read().clone();
         assert!(!renews(&tls).await);
-        assert_ne!(*tls.seen.read(), before, "the state is known, so it is told of once");
+        assert_ne!(*tls.seen.read(), before, "the state is remembered, so it is logged once");
     }
     put(&settings, &(cert, key));
     assert!(renews(&tls).await);
 }
 
 #[tokio::test]
-async fn file_that_is_gone_for_a_while_changes_nothing() {
+async fn file_that_is_missing_for_a_while_changes_nothing() {
     let (_directory, settings, tls) = loaded();
     let file = settings.cert.clone().expect("a file");
     let contents = std::fs::read(&file).expect("a file");
@@ -120,8 +120,8 @@ async fn file_that_is_gone_for_a_while_changes_nothing() {
     assert!(matches!(&*tls.seen.read(), Seen::Unreadable(error) if error.contains("chain.pem")));
     write(&file, contents).expect("room");
 
-    // The same pair again is no news worth more than a line in the log.
-    tls.look().await;
+    // The same pair again causes no more than a line in the log.
+    tls.check_files().await;
     assert!(matches!(&*tls.seen.read(), Seen::Contents(_)));
 }
 

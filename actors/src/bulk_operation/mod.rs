@@ -1,10 +1,11 @@
-//! One actor per bulk operation that is under way, or starts soon (K-10, K-11).
+//! One actor per bulk operation that is running or starts soon (K-10, K-11).
 //!
-//! A tick creates the operations that are due, at most some hundred, in one transaction with the place reached, and tells of them
-//! after its commit. So it may be cut off at any moment and goes on where it was, in this process or in another one.
+//! A tick creates the due operations, at most a few hundred, in one transaction that also stores the progress. The
+//! operations are published after the commit. So a process may die at any moment, and it or another one continues
+//! from the stored progress.
 //!
-//! What is told of one device is told in the order of the commits: devices of this process pause while their operation is
-//! created.
+//! Notifications about one device are sent in the order of the commits, because the devices of this process pause
+//! while their operation is created.
 
 mod ramp;
 
@@ -18,33 +19,33 @@ use tokio::time::timeout;
 
 use crate::device::{Cause, Context as DeviceContext};
 use crate::error::{Error, Result};
-use crate::leases::{Entered, Leases};
+use crate::leases::{LeaseGuard, Leases};
 use crate::model::id::ManagedObjectId;
 use crate::store::Database;
 use crate::store::bulk_operation_steps::{Held, Stepped, begin, list_targets, make_step};
 use crate::store::operations::Queued;
 use ramp::Ramp;
 
-/// Operations that one step creates: a transaction of some ten milliseconds.
+/// The most operations of one step, which is a transaction of about ten milliseconds.
 const STEP: usize = 200;
-/// Bytes that the operations of one step may have.
+/// The most bytes of operations in one step.
 const STEP_BYTES: usize = 8 << 20;
-/// Steps of this process that are made at a time, each on a connection. Who waits is served in turn, so a large bulk operation
-/// holds a small one up for one step.
+/// How many steps this process runs concurrently, each on its own connection. Waiting steps run in order of arrival,
+/// so a large bulk operation delays a small one by one step at most.
 const STEPS_AT_ONCE: usize = 3;
-/// Before a step is tried again that lost against others.
-const CONTENDED: Duration = Duration::from_millis(20);
-/// Before a step is tried again while the database is away or its disk full.
-const AWAY: Duration = Duration::from_secs(1);
-/// No timer is set for longer.
+/// The delay before a step is retried that lost against another transaction.
+const CONTENTION_DELAY: Duration = Duration::from_millis(20);
+/// The delay before a step is retried while the database is unreachable or its disk is full.
+const UNREACHABLE_DELAY: Duration = Duration::from_secs(1);
+/// The longest time of a timer.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-/// The bulk operations that a process is at work on.
+/// The bulk operations that this process works on.
 #[derive(Debug)]
 pub(crate) struct BulkOperations {
     turns: Semaphore,
     connections: Pool,
-    /// What it holds.
+    /// The leases of these bulk operations.
     pub(crate) leases: Arc<Leases>,
 }
 
@@ -55,18 +56,18 @@ impl BulkOperations {
     }
 }
 
-/// The next operation may be due. Sent by the actor to itself.
+/// Checks whether operations are due. Sent by the actor to itself.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 struct RampTick;
 
-/// A bulk operation under way.
+/// The actor of a running bulk operation.
 pub(crate) struct BulkOperationActor {
     run: Run,
-    _entered: Entered,
+    _lease: LeaseGuard,
 }
 
-/// What a tick works with.
+/// The state that a tick needs.
 #[derive(Clone)]
 struct Run {
     held: Held,
@@ -76,17 +77,17 @@ struct Run {
 }
 
 impl BulkOperationActor {
-    /// `context` is that of the tenant's devices on the actor's thread. Of one that was due already the next turn is now, so that
-    /// what nobody did meanwhile is not made up for (K-11).
+    /// Creates the actor. `context` belongs to the tenant's devices on the actor's thread. If an operation is overdue
+    /// the ramp starts now, so that missed operations are not created all at once (K-11).
     pub(crate) fn new(held: Held, all: Arc<BulkOperations>, context: DeviceContext) -> Self {
         let first = Instant::now() + Duration::try_from_secs_f64(held.until_due).unwrap_or_default();
         let ramp = Ramp::new(held.asked.ramp, first);
-        let entered = all.leases.enter(held.hold());
-        Self { run: Run { held, ramp, all, context }, _entered: entered }
+        let lease = all.leases.add(held.hold());
+        Self { run: Run { held, ramp, all, context }, _lease: lease }
     }
 
-    /// Whether and when to go on after a step.
-    fn went(&mut self, (run, outcome): (Run, Result<Stepped>)) -> Option<Duration> {
+    /// Returns how long to wait before the next step; `None` when the actor is to stop.
+    fn handle_outcome(&mut self, (run, outcome): (Run, Result<Stepped>)) -> Option<Duration> {
         self.run = run;
         let (tenant, id) = (&self.run.held.tenant, self.run.held.id);
         match outcome {
@@ -97,12 +98,12 @@ impl BulkOperationActor {
                     "a bulk operation was taken over by another process, or changed");
                 None
             }
-            Err(error) if error.is_foreign_key_violation() => Some(CONTENDED),
-            Err(Error::Contended) => Some(CONTENDED),
-            Err(Error::Unavailable(_) | Error::DiskFull) => Some(AWAY),
+            Err(error) if error.is_foreign_key_violation() => Some(CONTENTION_DELAY),
+            Err(Error::Contended) => Some(CONTENTION_DELAY),
+            Err(Error::Unavailable(_) | Error::DiskFull) => Some(UNREACHABLE_DELAY),
             Err(error) => {
                 tracing::error!(tenant.id = %tenant, bulk_operation.id = %id, %error,
-                    "a bulk operation failed, it is tried again when its lease ends");
+                    "a bulk operation failed; it is retried when its lease expires");
                 None
             }
         }
@@ -130,7 +131,7 @@ impl Handler<RampTick> for BulkOperationActor {
             let outcome = run.step().await;
             (run, outcome)
         };
-        ctx.spawn(step.into_actor(self).map(|went, actor, ctx| match actor.went(went) {
+        ctx.spawn(step.into_actor(self).map(|outcome, actor, ctx| match actor.handle_outcome(outcome) {
             Some(wait) => Self::tick_after(wait, ctx),
             None => ctx.stop(),
         }));
@@ -138,7 +139,7 @@ impl Handler<RampTick> for BulkOperationActor {
 }
 
 impl Run {
-    /// Creates what is due, and tells of it. At the start it chooses the devices first.
+    /// Creates and publishes the operations that are due. The first step chooses the devices.
     async fn step(&mut self) -> Result<Stepped> {
         let now = Instant::now();
         if !self.ramp.wait(now).is_zero() {
@@ -167,7 +168,8 @@ impl Run {
         Ok(stepped)
     }
 
-    /// A connection that does not answer in time is given up; whether the step was made is found out by the next.
+    /// Runs a step. A connection that does not respond in time is closed; the next step finds out whether this one
+    /// was committed.
     async fn make_step(
         &mut self,
         mut client: Object,
@@ -186,10 +188,10 @@ impl Run {
         }
     }
 
-    /// The ramp begins when the devices are chosen, however long that took.
+    /// Chooses the devices. The ramp starts afterwards, however long that took.
     async fn begin(&mut self) -> Result<Stepped> {
         let begun = begin(&self.context.database, &mut self.held, self.context.limits.bulk_lease).await;
-        self.ramp.put_off(Instant::now());
+        self.ramp.postpone(Instant::now());
         begun
     }
 }

@@ -1,34 +1,34 @@
-//! When the operations of a bulk operation are due (K-01, K-11).
+//! The times at which the operations of a bulk operation are due (K-01, K-11).
 
 use std::time::{Duration, Instant};
 
 use crate::model::bulk_operation::CreationRamp;
 
-/// So late an operation may be and still leave the others where they are: those that became due meanwhile are created with it.
-/// After a longer gap all that is left is put off, so that the ramp is not compressed.
-const CAUGHT_UP: Duration = Duration::from_secs(1);
+/// The longest delay that is caught up: operations that became due during it are created together. After a longer
+/// delay the remaining ones are postponed, so that the ramp is not compressed.
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(1);
 
-/// The turns of devices: one after the other at a distance that is kept on the average, however late a single one is.
+/// The schedule of a bulk operation. The average distance between two devices is kept, however late a single one is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ramp {
-    /// Seconds between two.
+    /// The seconds between two operations.
     distance: f64,
-    /// When the next is due.
+    /// When the next operation is due.
     next: Instant,
 }
 
 impl Ramp {
-    /// `first` is when the first is due.
+    /// Creates a ramp whose first operation is due at `first`.
     pub(super) fn new(distance: CreationRamp, first: Instant) -> Self {
         Self { distance: distance.seconds(), next: first }
     }
 
-    /// The same turns with the next one at `first`.
-    pub(super) fn put_off(&mut self, first: Instant) {
+    /// Moves the next operation to `first`.
+    pub(super) fn postpone(&mut self, first: Instant) {
         self.next = first;
     }
 
-    /// How many are due, at most `most`.
+    /// Returns how many operations are due, at most `most`.
     pub(super) fn due(&mut self, now: Instant, most: usize) -> usize {
         if now < self.next {
             return 0;
@@ -36,26 +36,26 @@ impl Ramp {
         if self.distance == 0.0 {
             return most;
         }
-        if now - self.next > CAUGHT_UP {
-            self.put_off(now);
+        if now - self.next > CATCH_UP_LIMIT {
+            self.postpone(now);
         }
-        // What is more than a machine can count is cut to what it can.
+        // A number that does not fit is limited to the largest one.
         let further = ((now - self.next).as_secs_f64() / self.distance) as usize;
         further.saturating_add(1).min(most)
     }
 
-    /// The same turns after so many of them.
+    /// Returns the ramp after `count` operations.
     pub(super) fn after(self, count: usize) -> Self {
         let distance = Duration::from_secs_f64(self.distance * count as f64);
         Self { next: self.next + distance, ..self }
     }
 
-    /// How long until the next is due.
+    /// Returns how long until the next operation is due.
     pub(super) fn wait(&self, now: Instant) -> Duration {
         self.next.saturating_duration_since(now)
     }
 
-    /// Seconds until the next is due; negative when that is past.
+    /// Returns the seconds until the next operation is due, negative if it is overdue.
     pub(super) fn until_next(&self, now: Instant) -> f64 {
         match self.next.checked_duration_since(now) {
             Some(ahead) => ahead.as_secs_f64(),
@@ -74,7 +74,8 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// Serves what is due at these moments, in milliseconds after the first turn; gives how many each time.
+    /// Serves the operations due at these moments, in milliseconds after the first, and returns how many were due
+    /// each time.
     fn served(distance: f64, moments: &[u64]) -> Vec<usize> {
         let first = Instant::now();
         let mut ramp = Ramp::new(CreationRamp(distance), first);
@@ -87,17 +88,17 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_and_none_before_its_turn() {
+    fn operations_are_due_at_the_distance_of_the_ramp() {
         assert_eq!(served(0.1, &[0, 50, 99, 100, 150, 200]), [1, 0, 0, 1, 0, 1]);
     }
 
     #[test]
-    fn small_lateness_is_caught_up_and_does_not_add_up() {
+    fn small_delays_are_caught_up_and_do_not_add_up() {
         assert_eq!(served(0.01, &[4, 14, 38, 41, 1000]), [1, 1, 2, 1, 96]);
     }
 
     #[test]
-    fn longer_gap_puts_the_rest_off() {
+    fn longer_gap_postpones_the_rest() {
         assert_eq!(served(0.1, &[0, 5000, 5050, 5100, 5199, 5200]), [1, 1, 0, 1, 0, 1]);
     }
 
@@ -113,11 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn five_thousand_turns_take_as_long_as_they_should() {
+    fn five_thousand_operations_take_the_planned_time() {
         let first = Instant::now();
         let (mut ramp, mut count, mut now) = (Ramp::new(CreationRamp(0.01), first), 0, first);
         while count < 5000 {
-            // A tick that comes late and a step that takes long, each time.
+            // Each tick comes late and each step takes long.
             now += ramp.wait(now) + millis(2);
             let due = ramp.due(now, MOST);
             ramp = ramp.after(due);

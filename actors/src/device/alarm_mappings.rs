@@ -1,4 +1,4 @@
-//! The severity mappings of a tenant as its devices use them: read once, remembered until an option changes.
+//! The severity mappings of a tenant for its devices. They are read once and cached until an option changes.
 
 use std::sync::Arc;
 
@@ -10,49 +10,49 @@ use crate::model::alarm_mapping::AlarmMappings;
 use crate::model::id::TenantId;
 use crate::store::{self, Database};
 
-/// What a tenant's alarms are turned into, shared by its devices.
+/// The cached severity mappings of a tenant, shared by its devices.
 #[derive(Debug, Default)]
-pub(crate) struct RememberedMappings {
-    known: RwLock<Known>,
-    /// Held while they are read, so that a fleet that raises at once reads once.
+pub(crate) struct CachedMappings {
+    cache: RwLock<Cache>,
+    /// Held while the mappings are read, so that many alarms at once cause one read.
     reading: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct Cache {
     mappings: Option<Arc<AlarmMappings>>,
-    /// Rises with each change, so that a read under way does not bring old knowledge back.
+    /// Counts changes, so that a read that was under way during a change is not cached.
     changes: u64,
 }
 
-impl RememberedMappings {
-    /// Forgets them, because an option of the tenant changed.
+impl CachedMappings {
+    /// Drops the cached mappings, because an option of the tenant changed.
     pub(crate) fn forget(&self) {
-        let mut known = self.known.write();
-        known.changes += 1;
-        known.mappings = None;
+        let mut cache = self.cache.write();
+        cache.changes += 1;
+        cache.mappings = None;
     }
 
-    /// The mappings in force.
+    /// Returns the current mappings.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
     pub(crate) async fn get(&self, database: &Database, tenant: &TenantId) -> Result<Arc<AlarmMappings>> {
-        if let Some(mappings) = self.known.read().mappings.clone() {
+        if let Some(mappings) = self.cache.read().mappings.clone() {
             return Ok(mappings);
         }
         let _reading = self.reading.lock().await;
         let changes = {
-            let known = self.known.read();
-            if let Some(mappings) = known.mappings.clone() {
+            let cache = self.cache.read();
+            if let Some(mappings) = cache.mappings.clone() {
                 return Ok(mappings);
             }
-            known.changes
+            cache.changes
         };
         let mappings = Arc::new(store::options::list_alarm_mappings(database, tenant).await?);
-        let mut known = self.known.write();
-        if known.changes == changes {
-            known.mappings = Some(mappings.clone());
+        let mut cache = self.cache.write();
+        if cache.changes == changes {
+            cache.mappings = Some(mappings.clone());
         }
         Ok(mappings)
     }

@@ -1,14 +1,14 @@
-//! Alarms of one device.
+//! The alarms of one device.
 //!
-//! An alarm is *open* while ACTIVE or ACKNOWLEDGED. At most one alarm per type is open; sending it again counts.
-//! Order of handling is order of arrival. Whether an alarm is new is decided by the statement that writes it, under the
-//! unique index: so nothing has to be loaded before the first alarm of a device, and two processes agree.
+//! An alarm is *open* while it is ACTIVE or ACKNOWLEDGED. At most one alarm per type is open; a repetition increases
+//! its count. Alarms are handled in order of arrival. The statement that writes an alarm decides by the unique index
+//! whether it is new. So nothing is loaded before the first alarm of a device, and two processes agree.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Cause, DECISIONS, Device, DeviceActor};
+use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
 use crate::error::{Error, Noun, Result};
 use crate::hub::Event;
 use crate::model::access::Authority;
@@ -22,40 +22,42 @@ use crate::store::access::Source;
 use crate::store::alarms::{AlarmUpdate, SentAlarm};
 use crate::writer::{Change, Written};
 
-/// Raises an alarm, or counts a repetition when this type is already open.
+/// Raises an alarm, or counts a repetition when an alarm of this type is open.
 ///
-/// Sent by the edge for `POST /alarm/alarms`. Replies with the stored alarm; `count` is 1 exactly when it is new.
-/// Publishes CREATE or UPDATE. What the tenant's severity mapping says is applied first; a type it maps to NONE is not
-/// raised, and the reply has no id. In mode TRANSIENT nothing is stored: the reply has no id, CREATE is published (M-02).
-/// While the source is in maintenance nothing is stored nor published, and the reply has no id.
+/// Sent by the HTTP layer for `POST /alarm/alarms`. The reply is the stored alarm, whose `count` is 1 exactly if it
+/// is new. Publishes CREATE or UPDATE. The tenant's severity mapping is applied first; an alarm whose type maps to
+/// NONE is not raised, and the reply has no id. In mode TRANSIENT nothing is stored, the reply has no id, and
+/// CREATE is published (M-02). While the source is in maintenance nothing is stored or published, and the reply has
+/// no id.
 ///
 /// # Errors
-/// `Invalid` when the device does not exist, `Forbidden` for a caller who needs to be its owner and is not;
-/// `Unavailable` or `Database`: then nothing was published.
+/// `Invalid` when the device does not exist, `Forbidden` when the caller must own the device and does not;
+/// `Unavailable` or `Database`, and nothing was published then.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Alarm>>")]
 pub struct RaiseAlarm {
-    /// Body of the request.
+    /// The body of the request.
     pub alarm: Arc<NewAlarm>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
 /// Changes text, status, severity or fragments of an alarm and writes the audit record.
 ///
-/// Sent by the edge for `PUT /alarm/alarms/<id>`. Replies with the alarm as it stands; a change that changes nothing
-/// writes nothing and publishes nothing. Publishes UPDATE, which in mode TRANSIENT is all that happens (M-02).
+/// Sent by the HTTP layer for `PUT /alarm/alarms/<id>`. The reply is the current alarm. An update without changes
+/// writes and publishes nothing. Otherwise it publishes UPDATE; in mode TRANSIENT nothing else happens (M-02).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Conflict` when it would open a second alarm of its type, `Unavailable` or `Database`.
+/// `NotFound`, `Forbidden`, `Conflict` when the alarm would be a second open alarm of its type, `Unavailable` or
+/// `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Alarm>>")]
 pub struct UpdateAlarm {
-    /// The alarm as the edge found it.
+    /// The alarm as the HTTP layer read it.
     pub alarm: Arc<Alarm>,
-    /// Body of the request.
+    /// The body of the request.
     pub patch: Arc<AlarmPatch>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
@@ -93,7 +95,7 @@ impl Device {
             return Ok(Arc::new(new.suppressed(source.name.as_deref())));
         };
         if !origin.mode.stores() {
-            return self.tell_only(&new, &origin).await;
+            return self.publish_unstored_alarm(&new, &origin).await;
         }
         let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
         let id = AlarmId(self.context.ids.next());
@@ -105,17 +107,17 @@ impl Device {
             if self.is_in_maintenance().await? {
                 return Ok(Arc::new(new.suppressed(source.name.as_deref())));
             }
-            // Not the owner, but permitted all the same: that has just been looked up.
+            // The caller is not the owner, but the look-up above showed that they have permission.
             Arc::make_mut(&mut sent).owner = None;
             stored = self.write_sent(sent.clone(), origin.fence()).await?;
         }
 
         let Some(stored) = stored else { return Err(Error::unknown_source(self.id)) };
-        Ok(self.tell_raised(Arc::unwrap_or_clone(sent).alarm, stored, origin.cause()))
+        Ok(self.publish_raised(Arc::unwrap_or_clone(sent).alarm, stored, origin.cause()))
     }
 
-    /// Publishes what became of an alarm that was sent: it is new, or counted in one that was open already.
-    pub(super) fn tell_raised(&self, sent: Alarm, stored: Alarm, cause: Cause<'_>) -> Arc<Alarm> {
+    /// Publishes the result of a raised alarm: a new alarm, or a repetition of an open one.
+    pub(super) fn publish_raised(&self, sent: Alarm, stored: Alarm, cause: Cause<'_>) -> Arc<Alarm> {
         if stored.id != sent.id {
             let alarm = Arc::new(stored);
             self.context.publish(self.id, Event::AlarmUpdated(alarm.clone()), cause);
@@ -126,7 +128,8 @@ impl Device {
         alarm
     }
 
-    /// Raises or counts; `None` when there is no such source, it is not the caller's, or it is in maintenance.
+    /// Raises an alarm or counts a repetition. Returns `None` when the source does not exist, is not the caller's or
+    /// is in maintenance.
     pub(super) async fn write_sent(
         &mut self,
         sent: Arc<SentAlarm>,
@@ -141,7 +144,7 @@ impl Device {
             match self.context.writer.write(change, fence).await {
                 Ok(Written::Alarm(alarm)) => return Ok(Some(*alarm)),
                 Ok(_) => {}
-                // The source was deleted between the look and the write.
+                // The source was deleted between the look-up and the write.
                 Err(error) if error.is_foreign_key_violation() => {}
                 Err(error) => return Err(error),
             }
@@ -149,7 +152,7 @@ impl Device {
         Ok(None)
     }
 
-    /// On POST a missing device is a wrong value of the body, not a missing page (E-01).
+    /// Authorizes raising an alarm. On POST a missing device is an invalid value in the body, not a 404 (E-01).
     async fn authorize_raising(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Source> {
         match self.authorize(origin, |_, name| new.fragments.get(name).is_some()).await {
             Err(Error::NotFound { .. }) => Err(Error::unknown_source(self.id)),
@@ -157,8 +160,8 @@ impl Device {
         }
     }
 
-    /// Mode TRANSIENT: real-time processing only (M-02).
-    async fn tell_only(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Arc<Alarm>> {
+    /// Handles mode TRANSIENT: the alarm is published and not stored (M-02).
+    async fn publish_unstored_alarm(&mut self, new: &NewAlarm, origin: &Origin) -> Result<Arc<Alarm>> {
         let source = self.authorize_raising(new, origin).await?;
         if self.is_in_maintenance().await? {
             return Ok(Arc::new(new.suppressed(source.name.as_deref())));
@@ -168,7 +171,7 @@ impl Device {
         Ok(alarm)
     }
 
-    /// Whether no alarms are raised now.
+    /// Returns whether the device is in maintenance and raises no alarms.
     async fn is_in_maintenance(&self) -> Result<bool> {
         store::availability::is_in_maintenance(&self.context.database, &self.context.tenant, self.id).await
     }
@@ -177,7 +180,7 @@ impl Device {
         let UpdateAlarm { alarm: mut current, patch, origin } = message;
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Alarm, "null"))?;
         self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;
-        for _ in 0..DECISIONS {
+        for _ in 0..MAX_ATTEMPTS {
             let mut alarm = Alarm::clone(&current);
             let changes = patch.apply(&mut alarm);
             if changes.is_empty() {

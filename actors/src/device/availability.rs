@@ -1,4 +1,4 @@
-//! The silence of a device: the alarm for it, raised and cleared by the server itself.
+//! The unavailability alarm of a silent device, which the server itself raises and clears.
 
 use std::sync::Arc;
 
@@ -16,32 +16,34 @@ use crate::naming::naming;
 use crate::store;
 use crate::store::alarms::SentAlarm;
 
-/// Raises the unavailability alarm of a silent device, unless it was heard meanwhile, is in maintenance, or there is
-/// one for this silence already. Publishes CREATE, or UPDATE when an alarm of the type is open all the same.
+/// Raises the unavailability alarm of a silent device, unless the device sent something meanwhile, is in
+/// maintenance, or has an alarm for this silence already. Publishes CREATE, or UPDATE when an alarm of the type is
+/// open for another reason.
 ///
-/// Sent by the watch over silent devices.
+/// Sent by the sweep for silent devices.
 ///
 /// # Errors
-/// `Unavailable` or `Database`: then nothing was published, and the next sweep tries again.
+/// `Unavailable` or `Database`; nothing was published then, and the next sweep retries.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub(crate) struct ReportSilence {
-    /// When the device was heard last: the premise.
+    /// The time of the device's last message, which must still be the last one.
     pub(crate) last_message: Timestamp,
-    /// How links start in what is told.
+    /// The base address of links in notifications.
     pub(crate) links: Links,
 }
 
-/// Clears the unavailability alarm of a device that was heard again, with an audit record. Publishes UPDATE.
+/// Clears the unavailability alarm of a device that sent something again, with an audit record. Publishes UPDATE.
 ///
-/// Sent by who writes down heartbeats, and by the watch when that one died in between. Clearing twice changes nothing.
+/// Sent after a heartbeat was written, and by the sweep if the process that wrote it died before it sent this.
+/// Clearing twice changes nothing.
 ///
 /// # Errors
-/// `NotFound` when the device is gone; `Unavailable` or `Database`: then the next sweep tries again.
+/// `NotFound` when the device does not exist; `Unavailable` or `Database`, and the next sweep retries then.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub(crate) struct EndSilence {
-    /// How links start in what is told.
+    /// The base address of links in notifications.
     pub(crate) links: Links,
 }
 
@@ -79,7 +81,7 @@ impl Device {
         let stored = self.write_sent(Arc::new(sent), None).await?;
 
         if let Some(stored) = stored {
-            self.tell_raised(raised, stored, Cause::persistent(&links));
+            self.publish_raised(raised, stored, Cause::persistent(&links));
         }
         Ok(())
     }
@@ -97,7 +99,7 @@ impl Device {
             let (alarm, patch, origin) =
                 (Arc::new(alarm), Arc::new(patch), Arc::new(Origin::of_server(links)));
             match self.update_alarm(UpdateAlarm { alarm, patch, origin }).await {
-                // Somebody changes it all the time: it stays to be cleared.
+                // If others change the alarm all the time it stays open, and the next sweep clears it.
                 Ok(_) => {}
                 Err(Error::NotFound { .. }) => return Ok(()),
                 Err(error) => return Err(error),
@@ -108,7 +110,7 @@ impl Device {
     }
 }
 
-/// `plat_UnavailabilityAlarm`
+/// Returns `plat_UnavailabilityAlarm`.
 fn alarm_type() -> String {
     naming().fragment("UnavailabilityAlarm")
 }

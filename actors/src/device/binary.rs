@@ -1,4 +1,4 @@
-//! Managed objects with content: an object and the bytes of its file become visible in one transaction.
+//! Managed objects with a file. The object and the bytes of its file become visible in one transaction.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use crate::model::id::{BinaryId, ManagedObjectId};
 use crate::model::managed_object::ManagedObject;
 use crate::writer::Change;
 
-/// Changes the object and makes an upload its content (I-12).
+/// Changes the object and makes an upload its file (I-12).
 ///
-/// Sent by the edge for `PUT /inventory/binaries/<id>`. Replies with the object as it stands. Publishes UPDATE.
+/// Sent by the HTTP layer for `PUT /inventory/binaries/<id>`. The reply is the current object. Publishes UPDATE.
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Unavailable` or `Database`: then the content is what it was.
+/// `NotFound`, `Forbidden`, `Unavailable` or `Database`; the file is unchanged then.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<ManagedObject>>")]
 pub struct ReplaceBinary {
-    /// What the new content changes of the object, and who asks.
+    /// The change of the object by the new file, and the caller.
     pub update: UpdateManagedObject,
     /// The finished upload.
     pub binary: BinaryId,
 }
 
-/// Creates a managed object with a finished upload as its content, and publishes CREATE.
+/// Creates a managed object with a finished upload as its file, and publishes CREATE.
 ///
 /// # Errors
-/// `Unavailable` or `Database`: then nothing was published.
+/// `Unavailable` or `Database`; nothing was published then.
 pub(crate) async fn create_binary(
     context: &Context,
     id: ManagedObjectId,

@@ -1,4 +1,4 @@
-//! The children of a managed object: links added to it and taken off it (I-03 to I-05).
+//! The children of a managed object: links that are added and removed (I-03 to I-05).
 
 use std::sync::Arc;
 
@@ -15,52 +15,52 @@ use crate::store;
 use crate::store::access::Source;
 use crate::store::links::Children;
 
-/// Links existing objects below this one. Linking twice changes nothing (I-04).
+/// Links existing objects below this one. A link that exists already stays unchanged (I-04).
 ///
-/// Sent by the edge for `POST /inventory/managedObjects/<id>/childDevices` and its siblings. Publishes UPDATE of this
-/// object (B-06), unless the mode is QUIESCENT (M-03).
+/// Sent by the HTTP layer for `POST /inventory/managedObjects/<id>/childDevices` and its siblings. Publishes UPDATE
+/// of this object (B-06), unless the mode is QUIESCENT (M-03).
 ///
 /// # Errors
 /// `NotFound` when this object does not exist, `Forbidden` unless the caller may write both ends, `Invalid` for an
-/// unknown child and for a ring; `Unavailable` or `Database`.
+/// unknown child or a cycle; `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct AddChildren {
-    /// How they hang on this object.
+    /// The kind of the links.
     pub kind: LinkKind,
-    /// The objects.
+    /// The children.
     pub children: Vec<ManagedObjectId>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
 /// Creates an object below this one, in one transaction. Publishes CREATE of the new object and UPDATE of this one.
 ///
 /// # Errors
-/// As [`AddChildren`].
+/// The errors of [`AddChildren`].
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<ManagedObject>>")]
 pub struct CreateChild {
-    /// How it hangs on this object.
+    /// The kind of the link.
     pub kind: LinkKind,
-    /// Body of the request.
+    /// The body of the request.
     pub object: Arc<NewManagedObject>,
-    /// Who asks; becomes the owner.
+    /// The caller, who becomes the owner.
     pub origin: Arc<Origin>,
 }
 
-/// Takes a child off this object; both stay. Publishes UPDATE of this object.
+/// Removes the link to a child; both objects stay. Publishes UPDATE of this object.
 ///
 /// # Errors
 /// `NotFound` when it is not linked, `Forbidden` unless the caller may write one of the ends.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct RemoveChild {
-    /// How it hangs on this object.
+    /// The kind of the link.
     pub kind: LinkKind,
     /// The child.
     pub child: ManagedObjectId,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
@@ -105,7 +105,7 @@ impl Device {
             context.links_changed();
         }
 
-        self.tell_links(&origin).await
+        self.publish_links(&origin).await
     }
 
     async fn create_child(&mut self, message: CreateChild) -> Result<Arc<ManagedObject>> {
@@ -125,9 +125,9 @@ impl Device {
 
         let [child] = child.map(Arc::new);
         let event = Event::ManagedObjectCreated(child.clone());
-        // Of the new object QUIESCENT tells as any creation does, of its reference it does not (M-03).
-        self.context.publish(id, event, origin.cause().aloud());
-        self.tell_links(&origin).await?;
+        // In mode QUIESCENT the creation is published and the change of the parent's references is not (M-03).
+        self.context.publish(id, event, origin.cause().notifying());
+        self.publish_links(&origin).await?;
         Ok(child)
     }
 
@@ -138,7 +138,7 @@ impl Device {
             other => drop(other?),
         }
         if !origin.mode.stores() {
-            return self.tell_links(&origin).await;
+            return self.publish_links(&origin).await;
         }
 
         let (context, from) = (&self.context, Children { parent: self.id, kind });
@@ -148,17 +148,17 @@ impl Device {
         context.links_changed();
 
         match removed {
-            true => self.tell_links(&origin).await,
+            true => self.publish_links(&origin).await,
             false => Err(Error::not_found(Noun::Link, child)),
         }
     }
 
-    /// Tells that the references of this object changed, if anybody is to hear of it.
-    async fn tell_links(&mut self, origin: &Origin) -> Result<()> {
-        if !self.context.awaits_changed_objects(origin.cause()) {
+    /// Publishes that the references of this object changed, if anyone would receive it.
+    async fn publish_links(&mut self, origin: &Origin) -> Result<()> {
+        if !self.context.has_receivers_for_changed_objects(origin.cause()) {
             return Ok(());
         }
-        let object = self.as_it_stands().await?;
+        let object = self.current_object().await?;
         self.publish(Event::ManagedObjectUpdated(object), origin);
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! Files of the events of one device. An event and what it tells of its file change in one transaction, under the
-//! revision the event was read with; so of two uploads at once one wins, whatever the number of processes.
+//! The files of the events of one device. An event and the description of its file change in one transaction, which
+//! requires the revision that was read. So one of two concurrent uploads wins, whatever the number of processes.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 
 use super::events::contended;
-use super::{DECISIONS, Device, DeviceActor};
+use super::{Device, DeviceActor, MAX_ATTEMPTS};
 use crate::error::{Error, Noun, Result};
 use crate::model::binary::Binary;
 use crate::model::event::Event;
@@ -15,48 +15,48 @@ use crate::model::id::{BinaryId, EventId};
 use crate::model::origin::Origin;
 use crate::store;
 
-/// Makes a finished upload the file of an event, or the next bytes of it (V-06, V-09).
+/// Makes a finished upload the file of an event, or appends it to the file (V-06, V-09).
 ///
-/// Sent by the edge for POST and PUT of `/event/events/<id>/binaries`. Replies with the file as it is then. Publishes
-/// UPDATE of the event.
+/// Sent by the HTTP layer for POST and PUT of `/event/events/<id>/binaries`. The reply is the resulting file.
+/// Publishes UPDATE of the event.
 ///
 /// # Errors
-/// `NotFound` of the event or, for a replacement, of its file; `Duplicate` when it has one already; `Invalid` for a
-/// chunk that is not the next; `Forbidden`, `Conflict`, `Unavailable` or `Database`. Then the file is what it was.
+/// `NotFound` for the event or, when replacing, for its file; `Duplicate` when it has a file already; `Invalid` for a
+/// chunk that is not the next one; `Forbidden`, `Conflict`, `Unavailable` or `Database`. The file is unchanged then.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<EventBinary>")]
 pub struct PlaceEventBinary {
-    /// Whose file it becomes.
+    /// The event that gets the file.
     pub event: EventId,
     /// The finished upload.
     pub upload: Binary,
-    /// What it becomes.
+    /// Whether the upload creates, replaces or extends the file.
     pub placement: Placement,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
-/// Takes the file of an event away, a complete one or what there is of it (V-09). Publishes UPDATE of the event.
+/// Removes the complete or incomplete file of an event (V-09). Publishes UPDATE of the event.
 ///
 /// # Errors
-/// `NotFound` of the event or its file, `Forbidden`, `Conflict`, `Unavailable` or `Database`.
+/// `NotFound` for the event or its file, `Forbidden`, `Conflict`, `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct RemoveEventBinary {
-    /// Whose file it is.
+    /// The event that has the file.
     pub event: EventId,
-    /// Which file is meant.
+    /// The file to remove.
     pub which: Removed,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
-/// Which file of an event is taken away.
+/// The file of an event that is to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removed {
-    /// The one there is.
+    /// Whichever file the event has.
     Present,
-    /// An incomplete one that still has so many bytes: nobody goes on with it.
+    /// An incomplete file, only if it still has this many bytes: its upload was abandoned.
     GivenUp(BinaryId, i64),
 }
 
@@ -79,13 +79,13 @@ impl Handler<RemoveEventBinary> for DeviceActor {
 impl Device {
     async fn place_event_binary(&mut self, message: PlaceEventBinary) -> Result<EventBinary> {
         let PlaceEventBinary { event: id, upload, placement, origin } = message;
-        for _ in 0..DECISIONS {
+        for _ in 0..MAX_ATTEMPTS {
             let (mut event, present) = self.event_with_binary(id, &origin).await?;
             let placed = placement.place(id, present.as_ref(), &upload)?;
             event.tell_of(Some(placed.content()));
             let content = placed.content().clone();
             if !origin.mode.stores() {
-                self.tell_of_event(&Arc::new(event), &origin);
+                self.publish_event_update(&Arc::new(event), &origin);
                 return Ok(EventBinary { event: id, content, id: None });
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -93,7 +93,7 @@ impl Device {
             let written = store::events::place_binary(database, tenant, &event, &placed, upload.id).await;
 
             if is_done(written)? {
-                self.tell_of_event(&Arc::new(event), &origin);
+                self.publish_event_update(&Arc::new(event), &origin);
                 let binary = Some(content.binary().id);
                 return Ok(EventBinary { event: id, content, id: binary });
             }
@@ -103,14 +103,14 @@ impl Device {
 
     async fn remove_event_binary(&mut self, message: RemoveEventBinary) -> Result<()> {
         let RemoveEventBinary { event: id, which, origin } = message;
-        for _ in 0..DECISIONS {
+        for _ in 0..MAX_ATTEMPTS {
             let (mut event, present) = self.event_with_binary(id, &origin).await?;
             if !which.is_meant(present.as_ref()) {
                 return Err(Error::not_found(Noun::EventBinary, id));
             }
             event.tell_of(None);
             if !origin.mode.stores() {
-                self.tell_of_event(&Arc::new(event), &origin);
+                self.publish_event_update(&Arc::new(event), &origin);
                 return Ok(());
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -118,14 +118,14 @@ impl Device {
             let written = store::events::delete_binary(database, tenant, &event).await;
 
             if is_done(written)? {
-                self.tell_of_event(&Arc::new(event), &origin);
+                self.publish_event_update(&Arc::new(event), &origin);
                 return Ok(());
             }
         }
         Err(contended(id))
     }
 
-    /// The event and what it has of a file, read afresh: what is decided from it holds under the event's revision.
+    /// Reads the event and its file again. A decision based on them holds while the event's revision is unchanged.
     async fn event_with_binary(&mut self, id: EventId, origin: &Origin) -> Result<(Event, Option<Content>)> {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         let (event, content) = store::events::get_event_with_binary(database, tenant, id).await?;
@@ -147,7 +147,8 @@ impl Removed {
     }
 }
 
-/// A transaction that lost against another is decided anew, as one whose premise no longer held.
+/// Returns false when the transaction lost against another one, like one with an outdated revision; the caller then
+/// decides again.
 fn is_done(written: Result<bool>) -> Result<bool> {
     match written {
         Err(Error::Contended) => Ok(false),

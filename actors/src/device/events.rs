@@ -1,13 +1,14 @@
-//! Events of one device.
+//! The events of one device.
 //!
-//! An event that is new has no order to keep but that of the rows of one CSV request: creating it is a function, as for managed objects. What changes or ends an
-//! event, or its file, goes through the device's actor, so that it is told in the order it was done.
+//! The order of new events matters only between the rows of one CSV request. So creating an event is a function
+//! without an actor, as for managed objects. Changes and deletions of an event or its file go through the device's
+//! actor, so that they are published in their order.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Context, DECISIONS, Device, DeviceActor, Turn};
+use super::{Context, Device, DeviceActor, MAX_ATTEMPTS, Turn};
 use crate::error::{Error, Noun, Result};
 use crate::hub;
 use crate::limits::NOTIFIED_DELETIONS;
@@ -23,44 +24,44 @@ use crate::writer::{Change, Written};
 
 /// Changes text and fragments of an event (V-02).
 ///
-/// Sent by the edge for `PUT /event/events/<id>`. Replies with the event as it stands; a change that changes nothing
-/// writes nothing and publishes nothing. Publishes UPDATE as the mode says (M-02 to M-04).
+/// Sent by the HTTP layer for `PUT /event/events/<id>`. The reply is the current event. An update without changes
+/// writes and publishes nothing. Otherwise it publishes UPDATE as the mode requires (M-02 to M-04).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Conflict` when others change it all the time, `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Event>>")]
 pub struct UpdateEvent {
-    /// The event as the edge found it.
+    /// The event as the HTTP layer read it.
     pub event: Arc<Event>,
-    /// Body of the request.
+    /// The body of the request.
     pub patch: Arc<EventPatch>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
-/// Deletes an event with its file. Sent by the edge for `DELETE /event/events/<id>`. Publishes DELETE (B-03);
-/// TRANSIENT and CEP delete nothing and tell modules only (M-04).
+/// Deletes an event with its file. Sent by the HTTP layer for `DELETE /event/events/<id>`. Publishes DELETE (B-03).
+/// TRANSIENT and CEP delete nothing and only send the deletion to modules (M-04).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct DeleteEvent {
-    /// The event as the edge found it.
+    /// The event as the HTTP layer read it.
     pub event: Arc<Event>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
 /// Creates an event and publishes CREATE (M-01 to M-04).
 ///
-/// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP tell modules only. With a turn it is
-/// published when that comes; without one before this ends.
+/// In modes TRANSIENT and CEP nothing is stored and the event has no id; QUIESCENT and CEP send it to modules only.
+/// With a turn the event is published when the turn comes, otherwise before this returns.
 ///
 /// # Errors
-/// `Invalid` when the source does not exist, `Forbidden` for a caller who may not write events of it; `Unavailable` or
-/// `Database`: then nothing was published.
+/// `Invalid` when the source does not exist, `Forbidden` when the caller may not write events of it; `Unavailable` or
+/// `Database`, and nothing was published then.
 pub(crate) async fn create_event(
     context: &Context,
     new: NewEvent,
@@ -68,7 +69,7 @@ pub(crate) async fn create_event(
     mut turn: Option<Turn>,
 ) -> Result<Arc<Event>> {
     if !origin.mode.stores() {
-        return pass_on(context, new, origin, turn).await;
+        return publish_unstored(context, new, origin, turn).await;
     }
     let owner = matches!(origin.authority, Authority::Limited(_)).then(|| origin.user.clone());
     let mut sent = Arc::new(SentEvent { event: new.created(Some(EventId(context.ids.next()))), owner });
@@ -77,33 +78,33 @@ pub(crate) async fn create_event(
     let mut source = insert(context, &sent, origin, &mut turn).await?;
     if source.is_none() {
         authorize_sending(context, &sent.event, origin).await?;
-        // Not the owner, but permitted all the same: that has just been looked up.
+        // The caller is not the owner, but the look-up above showed that they have permission.
         Arc::make_mut(&mut sent).owner = None;
         source = insert(context, &sent, origin, &mut turn).await?;
     }
 
     let event = Arc::unwrap_or_clone(sent).event;
     let Some(source) = source else { return Err(Error::unknown_source(event.source)) };
-    // Stored and committed from here on.
+    // The event is committed from here on.
     let event = Arc::new(shown(event, source));
     publish(context, &event, origin, turn);
     Ok(event)
 }
 
-/// Publishes CREATE, now or when the turn comes.
+/// Publishes CREATE now or when the turn comes.
 fn publish(context: &Context, event: &Arc<Event>, origin: &Origin, turn: Option<Turn>) {
     // A turn that has come lasts until the end of this function.
     if turn.as_ref().is_some_and(|turn| !turn.has_come())
         && let Some(turn) = turn
     {
         let (context, event, origin) = (context.clone(), event.clone(), origin.clone());
-        return turn.leave(move || publish(&context, &event, &origin, None));
+        return turn.publish_later(move || publish(&context, &event, &origin, None));
     }
     context.heard(event.source, origin);
     context.publish(event.source, hub::Event::EventCreated(event.clone()), origin.cause());
 }
 
-/// Inserts an event; `None` when there is no such source, or it is not the caller's.
+/// Inserts an event. Returns `None` when the source does not exist or is not the caller's.
 async fn insert(
     context: &Context,
     sent: &Arc<SentEvent>,
@@ -123,14 +124,14 @@ async fn insert(
     match context.writer.write_to_the_end(change, origin.fence(), abandoned).await {
         Ok(Written::EventOf(source)) => Ok(Some(*source)),
         Ok(_) => Ok(None),
-        // The source was deleted between the look and the write.
+        // The source was deleted between the look-up and the write.
         Err(error) if error.is_foreign_key_violation() => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// Modes TRANSIENT and CEP: what is not stored is shown as it would be (M-02).
-async fn pass_on(
+/// Handles modes TRANSIENT and CEP: returns the event as it would be, without storing it (M-02).
+async fn publish_unstored(
     context: &Context,
     new: NewEvent,
     origin: &Origin,
@@ -144,8 +145,8 @@ async fn pass_on(
     Ok(event)
 }
 
-/// Lets a caller through who may send events of this source. On POST a missing source is a wrong value of the body, not a
-/// missing page (E-01).
+/// Checks that the caller may send events of this source. On POST a missing source is an invalid value in the body,
+/// not a 404 (E-01).
 async fn authorize_sending(context: &Context, event: &Event, origin: &Origin) -> Result<Source> {
     let client = context.database.loader().await?;
     let source = find_source(&client, &context.tenant, event.source).await?;
@@ -160,17 +161,17 @@ fn shown(event: Event, source: ShownSource) -> Event {
     Event { source_name: source.name, source_type: source.type_, ..event }
 }
 
-/// Deletes what a filter finds, with its files, and publishes DELETE for each, up to a thousand (B-06). Many short
-/// transactions: who stops halfway has deleted part of it and may ask again.
+/// Deletes the matching events with their files, and publishes DELETE for each of the first thousand (B-06). The
+/// deletion consists of many short transactions; a caller that stops halfway may repeat the request.
 ///
 /// # Errors
-/// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+/// `Timeout`, `Unavailable` or `Database`; some of the events may be deleted then.
 pub(crate) async fn delete_events(context: &Context, filter: &EventFilter, origin: &Origin) -> Result<()> {
-    let mut untold = NOTIFIED_DELETIONS;
+    let mut notifications_left = NOTIFIED_DELETIONS;
     let mut deletion = event_collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
-        for (id, source) in gone.into_iter().take(untold) {
-            untold -= 1;
+        for (id, source) in gone.into_iter().take(notifications_left) {
+            notifications_left -= 1;
             let event = hub::Event::EventDeleted(id);
             context.publish(source, event, origin.cause());
         }
@@ -199,11 +200,11 @@ impl Device {
         let UpdateEvent { event: mut current, patch, origin } = message;
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
         self.authorize_event(&current, &origin).await?;
-        for _ in 0..DECISIONS {
+        for _ in 0..MAX_ATTEMPTS {
             let Some(changed) = patch.applied(&current) else { return Ok(current) };
             let changed = Arc::new(changed);
             if !origin.mode.stores() {
-                self.tell_of_event(&changed, &origin);
+                self.publish_event_update(&changed, &origin);
                 return Ok(changed);
             }
             let change = Change::UpdateEvent(self.context.tenant.clone(), changed.clone());
@@ -211,7 +212,7 @@ impl Device {
             let written = self.context.writer.write(change, origin.fence()).await?;
 
             if matches!(written, Written::Stored) {
-                self.tell_of_event(&changed, &origin);
+                self.publish_event_update(&changed, &origin);
                 return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
@@ -238,14 +239,14 @@ impl Device {
         Ok(())
     }
 
-    /// Lets a caller through who may write this event.
+    /// Checks that the caller may write this event.
     pub(super) async fn authorize_event(&mut self, event: &Event, origin: &Origin) -> Result<()> {
         self.authorize(origin, |_, name| event.fragments.get(name).is_some()).await?;
         Ok(())
     }
 
     /// Publishes UPDATE.
-    pub(super) fn tell_of_event(&self, event: &Arc<Event>, origin: &Origin) {
+    pub(super) fn publish_event_update(&self, event: &Arc<Event>, origin: &Origin) {
         self.publish(hub::Event::EventUpdated(event.clone()), origin);
     }
 }

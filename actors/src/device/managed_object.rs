@@ -1,4 +1,4 @@
-//! The managed object of a device: its creation, changes and end.
+//! The managed object of a device: its creation, changes and deletion.
 
 use std::sync::Arc;
 
@@ -21,47 +21,49 @@ use crate::writer::{Change, Written};
 /// A managed object to create.
 #[derive(Debug, Clone)]
 pub struct NewObject {
-    /// Body of the request.
+    /// The body of the request.
     pub object: NewManagedObject,
-    /// Who asks; becomes the owner.
+    /// The caller, who becomes the owner.
     pub origin: Origin,
 }
 
-/// Changes what a PUT sent, and nothing else (C-10).
+/// Changes the fields that a PUT contains and no others (C-10).
 ///
-/// Sent by the edge for `PUT /inventory/managedObjects/<id>`. Replies with the object as it stands. Publishes UPDATE;
-/// an empty PUT is a heartbeat, changes nothing and tells nobody (I-15). Changes of smart rules are audited (Y-06).
+/// Sent by the HTTP layer for `PUT /inventory/managedObjects/<id>`. The reply is the current object. Publishes
+/// UPDATE. An empty PUT is a heartbeat; it changes and publishes nothing (I-15). Changes of smart rules are audited
+/// (Y-06).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden` for a caller who needs to be the owner and is not; `Unavailable` or `Database`.
+/// `NotFound`, `Forbidden` when the caller must own the object and does not; `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<ManagedObject>>")]
 pub struct UpdateManagedObject {
-    /// Body of the request.
+    /// The body of the request.
     pub patch: Arc<ManagedObjectPatch>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
-/// Deletes the object with all its data, and what the cascade names (I-10). Replies when it is gone. Publishes DELETE of
-/// each object, up to a thousand (B-06). TRANSIENT deletes nothing and tells modules only (M-04).
+/// Deletes the object with all its data, and the objects that the cascade names (I-10). The reply comes after the
+/// deletion. Publishes DELETE of each object, up to a thousand (B-06). TRANSIENT deletes nothing and only sends the
+/// deletion to modules (M-04).
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct DeleteManagedObject {
-    /// What goes with it.
+    /// The objects that are deleted with it.
     pub cascade: Cascade,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
-/// Creates a managed object and publishes CREATE. It has no history to keep in order, so no actor is started for it:
-/// an inventory of a million assets costs a million rows, not actors.
+/// Creates a managed object and publishes CREATE. A new object has no history to keep in order, so no actor is
+/// started for it: a million new assets cost a million rows and no actors.
 ///
 /// # Errors
-/// `Unavailable` or `Database`: then nothing was published.
+/// `Unavailable` or `Database`; nothing was published then.
 pub(crate) async fn create(
     context: &Context,
     id: ManagedObjectId,
@@ -70,7 +72,7 @@ pub(crate) async fn create(
     create_by(context, id, new, Change::InsertManagedObject).await
 }
 
-/// Creates a managed object by the change that `change` makes of it.
+/// Creates a managed object with the write that `change` returns for it.
 pub(super) async fn create_by(
     context: &Context,
     id: ManagedObjectId,
@@ -84,10 +86,10 @@ pub(super) async fn create_by(
         let written =
             context.writer.write(change(context.tenant.clone(), object.clone()), origin.fence()).await?;
         if !matches!(written, Written::Stored) {
-            // Its upload was swept away: an object without the content it tells of is none.
+            // Its upload was deleted as abandoned. An object without its file must not exist.
             let (database, tenant) = (&context.database, &context.tenant);
             store::managed_objects::delete_managed_objects(database, tenant, &[id], origin.fence()).await?;
-            return Err(Error::unavailable("an upload has gone before it became an object's content"));
+            return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
         }
     }
     let event = Event::ManagedObjectCreated(object.clone());
@@ -116,7 +118,7 @@ impl Device {
         self.update_by(message, Change::UpdateManagedObject).await
     }
 
-    /// Changes the object by the change that `change` makes of the update.
+    /// Changes the object with the write that `change` returns for the update.
     pub(super) async fn update_by(
         &mut self,
         message: UpdateManagedObject,
@@ -158,9 +160,9 @@ impl Device {
         }
     }
 
-    /// Answers a PUT that stores nothing: a heartbeat, or the object as it would be (M-02).
+    /// Handles a PUT that stores nothing: a heartbeat, or a mode that only publishes (M-02).
     async fn unchanged(&mut self, patch: &ManagedObjectPatch, origin: &Origin) -> Result<Arc<ManagedObject>> {
-        let mut object = Arc::unwrap_or_clone(self.as_it_stands().await?);
+        let mut object = Arc::unwrap_or_clone(self.current_object().await?);
         patch.apply(&mut object);
         let object = Arc::new(object);
         if !patch.is_empty() {
@@ -199,8 +201,8 @@ impl Device {
         Ok(())
     }
 
-    /// The object with its references, for those who listen.
-    pub(super) async fn as_it_stands(&self) -> Result<Arc<ManagedObject>> {
+    /// Returns the current object with its references, as it is published.
+    pub(super) async fn current_object(&self) -> Result<Arc<ManagedObject>> {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         let wanted = WantedReferences::default();
         Ok(Arc::new(store::managed_objects::get_managed_object(database, tenant, self.id, wanted).await?))

@@ -1,4 +1,4 @@
-//! Deletion of measurements (G-01): what the database has let go is told, each measurement once.
+//! The deletion of measurements (G-01). Each deletion is published once, after its commit.
 
 use super::Context;
 use crate::error::{Error, Noun, Result};
@@ -9,15 +9,15 @@ use crate::model::id::{ManagedObjectId, MeasurementId};
 use crate::model::measurement::MeasurementFilter;
 use crate::model::origin::Origin;
 use crate::store::access::{self, Source};
-use crate::store::measurement_collection::{begin_deletion, delete_measurement, delete_next};
+use crate::store::measurement_collection::{self, begin_deletion, delete_next};
 use crate::store::measurement_rows::get_measurement;
 
-/// Deletes one measurement and publishes DELETE, as the mode says (M-02 to M-04): QUIESCENT tells modules only, as do TRANSIENT
-/// and CEP, which delete nothing.
+/// Deletes one measurement and publishes DELETE as the mode requires (M-02 to M-04). QUIESCENT sends the deletion to
+/// modules only, as do TRANSIENT and CEP, which delete nothing.
 ///
 /// # Errors
-/// `NotFound`; `Forbidden` for a caller who may not write for its source; `Unavailable` or `Database`.
-pub(crate) async fn forget(context: &Context, id: MeasurementId, origin: &Origin) -> Result<()> {
+/// `NotFound`; `Forbidden` when the caller may not write for its source; `Unavailable` or `Database`.
+pub(crate) async fn delete_measurement(context: &Context, id: MeasurementId, origin: &Origin) -> Result<()> {
     let (database, tenant) = (&context.database, &context.tenant);
     let measurement = get_measurement(database, tenant, id).await?;
     if matches!(origin.authority, Authority::Limited(_)) {
@@ -31,19 +31,23 @@ pub(crate) async fn forget(context: &Context, id: MeasurementId, origin: &Origin
         context.feed(measurement.source, &Event::MeasurementDeleted(id), origin.cause());
         return Ok(());
     }
-    match delete_measurement(database, tenant, id, origin.fence()).await? {
-        true => tell(context, &[(id, measurement.source)], origin),
+    match measurement_collection::delete_measurement(database, tenant, id, origin.fence()).await? {
+        true => publish_deletions(context, &[(id, measurement.source)], origin),
         false => return Err(Error::not_found(Noun::Measurement, id)),
     }
     Ok(())
 }
 
-/// Deletes what matches, as far as it has arrived before this, in many short transactions; publishes DELETE of the first
-/// thousand (B-06). Who stops halfway has deleted half and may ask again.
+/// Deletes the matching measurements that arrived before this call, in many short transactions. Publishes DELETE of
+/// the first thousand (B-06). A caller that stops halfway may repeat the request.
 ///
 /// # Errors
-/// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
-pub(crate) async fn forget_all(context: &Context, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
+/// `Timeout`, `Unavailable` or `Database`; some of the measurements may be deleted then.
+pub(crate) async fn delete_measurements(
+    context: &Context,
+    filter: MeasurementFilter,
+    origin: &Origin,
+) -> Result<()> {
     if !origin.mode.stores() {
         return Ok(());
     }
@@ -51,14 +55,14 @@ pub(crate) async fn forget_all(context: &Context, filter: MeasurementFilter, ori
     let mut deletion = begin_deletion(database, tenant, filter, context.ids.next()).await?;
     let mut left = NOTIFIED_DELETIONS;
     while let Some(gone) = delete_next(database, tenant, &mut deletion).await? {
-        let told = &gone[..gone.len().min(left)];
-        tell(context, told, origin);
-        left -= told.len();
+        let published = &gone[..gone.len().min(left)];
+        publish_deletions(context, published, origin);
+        left -= published.len();
     }
     Ok(())
 }
 
-fn tell(context: &Context, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
+fn publish_deletions(context: &Context, gone: &[(MeasurementId, ManagedObjectId)], origin: &Origin) {
     for (id, source) in gone {
         let event = Event::MeasurementDeleted(*id);
         context.publish(*source, event, origin.cause());

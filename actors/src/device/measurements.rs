@@ -1,6 +1,6 @@
-//! Measurements of a device: no order has to be kept among them but that of the rows of one CSV request, which is a matter of
-//! publishing. So none waits for another, nor for an actor: a device that sends a thousand a second fills batches of the writer,
-//! nobody's queue.
+//! The measurements of devices. Their order matters only between the rows of one CSV request, and there only for
+//! publishing. So no measurement waits for another one or for an actor: a device that sends a thousand per second
+//! fills batches of the writer and not a mailbox.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::store::access::{self, Source};
 use crate::store::measurements::{SentMeasurements, UnseenShape};
 use crate::writer::{Change, Written};
 
-/// Measurements to store, all of them or none (G-02).
+/// The measurements of one request, of which all or none are stored (G-02).
 #[derive(Debug, Clone)]
 pub struct NewMeasurements {
-    /// Body of the request; at least one.
+    /// The measurements of the body; there is at least one.
     pub measurements: Vec<NewMeasurement>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Origin,
 }
 
-/// Stores measurements in one transaction and publishes CREATE of each, as the mode says (M-02 to M-04): QUIESCENT and CEP tell
-/// modules only, TRANSIENT and CEP store nothing. Gives them as they are stored, in order. With a turn they are published when
-/// that comes; without one before this ends.
+/// Stores measurements in one transaction and publishes CREATE of each as the mode requires (M-02 to M-04): QUIESCENT
+/// and CEP send them to modules only, TRANSIENT and CEP store nothing. Returns the measurements as stored, in order.
+/// With a turn they are published when the turn comes, otherwise before this returns.
 ///
 /// # Errors
-/// `Invalid` when a source does not exist, `Forbidden` for a caller who may not write for one of them; `Unavailable` or
-/// `Database`. Then nothing was stored or published.
-pub(crate) async fn measure(
+/// `Invalid` when a source does not exist, `Forbidden` when the caller may not write for one of them; `Unavailable`
+/// or `Database`. Nothing was stored or published then.
+pub(crate) async fn create_measurements(
     context: &Context,
     new: NewMeasurements,
     mut turn: Option<Turn>,
@@ -47,14 +47,14 @@ pub(crate) async fn measure(
     Ok(measurements)
 }
 
-/// Publishes CREATE of each, now or when the turn comes.
+/// Publishes CREATE of each measurement now or when the turn comes.
 fn publish(context: &Context, measurements: &[Arc<Measurement>], origin: &Origin, turn: Option<Turn>) {
     // A turn that has come lasts until the end of this function.
     if turn.as_ref().is_some_and(|turn| !turn.has_come())
         && let Some(turn) = turn
     {
         let (context, measurements, origin) = (context.clone(), measurements.to_vec(), origin.clone());
-        return turn.leave(move || publish(&context, &measurements, &origin, None));
+        return turn.publish_later(move || publish(&context, &measurements, &origin, None));
     }
     let mut sources: Vec<_> = measurements.iter().map(|measurement| measurement.source).collect();
     sources.dedup();
@@ -75,22 +75,22 @@ async fn store_all(
     turn.iter().for_each(Turn::begin);
     let mut stored = write(context, &sent, origin, turn).await?;
     if !stored {
-        authorize(context, &sent.measurements, origin, Look::Now).await?;
-        // Not the owner of all, but permitted all the same: that has just been looked up.
+        authorize(context, &sent.measurements, origin, Freshness::Current).await?;
+        // The caller does not own every source, but the look-up above showed that they have permission.
         Arc::make_mut(&mut sent).owner = None;
         stored = write(context, &sent, origin, turn).await?;
     }
     if !stored {
-        // One of the sources went between the look and the write.
-        authorize(context, &sent.measurements, origin, Look::Now).await?;
-        return Err(Error::unavailable("a source came or went this moment"));
+        // A source was created or deleted between the look-up and the write.
+        authorize(context, &sent.measurements, origin, Freshness::Current).await?;
+        return Err(Error::unavailable("a source was created or deleted at this moment"));
     }
     let shapes = context.database.shapes();
     sent.unseen.iter().for_each(|shape| shapes.saw(shape.source, shape.shape));
     Ok(Arc::unwrap_or_clone(sent).measurements)
 }
 
-/// What is written: ids are given here, and shapes that are new to their source go along.
+/// Prepares the write: assigns ids, and adds the shapes that are new to their source.
 fn sent(context: &Context, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<SentMeasurements> {
     let known = context.database.shapes();
     let mut sent = SentMeasurements {
@@ -113,7 +113,7 @@ fn sent(context: &Context, new: Vec<NewMeasurement>, origin: &Origin) -> Arc<Sen
     Arc::new(sent)
 }
 
-/// Whether all of them are stored; else one has no source, or one that is not the caller's, and none is.
+/// Writes the measurements. Returns false when a source does not exist or is not the caller's; none is stored then.
 async fn write(
     context: &Context,
     sent: &Arc<SentMeasurements>,
@@ -131,13 +131,13 @@ async fn write(
     };
     match context.writer.write_to_the_end(change, origin.fence(), abandoned).await {
         Ok(written) => Ok(matches!(written, Written::Stored)),
-        // A source was deleted between the look and the write.
+        // A source was deleted between the look-up and the write.
         Err(error) if error.is_foreign_key_violation() => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Modes that store nothing (M-02): what would be stored, without ids.
+/// Returns the measurements as they would be stored, without ids, for modes that store nothing (M-02).
 async fn unstored(
     context: &Context,
     new: Vec<NewMeasurement>,
@@ -146,38 +146,39 @@ async fn unstored(
 ) -> Result<Vec<Arc<Measurement>>> {
     turn.into_iter().for_each(Turn::begin);
     let shapes = context.database.shapes();
-    // Worth its number only where modules may retain them.
+    // Sharing a shape is only worth its cost if modules may keep the measurements.
     let may_stay = context.feeds.want(InputStream::MeasurementCreated);
     let share = |shape: Shape| match may_stay {
         true => shapes.share(&context.tenant, shape.definition().0, shape),
         false => Arc::new(shape),
     };
     let measurements: Vec<_> = new.into_iter().map(|new| Arc::new(new.measured(None, share))).collect();
-    authorize(context, &measurements, origin, Look::Lately).await?;
+    authorize(context, &measurements, origin, Freshness::Recent).await?;
     Ok(measurements)
 }
 
-/// How fresh what is known of a source must be.
+/// How current the access data of a source must be.
 #[derive(Clone, Copy)]
-enum Look {
-    /// As it stands.
-    Now,
-    /// As it stood within the last seconds: where nothing is stored, nothing can go wrong by it.
-    Lately,
+enum Freshness {
+    /// The current data.
+    Current,
+    /// Data of the last seconds, which is sufficient where nothing is stored.
+    Recent,
 }
 
-/// On POST a missing device is a wrong value of the body, not a missing page (E-01).
+/// Checks that the caller may write for every source. On POST a missing device is an invalid value in the body, not a
+/// 404 (E-01).
 async fn authorize(
     context: &Context,
     measurements: &[Arc<Measurement>],
     origin: &Origin,
-    look: Look,
+    freshness: Freshness,
 ) -> Result<()> {
     let mut known: HashMap<ManagedObjectId, Arc<Source>> = HashMap::new();
     for measurement in measurements {
         let source = match known.get(&measurement.source) {
             Some(source) => source.clone(),
-            None => source(context, measurement.source, look).await?,
+            None => source(context, measurement.source, freshness).await?,
         };
         if !source.permits(origin.by(), |_, name| measurement.has_fragment(name)) {
             return Err(Error::Forbidden);
@@ -187,11 +188,11 @@ async fn authorize(
     Ok(())
 }
 
-async fn source(context: &Context, id: ManagedObjectId, look: Look) -> Result<Arc<Source>> {
+async fn source(context: &Context, id: ManagedObjectId, freshness: Freshness) -> Result<Arc<Source>> {
     let (database, tenant) = (&context.database, &context.tenant);
-    let found = match look {
-        Look::Now => access::find_source(&database.loader().await?, tenant, id).await?.map(Arc::new),
-        Look::Lately => access::find_recent_source(database, tenant, id).await?,
+    let found = match freshness {
+        Freshness::Current => access::find_source(&database.loader().await?, tenant, id).await?.map(Arc::new),
+        Freshness::Recent => access::find_recent_source(database, tenant, id).await?,
     };
     found.ok_or_else(|| Error::unknown_source(id))
 }

@@ -1,6 +1,8 @@
-//! One actor per managed object that is written to: the order of its writes, and of what is told of them.
+//! One actor per managed object that is being written. It keeps the order of the object's writes and of the
+//! notifications about them.
 //!
-//! What a write depends on is its premise in SQL, so two actors for one device, in two processes, stay correct.
+//! Every condition of a write is part of its SQL statement. So two actors for one device, in two processes, stay
+//! correct.
 
 mod alarm_mappings;
 mod alarms;
@@ -23,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 
-pub(crate) use alarm_mappings::RememberedMappings;
+pub(crate) use alarm_mappings::CachedMappings;
 pub use alarms::{RaiseAlarm, UpdateAlarm};
 pub(crate) use availability::{EndSilence, ReportSilence};
 pub use binary::ReplaceBinary;
@@ -34,19 +36,19 @@ pub use events::{DeleteEvent, UpdateEvent};
 pub(crate) use events::{create_event, delete_events};
 pub(crate) use managed_object::create;
 pub use managed_object::{DeleteManagedObject, NewObject, UpdateManagedObject};
-pub(crate) use measurement_deletion::{forget, forget_all};
+pub(crate) use measurement_deletion::{delete_measurement, delete_measurements};
 pub use measurements::NewMeasurements;
-pub(crate) use measurements::measure;
+pub(crate) use measurements::create_measurements;
 pub(crate) use operations::delete_operations;
 pub use operations::{QueueOperation, UpdateOperation};
-pub(crate) use placement::{forget_placement, wanted_group};
+pub(crate) use placement::{forget_placement, placement_group};
 pub(crate) use publication::Cause;
 pub use publication_order::{PublicationOrder, Turn};
 
 use crate::error::{Error, Noun, Result};
 use crate::event_processing::feed::Feeds;
 use crate::heartbeats::Heartbeats;
-use crate::hub::{Audience, NotificationHub};
+use crate::hub::{NotificationHub, SubscriptionCounts};
 use crate::limits::Limits;
 use crate::model::access::Authority;
 use crate::model::id::{IdGenerator, ManagedObjectId, TenantId};
@@ -57,13 +59,13 @@ use crate::store::access::Source;
 use crate::store::{self, Database};
 use crate::writer::WriterHandle;
 
-/// How often a write is decided anew after its premise turned out stale.
-const DECISIONS: usize = 5;
+/// How often a write is decided again after its revision turned out to be outdated.
+const MAX_ATTEMPTS: usize = 5;
 
 /// How long the actor of an object that does not exist is kept.
-const GONE_REST: Duration = Duration::from_secs(1);
+const MISSING_OBJECT_IDLE: Duration = Duration::from_secs(1);
 
-/// What a device works with; everything here outlives the actor.
+/// The dependencies of a device actor; all of them outlive the actor.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) tenant: TenantId,
@@ -72,18 +74,18 @@ pub(crate) struct Context {
     pub(crate) heartbeats: Addr<Heartbeats>,
     pub(crate) presence: Addr<Presence>,
     pub(crate) hub: Addr<NotificationHub>,
-    pub(crate) audience: Audience,
-    /// The modules that read what is published.
+    pub(crate) subscription_counts: SubscriptionCounts,
+    /// The modules that process what is published.
     pub(crate) feeds: Feeds,
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) mappings: Arc<RememberedMappings>,
+    pub(crate) mappings: Arc<CachedMappings>,
 }
 
-/// Serialises the writes of one device.
+/// The actor of one device, which handles one write after the other.
 pub struct DeviceActor {
-    /// Absent while a handler works on it: handlers run one at a time.
+    /// `None` while a handler uses it. Handlers run one at a time.
     device: Option<Device>,
     devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
     id: ManagedObjectId,
@@ -91,11 +93,11 @@ pub struct DeviceActor {
     last_used: Instant,
 }
 
-/// A device and its way to the rest of the world.
+/// A device with its dependencies.
 pub(crate) struct Device {
     id: ManagedObjectId,
     context: Context,
-    /// There is no such object: the actor stops, so that ids somebody made up cost nothing for long.
+    /// The object does not exist. The actor then stops soon, so that invented ids do not use memory for long.
     gone: bool,
 }
 
@@ -110,7 +112,7 @@ impl DeviceActor {
         }
     }
 
-    /// Runs a handler to its end before the next message is looked at.
+    /// Runs a handler to its end before the next message is handled.
     fn exclusively<R, F>(&mut self, work: F) -> AtomicResponse<Self, R>
     where
         R: 'static,
@@ -123,17 +125,17 @@ impl DeviceActor {
             (device, reply)
         };
         AtomicResponse::new(Box::pin(work.into_actor(self).map(|(device, reply), actor, ctx| {
-            if device.gone && actor.idle > GONE_REST {
-                // Not at once: what waits in the mailbox would have to be sent again.
-                actor.idle = GONE_REST;
-                ctx.run_later(GONE_REST, Self::stop_when_idle);
+            if device.gone && actor.idle > MISSING_OBJECT_IDLE {
+                // The actor does not stop at once, because messages in its mailbox would have to be sent again.
+                actor.idle = MISSING_OBJECT_IDLE;
+                ctx.run_later(MISSING_OBJECT_IDLE, Self::stop_when_idle);
             }
             actor.device = Some(device);
             reply
         })))
     }
 
-    /// Stops an actor that nobody needed for a while; the next message starts a new one.
+    /// Stops an actor that was idle for a while; the next message starts a new one.
     fn stop_when_idle(&mut self, ctx: &mut actix::Context<Self>) {
         let rest = self.idle.saturating_sub(self.last_used.elapsed());
         match rest.is_zero() {
@@ -153,7 +155,7 @@ impl Actor for DeviceActor {
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
-        self.devices.leave(&self.id, &ctx.address());
+        self.devices.remove(&self.id, &ctx.address());
     }
 }
 
@@ -164,11 +166,11 @@ impl Drop for DeviceActor {
 }
 
 impl Device {
-    /// The managed object as far as writes need it, for a caller who may write something of it. Read afresh each time:
-    /// another process may have given it another owner. `has_fragment` asks what is written.
+    /// Looks up the access data of the managed object and checks that the caller may write to it. It is read each
+    /// time, because another process may have changed the owner. `has_fragment` tells whether a fragment is written.
     ///
     /// # Errors
-    /// `NotFound` when there is no such object, `Forbidden`, `Unavailable` or `Database`.
+    /// `NotFound` when the object does not exist, `Forbidden`, `Unavailable` or `Database`.
     async fn authorize(
         &mut self,
         origin: &Origin,
@@ -185,7 +187,8 @@ impl Device {
         }
     }
 
-    /// Whether the caller may write another object; of one that does not exist the statement will say so.
+    /// Returns whether the caller may write another object. It returns true if the object does not exist; the
+    /// statement then reports that.
     async fn may_write(&self, id: ManagedObjectId, origin: &Origin) -> Result<bool> {
         if matches!(origin.authority, Authority::Role) {
             return Ok(true);

@@ -1,13 +1,13 @@
-//! Operations of one device.
+//! The operations of one device.
 //!
-//! What a device is told to do waits in a queue, whose order is the order of arrival: here for one server, and in the statement
-//! that queues for all of them. An agent is told of what is new and asks for the rest.
+//! Operations wait in the device's queue in order of arrival. On one server this actor keeps the order; between
+//! servers the statement that queues them does. An agent is notified of new operations and queries the others.
 
 use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::{Cause, Context, DECISIONS, Device, DeviceActor};
+use super::{Cause, Context, Device, DeviceActor, MAX_ATTEMPTS};
 use crate::error::{Error, Noun, Result};
 use crate::hub::Event;
 use crate::limits::NOTIFIED_DELETIONS;
@@ -27,40 +27,44 @@ use crate::writer::{Change, Written};
 
 /// Queues an operation (O-01, O-04).
 ///
-/// Sent by the edge for `POST /devicecontrol/operations`. Replies with the operation, PENDING. Publishes CREATE of the device, and
-/// hands the operation to its agents (B-04). In mode TRANSIENT nothing is stored, and the reply has no id: CREATE is published of
-/// the device, but no agent is told, who could not report on an operation without an id.
+/// Sent by the HTTP layer for `POST /devicecontrol/operations`. The reply is the PENDING operation. Publishes CREATE
+/// on the device's channel and sends the operation to its agents (B-04). In mode TRANSIENT nothing is stored and the
+/// reply has no id. CREATE is published on the device's channel then, but no agent is notified, because it could not
+/// report the result of an operation without an id.
 ///
 /// # Errors
-/// `Invalid` when the device does not exist or belongs to no agent, `Forbidden`; `Unavailable` or `Database`: then nothing was
-/// published.
+/// `Invalid` when the device does not exist or belongs to no agent, `Forbidden`; `Unavailable` or `Database`, and
+/// nothing was published then.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Operation>>")]
 pub struct QueueOperation {
-    /// Body of the request.
+    /// The body of the request.
     pub operation: Arc<NewOperation>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
-/// Changes status, reason of failure or fragments of an operation, and records another status (O-02, O-03, O-05, O-09).
+/// Changes status, failure reason or fragments of an operation, and writes an audit record if the status changes
+/// (O-02, O-03, O-05, O-09).
 ///
-/// Sent by the edge for `PUT /devicecontrol/operations/<id>`. Replies with the operation as it stands; a change that changes
-/// nothing writes nothing and publishes nothing. Publishes UPDATE, which in mode TRANSIENT is all that happens (M-02).
+/// Sent by the HTTP layer for `PUT /devicecontrol/operations/<id>`. The reply is the current operation. An update
+/// without changes writes and publishes nothing. Otherwise it publishes UPDATE; in mode TRANSIENT nothing else
+/// happens (M-02).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time and when it is not in the status it must be in,
+/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time or it is not in the required status,
 /// `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Operation>>")]
 pub struct UpdateOperation {
-    /// The operation as the edge found it.
+    /// The operation as the HTTP layer read it.
     pub operation: Arc<Operation>,
-    /// Body of the request.
+    /// The body of the request.
     pub patch: Arc<OperationPatch>,
-    /// The status it must be in, so that of several who take the same operation one gets it (H-07). Any without.
+    /// The status that the operation must have, so that only one of several agents gets it (H-07). `None` allows any
+    /// status.
     pub only_from: Option<OperationStatus>,
-    /// Who asks.
+    /// The caller and the mode of the request.
     pub origin: Arc<Origin>,
 }
 
@@ -80,21 +84,21 @@ impl Handler<UpdateOperation> for DeviceActor {
     }
 }
 
-/// Deletes what a filter finds, and publishes DELETE for each, up to a thousand (O-08, B-06). Many short transactions: who
-/// stops halfway has deleted part of it and may ask again.
+/// Deletes the matching operations, and publishes DELETE for each of the first thousand (O-08, B-06). The deletion
+/// consists of many short transactions; a caller that stops halfway may repeat the request.
 ///
 /// # Errors
-/// `Timeout`, `Contended`, `Unavailable` or `Database`; then part of them may be gone.
+/// `Timeout`, `Contended`, `Unavailable` or `Database`; some of the operations may be deleted then.
 pub(crate) async fn delete_operations(
     context: &Context,
     filter: &OperationFilter,
     links: &Links,
 ) -> Result<()> {
-    let mut untold = NOTIFIED_DELETIONS;
+    let mut notifications_left = NOTIFIED_DELETIONS;
     let mut deletion = operation_collection::deletion(&context.database, &context.tenant, filter);
     while let Some(gone) = deletion.next().await? {
-        for (id, device) in gone.into_iter().take(untold) {
-            untold -= 1;
+        for (id, device) in gone.into_iter().take(notifications_left) {
+            notifications_left -= 1;
             context.publish(device, Event::OperationDeleted(id), Cause::persistent(links));
         }
     }
@@ -105,7 +109,7 @@ impl Device {
     async fn queue_operation(&mut self, message: QueueOperation) -> Result<Arc<Operation>> {
         let QueueOperation { operation: new, origin } = message;
         if !origin.mode.stores() {
-            return self.tell_of_operation(&new, &origin).await;
+            return self.publish_unstored_operation(&new, &origin).await;
         }
         if matches!(origin.authority, Authority::Limited(_)) {
             self.authorize_queueing(&new, &origin).await?;
@@ -121,13 +125,13 @@ impl Device {
                 self.authorize_queueing(&new, &origin).await?;
                 Err(without_agent(self.id))
             }
-            // The device was deleted between the look and the write.
+            // The device was deleted between the look-up and the write.
             Err(error) if error.is_foreign_key_violation() => Err(unknown_device(self.id)),
             Err(error) => Err(error),
         }
     }
 
-    /// On POST a missing device is a wrong value of the body, not a missing page (E-01).
+    /// Authorizes queueing. On POST a missing device is an invalid value in the body, not a 404 (E-01).
     async fn authorize_queueing(&mut self, new: &NewOperation, origin: &Origin) -> Result<()> {
         match self.authorize(origin, |_, name| new.fragments.get(name).is_some()).await {
             Ok(_) => Ok(()),
@@ -136,8 +140,12 @@ impl Device {
         }
     }
 
-    /// Mode TRANSIENT: real-time processing only (M-02).
-    async fn tell_of_operation(&mut self, new: &NewOperation, origin: &Origin) -> Result<Arc<Operation>> {
+    /// Handles mode TRANSIENT: the operation is published and not stored (M-02).
+    async fn publish_unstored_operation(
+        &mut self,
+        new: &NewOperation,
+        origin: &Origin,
+    ) -> Result<Arc<Operation>> {
         self.authorize_queueing(new, origin).await?;
         if !store::operations::has_agent(&self.context.database, &self.context.tenant, self.id).await? {
             return Err(without_agent(self.id));
@@ -151,10 +159,11 @@ impl Device {
         let UpdateOperation { operation: mut current, patch, only_from, origin } = message;
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Operation, "null"))?;
         self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;
-        for _ in 0..DECISIONS {
-            // What was read may be old; then the revision stops the write, and what stands is looked at.
+        for _ in 0..MAX_ATTEMPTS {
+            // The operation may have changed since it was read. Then the revision prevents the write, and the current
+            // status is checked.
             if only_from.is_some_and(|status| status != current.status) {
-                return Err(moved_on(id, current.status));
+                return Err(status_changed(id, current.status));
             }
             let mut operation = Operation::clone(&current);
             let changes = patch.apply(&mut operation);
@@ -162,7 +171,7 @@ impl Device {
                 return Ok(current);
             }
             if !origin.mode.stores() {
-                return Ok(self.tell_of_update(operation, &origin));
+                return Ok(self.publish_operation_update(operation, &origin));
             }
             let audit = (operation.status != current.status)
                 .then(|| (self.context.ids.next(), audit_record(id, changes, &origin)));
@@ -172,7 +181,7 @@ impl Device {
             let written = self.context.writer.write(change, origin.fence()).await?;
 
             if matches!(written, Written::Stored) {
-                return Ok(self.tell_of_update(update.operation.clone(), &origin));
+                return Ok(self.publish_operation_update(update.operation.clone(), &origin));
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
             current = Arc::new(store::operations::get_operation(database, tenant, id).await?);
@@ -180,7 +189,7 @@ impl Device {
         Err(contended(id))
     }
 
-    fn tell_of_update(&self, operation: Operation, origin: &Origin) -> Arc<Operation> {
+    fn publish_operation_update(&self, operation: Operation, origin: &Origin) -> Arc<Operation> {
         let operation = Arc::new(operation);
         self.publish(Event::OperationUpdated(operation.clone()), origin);
         operation
@@ -206,13 +215,13 @@ fn contended(id: OperationId) -> Error {
     Error::Conflict { noun: Noun::Operation, message }
 }
 
-/// Somebody else was first (H-07).
-fn moved_on(id: OperationId, status: OperationStatus) -> Error {
+/// Returns the error for an operation that another client has taken (H-07).
+fn status_changed(id: OperationId, status: OperationStatus) -> Error {
     let message = format!("operation '{id}' is {} already", status.as_str());
     Error::Conflict { noun: Noun::Operation, message }
 }
 
-/// A target that nobody controls (O-01).
+/// Returns the error for a device without an agent (O-01).
 fn without_agent(device: ManagedObjectId) -> Error {
     Error::Invalid(format!(
         "Invalid value of 'deviceId': managed object '{device}' is no agent and is not below one by childDevices"

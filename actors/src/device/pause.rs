@@ -1,4 +1,4 @@
-//! Devices that pause while somebody else writes for many of them together.
+//! Pausing devices while a bulk run writes for many of them together.
 
 use std::time::Duration;
 
@@ -10,20 +10,20 @@ use tokio::time::timeout;
 use super::{Context, DeviceActor};
 use crate::model::id::ManagedObjectId;
 
-/// How long devices are waited for. One that is slower is not waited for.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long to wait until devices pause; slower devices are not waited for.
+const PAUSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Keeps a device from writing while something of its own is written together with that of others, so that what is told of
-/// it is told in the order of the commits.
+/// Prevents a device from writing while a bulk run writes for it and for other devices, so that notifications about
+/// the device are sent in the order of the commits.
 ///
-/// Sent by bulk updates of alarms and by bulk operations, to devices whose actor lives. The device stays paused until the
-/// other end of `resume` is dropped.
+/// Sent by bulk updates of alarms and by bulk operations to devices whose actor is running. The device stays paused
+/// until the sender of `resume` is dropped.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Pause {
-    /// Told when the device has nothing under way.
+    /// Signals that the device has no write under way.
     paused: oneshot::Sender<()>,
-    /// Until when it waits.
+    /// Closed when the device may continue.
     resume: oneshot::Receiver<()>,
 }
 
@@ -32,7 +32,7 @@ impl Handler<Pause> for DeviceActor {
 
     fn handle(&mut self, Pause { paused, resume }: Pause, _: &mut Self::Context) -> Self::Result {
         self.exclusively(async move |_| {
-            // Who no longer waits for it has dropped the other end, too.
+            // If the other side no longer waits, it has dropped the sender of `resume` too.
             if paused.send(()).is_ok() {
                 resume.await.ok();
             }
@@ -40,11 +40,11 @@ impl Handler<Pause> for DeviceActor {
     }
 }
 
-/// Devices that pause until this is dropped.
+/// Devices that stay paused until this guard is dropped.
 pub(crate) struct Paused(#[expect(dead_code, reason = "held, not read")] Vec<oneshot::Sender<()>>);
 
 impl Context {
-    /// Has the devices pause that live in this process, each after what it has under way.
+    /// Pauses the devices whose actors run in this process. Each first completes the write that is under way.
     pub(crate) async fn pause(&self, devices: &[ManagedObjectId]) -> Paused {
         let (mut resumes, mut pausing) = (Vec::new(), Vec::new());
         for device in devices.iter().filter_map(|device| self.devices.find(device)) {
@@ -53,8 +53,8 @@ impl Context {
             resumes.push(resume);
             pausing.push(pauses);
         }
-        // One that stopped this moment has nothing under way.
-        timeout(PATIENCE, join_all(pausing)).await.ok();
+        // A device that stopped at this moment has no write under way.
+        timeout(PAUSE_TIMEOUT, join_all(pausing)).await.ok();
         Paused(resumes)
     }
 }

@@ -1,4 +1,4 @@
-//! Where a device that was registered for a group comes to be (N-04).
+//! The group that a device was registered for (N-04).
 
 use super::Context;
 use super::managed_object::NewObject;
@@ -8,12 +8,12 @@ use crate::model::id::ManagedObjectId;
 use crate::model::origin::is_device_user;
 use crate::store::device_placements;
 
-/// The group that a new object belongs in: when it is the first device of a user that was registered for one. Nobody but
-/// devices is asked for.
+/// Returns the group for a new object if it is the first device of a user that was registered for a group. Only
+/// device users cause a look-up.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub(crate) async fn wanted_group(context: &Context, new: &NewObject) -> Result<Option<ManagedObjectId>> {
+pub(crate) async fn placement_group(context: &Context, new: &NewObject) -> Result<Option<ManagedObjectId>> {
     let NewObject { object, origin } = new;
     match is_device_user(&origin.user) && origin.mode.stores() && is_device(&object.fragments) {
         true => device_placements::find_placement(&context.database, &context.tenant, &origin.user).await,
@@ -21,10 +21,11 @@ pub(crate) async fn wanted_group(context: &Context, new: &NewObject) -> Result<O
     }
 }
 
-/// Forgets the group: the device is in it. When that fails the device is there all the same, and answered.
+/// Deletes the placement after the device was linked to the group. A failure is only logged, because the device is in
+/// the group already.
 pub(crate) async fn forget_placement(context: &Context, user: &str) {
     let forgotten = device_placements::delete_placement(&context.database, &context.tenant, user).await;
     if let Err(error) = forgotten {
-        tracing::warn!(%error, tenant.id = %context.tenant, "the group of a registered device could not be forgotten");
+        tracing::warn!(%error, tenant.id = %context.tenant, "the placement of a registered device could not be deleted");
     }
 }

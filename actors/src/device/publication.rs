@@ -1,5 +1,5 @@
-//! What becomes of a write that is committed, and of one that is not stored by its mode: modules are fed with it, and those who
-//! listen are told (M-02 to M-04).
+//! The publication of a write that is committed, or that its mode does not store: it is sent to modules and to the
+//! sessions with matching subscriptions (M-02 to M-04).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::model::operation::Operation;
 use crate::model::origin::{Origin, ProcessingMode};
 use crate::store::operations::Queued;
 
-/// Where something that is published comes from: who shall hear of it, and what modules and listeners see of its cause.
+/// The origin of a publication: it decides who receives it, and carries the depth and the links that receivers see.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cause<'a> {
     mode: ProcessingMode,
@@ -22,13 +22,15 @@ pub(crate) struct Cause<'a> {
 }
 
 impl<'a> Cause<'a> {
-    /// Of what is stored and told whatever request is behind it: a step of a bulk run, what the server does by itself.
+    /// The cause of a publication without a request behind it, for example a step of a bulk run or an action of the
+    /// server itself.
     pub(crate) fn persistent(links: &'a Links) -> Self {
         Self { mode: ProcessingMode::Persistent, depth: Depth::default(), links }
     }
 
-    /// Of a part of a write that knows no notification-free mode, though the whole does: QUIESCENT counts as PERSISTENT (M-03).
-    pub(crate) fn aloud(self) -> Self {
+    /// The cause for the part of a write that has no mode without notifications: QUIESCENT counts as PERSISTENT
+    /// (M-03).
+    pub(crate) fn notifying(self) -> Self {
         match self.mode {
             ProcessingMode::Quiescent => Self { mode: ProcessingMode::Persistent, ..self },
             _ => self,
@@ -37,7 +39,7 @@ impl<'a> Cause<'a> {
 }
 
 impl Origin {
-    /// What is published of a write says this of where it comes from.
+    /// Returns the cause of publications about a write with this origin.
     pub(crate) fn cause(&self) -> Cause<'_> {
         let depth = self.by_module.map(|module| module.depth).unwrap_or_default();
         Cause { mode: self.mode, depth, links: &self.links }
@@ -45,21 +47,21 @@ impl Origin {
 }
 
 impl Context {
-    /// Feeds the modules that read it, in every mode, and tells everyone who listens, on every channel that hears of this source,
-    /// when the mode is one that tells (M-04). Whatever is published goes through here, in the order of its commits; it is
-    /// delivered in this order, per source.
+    /// Publishes an event. Modules receive it in every mode; sessions with matching subscriptions receive it if the
+    /// mode sends notifications (M-04). Every publication passes through here in the order of the commits, and is
+    /// delivered in this order per source.
     pub(crate) fn publish(&self, source: ManagedObjectId, event: Event, cause: Cause<'_>) {
         self.feed(source, &event, cause);
         if !cause.mode.notifies() {
             return;
         }
         crate::metrics::PUBLISHED.increment(1);
-        if self.audience.hears(event.resource()) {
+        if self.subscription_counts.has_subscriptions(event.resource()) {
             self.hub.do_send(Publish { source, event, links: cause.links.clone() });
         }
     }
 
-    /// Feeds the modules that read it, and tells nobody: of a deletion that its mode does not make (M-04).
+    /// Sends an event to modules and to no session. Used for a deletion that the mode does not perform (M-04).
     pub(crate) fn feed(&self, source: ManagedObjectId, event: &Event, cause: Cause<'_>) {
         if let Some(stream) = InputStream::of(event).filter(|stream| self.feeds.want(*stream)) {
             self.feeds.offer(stream, || {
@@ -68,38 +70,40 @@ impl Context {
         }
     }
 
-    /// Tells of an operation that was queued, after the commit: modules, those who listen to its device, and its agents, with what
-    /// the device is known by (B-04). Gives the operation as it is shown by itself.
+    /// Publishes a queued operation after its commit: to modules, to the subscriptions of its device, and to its
+    /// agents with the name and external ids of the device (B-04). Returns the operation as clients see it.
     pub(crate) fn publish_queued(&self, queued: Queued, cause: Cause<'_>) -> Arc<Operation> {
         let Queued { operation: for_agents, agents } = queued;
         let operation = Arc::new(for_agents.clone().alone());
         self.feed(operation.device, &Event::OperationCreated(operation.clone()), cause);
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
-        let waited_for = !agents.is_empty() && self.audience.has_agents();
-        if waited_for || self.audience.hears(Resource::Operations) {
+        let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
+        if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
             let (operation, links) = (operation.clone(), cause.links.clone());
             self.hub.do_send(PublishQueued { operation, for_agents, agents, links });
         }
         operation
     }
 
-    /// Tells those who listen to a statement of a module of a row that it made (Q-19, B-05). `json` is asked for the row only when
-    /// somebody listens to some module.
+    /// Publishes a row of a module's statement to the subscriptions of that statement (Q-19, B-05). `json` is called
+    /// only if any module has subscriptions.
     pub(crate) fn publish_row(&self, module: &Arc<str>, statement: &Arc<str>, json: impl FnOnce() -> String) {
-        if self.audience.hears_modules() {
+        if self.subscription_counts.has_module_subscriptions() {
             crate::metrics::PUBLISHED.increment(1);
             let (module, statement) = (module.clone(), statement.clone());
             self.hub.do_send(PublishRow { module, statement, json: json() });
         }
     }
 
-    /// Whether anybody waits to hear that a managed object changed for this cause, so that it is worth reading one to tell of it.
-    pub(crate) fn awaits_changed_objects(&self, cause: Cause<'_>) -> bool {
-        let told = cause.mode.notifies() && self.audience.hears(Resource::ManagedObjects);
-        told || self.feeds.want(InputStream::ManagedObjectUpdated)
+    /// Returns whether anyone would receive a change of a managed object with this cause. If not, the object need not
+    /// be read.
+    pub(crate) fn has_receivers_for_changed_objects(&self, cause: Cause<'_>) -> bool {
+        let notified =
+            cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
+        notified || self.feeds.want(InputStream::ManagedObjectUpdated)
     }
 
-    /// Tells the hub that links were added or taken off: families are others than before (B-19b).
+    /// Tells the hub that links were added or removed, so that objects belong to other families (B-19b).
     pub(crate) fn links_changed(&self) {
         self.hub.do_send(LinksChanged);
     }

@@ -1,8 +1,8 @@
-//! The order in which writes that overlap are published.
+//! The order in which overlapping writes are published.
 //!
-//! The rows of one CSV request are written beside each other, so that they share commits, and are published one after the other
-//! (S-03a). Each row has a [`Turn`]. A row whose turn has not come when it is committed leaves what it publishes behind and ends;
-//! the row before it publishes that too. So no row waits for another one.
+//! The rows of one CSV request are written concurrently, so that they share commits, and are published in their order
+//! (S-03a). Each row has a [`Turn`]. A row whose turn has not come when it is committed leaves its publication behind
+//! and ends; an earlier row publishes it later. So no row waits for another one.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +14,8 @@ use parking_lot::Mutex;
 #[derive(Clone, Default)]
 pub struct PublicationOrder(Arc<Mutex<Places>>);
 
-/// The place of one row in the order. Dropped, whether it published or not, it lets those behind it publish.
+/// The place of one row in the order. When it is dropped, the rows behind it may be published, whether or not this
+/// row was.
 pub struct Turn {
     places: Arc<Mutex<Places>>,
     number: usize,
@@ -22,38 +23,38 @@ pub struct Turn {
 
 #[derive(Default)]
 struct Places {
-    /// The number of the first place that is kept: all before have published or had nothing to publish.
+    /// The number of the first place in `kept`. Every row before it is published or had nothing to publish.
     first: usize,
     kept: VecDeque<Place>,
 }
 
 enum Place {
-    /// The row may still be given an id.
+    /// The row may still be assigned an id.
     Waiting,
-    /// The row has its ids, and is not published.
+    /// The row has its ids and is not published.
     Begun,
-    /// The row is done, and this publishes it.
+    /// The row is committed, and this function publishes it.
     Committed(Box<dyn FnOnce() + Send>),
-    /// The row is published, or there is nothing to publish.
+    /// The row is published, or has nothing to publish.
     Ended,
 }
 
 impl PublicationOrder {
-    /// A turn behind all others.
+    /// Returns a turn behind all others.
     pub fn next(&self) -> Turn {
         let mut places = self.0.lock();
         places.kept.push_back(Place::Waiting);
         Turn { places: self.0.clone(), number: places.first + places.kept.len() - 1 }
     }
 
-    /// Whether the newest row has its ids, or has ended: then a row that is started now gets later ones.
+    /// Returns whether the newest row has its ids or has ended. A row that starts then gets later ids.
     pub fn newest_has_begun(&self) -> bool {
         !matches!(self.0.lock().kept.back(), Some(Place::Waiting))
     }
 }
 
 impl Turn {
-    /// The row has its ids.
+    /// Notes that the row has its ids.
     pub(crate) fn begin(&self) {
         let mut places = self.places.lock();
         if let Some(place @ Place::Waiting) = places.place(self.number) {
@@ -61,13 +62,13 @@ impl Turn {
         }
     }
 
-    /// Whether all rows before are published: then this one may be, until the turn is dropped.
+    /// Returns whether all earlier rows are published. This row may then be published until the turn is dropped.
     pub(crate) fn has_come(&self) -> bool {
         self.places.lock().first == self.number
     }
 
-    /// Has the row published when its turn comes.
-    pub(crate) fn leave(self, publish: impl FnOnce() + Send + 'static) {
+    /// Leaves a function that publishes the row when its turn comes.
+    pub(crate) fn publish_later(self, publish: impl FnOnce() + Send + 'static) {
         if let Some(place) = self.places.lock().place(self.number) {
             *place = Place::Committed(Box::new(publish));
         }
@@ -90,7 +91,8 @@ impl Places {
         self.kept.get_mut(number.checked_sub(self.first)?)
     }
 
-    /// Publishes what was left by those whose turn has come. The places are locked meanwhile, so that nobody comes between.
+    /// Publishes the rows whose turn has come. The places stay locked meanwhile, so that no other row is published in
+    /// between.
     fn publish(&mut self) {
         while let Some(Place::Committed(_) | Place::Ended) = self.kept.front() {
             self.first += 1;
@@ -119,18 +121,18 @@ mod tests {
 
     use super::*;
 
-    /// What was published, in order.
+    /// The published rows, in order.
     #[derive(Clone, Default)]
     struct Published(Arc<Mutex<Vec<usize>>>);
 
     impl Published {
-        /// A row is done.
+        /// Publishes a row, or leaves its publication behind.
         fn commit(&self, row: usize, turn: Turn) {
             match turn.has_come() {
                 true => self.0.lock().push(row),
                 false => {
                     let published = self.clone();
-                    turn.leave(move || published.0.lock().push(row));
+                    turn.publish_later(move || published.0.lock().push(row));
                 }
             }
         }
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn row_that_is_done_early_is_published_behind_those_before_it() {
+    fn row_that_commits_early_is_published_after_earlier_rows() {
         let (order, published) = (PublicationOrder::default(), Published::default());
         let [first, second, third] = [order.next(), order.next(), order.next()];
         published.commit(3, third);
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn row_that_ends_without_publishing_holds_nobody_up() {
+    fn row_that_ends_without_publishing_delays_no_other_row() {
         let (order, published) = (PublicationOrder::default(), Published::default());
         let [first, second, third] = [order.next(), order.next(), order.next()];
         published.commit(3, third);

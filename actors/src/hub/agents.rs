@@ -1,4 +1,4 @@
-//! Channels of agents: `/<agent>` hears of the operations that this agent shall carry out (B-01, B-04).
+//! Channels of agents: `/<agent>` receives the operations that this agent is to execute (B-01, B-04).
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::model::id::ManagedObjectId;
 use crate::model::links::{Links, encode};
 use crate::model::operation::Operation;
 
-/// Tells of an operation that was queued: those who listen to its device, and the agents it is for.
+/// Publishes a new operation to the subscriptions to its device and to the agents that execute it.
 ///
 /// Sent after the commit, in the order of the device's queue.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct PublishQueued {
-    /// As it is told of the device.
+    /// The operation as published on the channel of the device.
     pub(crate) operation: Arc<Operation>,
-    /// As its agents are told, with what the device is known by.
+    /// The operation as published to agents, with the name and external ids of the device.
     pub(crate) for_agents: Operation,
-    /// Whom it is for.
+    /// The agents that execute the operation.
     pub(crate) agents: Vec<ManagedObjectId>,
     pub(crate) links: Links,
 }
@@ -30,7 +30,7 @@ impl Handler<PublishQueued> for NotificationHub {
 
     fn handle(&mut self, queued: PublishQueued, ctx: &mut Self::Context) {
         for agent in &queued.agents {
-            self.hand_to(*agent, &queued.for_agents, &queued.links);
+            self.publish_to_agent(*agent, &queued.for_agents, &queued.links);
         }
         let PublishQueued { operation, links, .. } = queued;
         let (source, event) = (operation.device, Event::OperationCreated(operation));
@@ -39,14 +39,15 @@ impl Handler<PublishQueued> for NotificationHub {
 }
 
 impl NotificationHub {
-    /// Hands an operation to the sessions of one agent: the operation itself, without an action (B-04).
-    fn hand_to(&mut self, agent: ManagedObjectId, operation: &Operation, links: &Links) {
+    /// Sends an operation to the sessions of one agent. The message holds the operation itself, without an action
+    /// (B-04).
+    fn publish_to_agent(&mut self, agent: ManagedObjectId, operation: &Operation, links: &Links) {
         let Some(listeners) = self.listeners.get(&Pattern::Agent(agent)) else { return };
         self.last_id += 1;
         let mut json = format!(r#"{{"channel":"/{agent}","id":"{}","data":"#, self.last_id).into_bytes();
         json.extend(encode(operation, links));
         json.push(b'}');
         let notification = Arc::new(Notification { json: json.into() });
-        self.couriers.deliver(listeners.iter().map(|(seat, _)| (*seat, notification.clone())));
+        self.dispatchers.deliver(listeners.iter().map(|(slot, _)| (*slot, notification.clone())));
     }
 }

@@ -1,9 +1,10 @@
-//! Channels of families: `/alarmsWithChildren/<id>` hears of an object and of everything below it (B-19b).
+//! Subscriptions to families: `/alarmsWithChildren/<id>` receives notifications of an object and of everything below
+//! it (B-19b).
 //!
-//! Only the links say whose family a source belongs to. While somebody listens to a family, the ancestors of each source
-//! that is told of are looked up, those of many sources together, and remembered for a moment. What is published of a source
-//! meanwhile waits behind it, so that the order per source stays. While nobody listens to a family nothing is looked up,
-//! and nothing waits.
+//! Only the links in the database say which families a source belongs to. While a session is subscribed to a family,
+//! the hub looks up the ancestors of each source that a notification is about. One look-up serves many sources, and
+//! its result is remembered for a moment. Notifications of the source wait for the look-up, so their order per source
+//! is kept. Without such subscriptions nothing is looked up, and nothing waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,44 +16,44 @@ use crate::error::{Error, Result};
 use crate::model::id::{ManagedObjectId, TenantId};
 use crate::store::{self, Database};
 
-/// How long ancestors are remembered. A link that this server changes is known at once, one that another server changes
-/// after this time.
+/// How long ancestors are remembered. A change of links by this server applies at once, one by another server after
+/// this time.
 const REMEMBERED: Duration = Duration::from_secs(1);
-/// Sources whose ancestors are remembered at most.
+/// The most sources whose ancestors are remembered.
 const REMEMBERED_SOURCES: usize = 100_000;
-/// Sources that one look-up asks for.
-const ASKED_AT_ONCE: usize = 1000;
-/// A look-up that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The most sources of one look-up.
+const SOURCES_PER_LOOK_UP: usize = 1000;
+/// The time after which a look-up fails.
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An object with everything above it.
+/// The ids of an object and of everything above it.
 pub(super) type Lineage = Arc<[ManagedObjectId]>;
 
-/// The families somebody listens to, and what is known of who belongs to them.
+/// The families with subscriptions, and the remembered ancestors of sources.
 pub(super) struct Families {
     tenant: TenantId,
     database: Database,
-    /// Patterns with listeners, by resource.
-    listened: HashMap<Resource, usize>,
+    /// How many family patterns have subscriptions, by resource.
+    subscribed: HashMap<Resource, usize>,
     lineages: HashMap<ManagedObjectId, (Instant, Lineage)>,
-    /// What waits for a look-up, by source, in order.
+    /// The notifications that wait for a look-up, by source and in order.
     waiting: HashMap<ManagedObjectId, Vec<Publish>>,
-    /// Sources the next look-up asks for.
-    wanted: Vec<ManagedObjectId>,
-    looking: bool,
-    /// Rises with each change of links, so that a look-up under way does not bring old knowledge back.
+    /// The sources of the next look-up.
+    pending_sources: Vec<ManagedObjectId>,
+    under_way: bool,
+    /// Counts changes of links, so that a look-up that was under way during a change is not remembered.
     changes: u64,
 }
 
-/// What becomes of a notification.
-pub(super) enum Placed {
-    /// It is delivered now, also to those who listen to these families.
+/// Whether a notification can be delivered.
+pub(super) enum Placement {
+    /// It is delivered now, also to the subscriptions to these families.
     Ready(Publish, Option<Lineage>),
-    /// It waits for the ancestors of its source.
+    /// It waits until the ancestors of its source are looked up.
     Waiting,
 }
 
-/// A look-up that is to be made.
+/// A look-up that is due.
 pub(super) struct LookUp {
     tenant: TenantId,
     database: Database,
@@ -60,10 +61,10 @@ pub(super) struct LookUp {
     changes: u64,
 }
 
-/// What waited for a look-up, per source in order, with the families it belongs to.
+/// The notifications that waited for a look-up, in order per source, with their families.
 type Ready = Vec<(Publish, Lineage)>;
 
-/// A look-up that was made.
+/// The result of a look-up.
 pub(super) struct Found {
     sources: Vec<ManagedObjectId>,
     changes: u64,
@@ -75,80 +76,83 @@ impl Families {
         Self {
             tenant,
             database,
-            listened: HashMap::new(),
+            subscribed: HashMap::new(),
             lineages: HashMap::new(),
             waiting: HashMap::new(),
-            wanted: Vec::new(),
-            looking: false,
+            pending_sources: Vec::new(),
+            under_way: false,
             changes: 0,
         }
     }
 
-    /// A pattern has its first listener.
+    /// Notes that a pattern has its first subscription.
     pub(super) fn joined(&mut self, pattern: &Pattern) {
         if let Pattern::WithChildren(channel) = pattern {
-            *self.listened.entry(channel.resource).or_default() += 1;
+            *self.subscribed.entry(channel.resource).or_default() += 1;
         }
     }
 
-    /// A pattern has lost its last listener.
+    /// Notes that a pattern has lost its last subscription.
     pub(super) fn left(&mut self, pattern: &Pattern) {
         let Pattern::WithChildren(channel) = pattern else { return };
-        if let Some(count) = self.listened.get_mut(&channel.resource) {
+        if let Some(count) = self.subscribed.get_mut(&channel.resource) {
             *count -= 1;
             if *count == 0 {
-                self.listened.remove(&channel.resource);
+                self.subscribed.remove(&channel.resource);
             }
         }
-        if self.listened.is_empty() {
+        if self.subscribed.is_empty() {
             self.lineages = HashMap::new();
         }
     }
 
-    /// Families are others than before.
+    /// Forgets all ancestors, because links changed.
     pub(super) fn links_changed(&mut self) {
         self.changes += 1;
         self.lineages.clear();
     }
 
-    /// Decides whether a notification can be delivered.
-    pub(super) fn place(&mut self, publish: Publish) -> Placed {
+    /// Returns a notification that can be delivered, or keeps it until its ancestors are looked up.
+    pub(super) fn place(&mut self, publish: Publish) -> Placement {
         if !self.waiting.is_empty()
             && let Some(waiting) = self.waiting.get_mut(&publish.source)
         {
             waiting.push(publish);
-            return Placed::Waiting;
+            return Placement::Waiting;
         }
-        if self.listened.is_empty() || !self.listened.contains_key(&publish.event.resource()) {
-            return Placed::Ready(publish, None);
+        if self.subscribed.is_empty() || !self.subscribed.contains_key(&publish.event.resource()) {
+            return Placement::Ready(publish, None);
         }
         match self.lineages.get(&publish.source) {
-            Some((at, lineage)) if at.elapsed() < REMEMBERED => Placed::Ready(publish, Some(lineage.clone())),
+            Some((at, lineage)) if at.elapsed() < REMEMBERED => {
+                Placement::Ready(publish, Some(lineage.clone()))
+            }
             _ => {
-                self.wanted.push(publish.source);
+                self.pending_sources.push(publish.source);
                 self.waiting.insert(publish.source, vec![publish]);
-                Placed::Waiting
+                Placement::Waiting
             }
         }
     }
 
-    /// The next look-up, when one is due and none is under way.
+    /// Returns the next look-up if one is due and none is under way.
     pub(super) fn next(&mut self) -> Option<LookUp> {
-        if self.looking || self.wanted.is_empty() {
+        if self.under_way || self.pending_sources.is_empty() {
             return None;
         }
-        self.looking = true;
-        let sources = self.wanted.drain(..self.wanted.len().min(ASKED_AT_ONCE)).collect();
+        self.under_way = true;
+        let sources =
+            self.pending_sources.drain(..self.pending_sources.len().min(SOURCES_PER_LOOK_UP)).collect();
         let (tenant, database) = (self.tenant.clone(), self.database.clone());
         Some(LookUp { tenant, database, sources, changes: self.changes })
     }
 
-    /// Takes in what was found, and gives what waited for it, per source in order.
+    /// Takes the result of a look-up and returns the notifications that waited for it, in order per source.
     ///
     /// # Errors
-    /// Why it could not be found out, with what waited.
+    /// The error of the look-up, with the notifications that waited.
     pub(super) fn found(&mut self, found: Found) -> Result<Ready, (Error, Vec<Publish>)> {
-        self.looking = false;
+        self.under_way = false;
         let mut lineages = match found.lineages {
             Ok(lineages) => lineages,
             Err(error) => {
@@ -156,13 +160,13 @@ impl Families {
                 return Err((error, waiting.flatten().collect()));
             }
         };
-        let remember = self.changes == found.changes && !self.listened.is_empty();
+        let remember = self.changes == found.changes && !self.subscribed.is_empty();
         if self.lineages.len() > REMEMBERED_SOURCES {
             self.lineages.retain(|_, (at, _)| at.elapsed() < REMEMBERED);
         }
         let (now, mut ready) = (Instant::now(), Vec::new());
         for source in found.sources {
-            // Of an object that is gone meanwhile nobody knows the family any more.
+            // An object that was deleted meanwhile has no known ancestors.
             let lineage = lineages.remove(&source).unwrap_or_else(|| Arc::new([source]));
             if remember && self.lineages.len() <= REMEMBERED_SOURCES {
                 self.lineages.insert(source, (now, lineage.clone()));
@@ -175,12 +179,12 @@ impl Families {
 }
 
 impl LookUp {
-    /// Asks the database.
+    /// Queries the database.
     pub(super) async fn run(self) -> Found {
-        let look = store::access::list_lineages(&self.database, &self.tenant, &self.sources);
-        let lineages = match tokio::time::timeout(PATIENCE, look).await {
+        let query = store::access::list_lineages(&self.database, &self.tenant, &self.sources);
+        let lineages = match tokio::time::timeout(LOOK_UP_TIMEOUT, query).await {
             Ok(lineages) => lineages,
-            Err(_) => Err(Error::unavailable("looking families up took too long")),
+            Err(_) => Err(Error::unavailable("the look-up of ancestors timed out")),
         };
         Found { sources: self.sources, changes: self.changes, lineages }
     }

@@ -1,5 +1,5 @@
-//! Channels of modules: `/<module>/<statement>` hears of each row that the statement makes, `/<module>/*` of those of all its
-//! statements (B-01, B-05, B-17).
+//! Channels of modules: `/<module>/<statement>` receives each row of one statement, `/<module>/*` the rows of all
+//! statements of the module (B-01, B-05, B-17).
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use actix::prelude::*;
 use super::{Notification, NotificationHub, each_once};
 use crate::bayeux::Pattern;
 
-/// Tells of one row that a statement of a module made, those who listen to the statement or to the module.
+/// Publishes one row of a module's statement to the subscriptions to the statement or to the module.
 ///
-/// Sent by modules in the order of their rows, which is the order of delivery; see [`Context::publish_row`].
+/// Sent by modules. The order of their rows is the order of delivery; see [`Context::publish_row`].
 ///
 /// [`Context::publish_row`]: crate::device::Context::publish_row
 #[derive(Debug, Message)]
@@ -37,13 +37,13 @@ impl Handler<PublishRow> for NotificationHub {
         }
         self.last_id += 1;
         let notification = Arc::new(row.encode(self.last_id));
-        self.couriers.deliver(each_once(&listeners).map(|(seat, _)| (seat, notification.clone())));
+        self.dispatchers.deliver(each_once(&listeners).map(|(slot, _)| (slot, notification.clone())));
     }
 }
 
 impl PublishRow {
     fn encode(&self, id: u64) -> Notification {
-        // Names of statements may hold whatever a string of the language can.
+        // The name of a statement may contain any character of a string literal.
         let channel = serde_json::Value::String(format!("/{}/{}", self.module, self.statement));
         let json = format!(r#"{{"channel":{channel},"id":"{id}","data":{}}}"#, self.json);
         Notification { json: json.into() }

@@ -1,4 +1,4 @@
-//! Bulk operations as the edge sees them, and what keeps them going whatever becomes of a process.
+//! Bulk operations for the HTTP layer, and the loop that continues them after any process dies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,8 @@ use crate::store::leases;
 use crate::tenant::place;
 
 impl Platform {
-    /// Plans a bulk operation (K-01 to K-04); it starts by itself, at once when its start date is past. In mode TRANSIENT
-    /// nothing is stored and nothing starts, and it has no id (M-02).
+    /// Plans a bulk operation (K-01 to K-04). It starts at its start date, or at once if that is past. In mode
+    /// TRANSIENT nothing is stored or started, and the result has no id (M-02).
     ///
     /// # Errors
     /// `Invalid` for an unknown group or parent; `Timeout`, `Unavailable` or `Database`.
@@ -33,12 +33,12 @@ impl Platform {
         Ok(self.planned(insert_bulk_operation(&self.database, tenant, new, by).await?))
     }
 
-    /// Changes a bulk operation that has not started; puts a new one in the place of another one (K-08). Gives the one that goes
-    /// on. In mode TRANSIENT nothing changes.
+    /// Changes a bulk operation that has not started; replaces any other by a new one (K-08). Returns the bulk
+    /// operation that continues. In mode TRANSIENT nothing changes.
     ///
     /// # Errors
-    /// `NotFound`; `Conflict` for a deleted one; `Invalid` when its group is gone; `Timeout`, `Contended`, `Unavailable` or
-    /// `Database`.
+    /// `NotFound`; `Conflict` for a deleted one; `Invalid` when its group no longer exists; `Timeout`, `Contended`,
+    /// `Unavailable` or `Database`.
     pub async fn update_bulk_operation(
         &self,
         tenant: &TenantId,
@@ -52,12 +52,12 @@ impl Platform {
 
     fn planned(&self, planned: Planned) -> Arc<BulkOperation> {
         if let Some(held) = planned.held {
-            self.go_on_with_bulk_operation(held);
+            self.start_bulk_operation(held);
         }
         Arc::new(planned.bulk_operation)
     }
 
-    fn go_on_with_bulk_operation(&self, held: Held) {
+    fn start_bulk_operation(&self, held: Held) {
         let thread = place(ManagedObjectId(held.id.0), self.threads.len());
         let context = self.tenant(&held.tenant).contexts[thread].clone();
         let all = self.bulk_operations.clone();
@@ -66,35 +66,36 @@ impl Platform {
         });
     }
 
-    /// Takes bulk operations up that start soon and those whose process is gone, and shows that this one is not, until it is
-    /// dropped.
+    /// Takes over bulk operations that start soon and those whose process died, and renews the leases of this
+    /// process, until the future is dropped.
     pub async fn keep_bulk_operations_going(self: Arc<Self>) {
         let lease = self.limits.bulk_lease;
         loop {
-            if let Err(error) = self.look_after_bulk_operations(lease).await {
-                tracing::debug!(%error, "bulk operations cannot be looked after now");
+            if let Err(error) = self.renew_and_take_over_bulk_operations(lease).await {
+                tracing::debug!(%error, "the leases of bulk operations cannot be renewed now");
             }
             sleep(lease / 3).await;
         }
     }
 
-    async fn look_after_bulk_operations(&self, lease: Duration) -> Result<()> {
+    async fn renew_and_take_over_bulk_operations(&self, lease: Duration) -> Result<()> {
         leases::renew(&self.database, RENEW, &self.bulk_operations.leases.held(), lease).await?;
         loop {
             let taken = take_over(&self.database, lease).await?;
             let all = taken.len() < TAKEN_OVER_AT_ONCE;
-            taken.into_iter().for_each(|held| self.go_on_with_bulk_operation(held));
+            taken.into_iter().for_each(|held| self.start_bulk_operation(held));
             if all {
                 return Ok(());
             }
         }
     }
 
-    /// Lets another process go on at once with what this one is at work on. It takes no further step itself.
+    /// Returns the leases of this process, so that another process continues its bulk operations at once. This process
+    /// takes no further step.
     pub async fn give_bulk_operations_back(&self) {
         let own = self.bulk_operations.leases.held();
         if let Err(error) = leases::give_back(&self.database, GIVE_BACK, &own).await {
-            tracing::warn!(%error, "bulk operations go on elsewhere when their lease ends");
+            tracing::warn!(%error, "leases of bulk operations could not be returned; they expire soon");
         }
     }
 }

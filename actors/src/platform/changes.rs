@@ -1,5 +1,6 @@
-//! What is done about changes of users, groups, roles, tenants and options (B-18b): the edge forgets, and sessions end that rested on
-//! what is gone. Changes of this process come with their commit and are waited for, those of others by the database.
+//! The consequences of changed users, groups, roles, tenants and options (B-18b): caches of the HTTP layer drop
+//! outdated entries, and sessions end that relied on a lost right. Changes by this process arrive with their commit,
+//! which waits for the consequences; changes by other processes arrive through the database.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,46 +16,46 @@ use crate::bayeux::Pattern;
 use crate::error::Result;
 use crate::heartbeats;
 use crate::model::id::{ManagedObjectId, TenantId};
-use crate::session::{End, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
+use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
 use crate::store::announcements::{Change, Shift};
 pub use crate::store::announcements::{Holders, Names};
 use crate::store::{users, watch};
 use crate::tenant::ListSessions;
 
-/// What must not be remembered any more.
+/// The cached entries that are outdated.
 #[derive(Debug, Clone, Copy)]
 pub enum Changed<'a> {
-    /// Users have another password, were disabled or deleted: who proved to be one has to do it again.
+    /// These users have a new password, were disabled or were deleted; they have to authenticate again.
     Users(&'a TenantId, &'a Names),
-    /// Users may do something else than before.
+    /// The rights of these users changed.
     Rights(&'a TenantId, &'a Holders),
-    /// The status or the domain of a tenant.
+    /// The status or the domain of the tenant changed.
     Tenant(&'a TenantId),
-    /// Options of a tenant, such as the keys of its tokens. Ends no sessions.
+    /// Options of the tenant changed, for example the keys of its tokens. This ends no sessions.
     Options(&'a TenantId),
-    /// Changes may have been missed.
+    /// Changes may have been missed, so every cached entry is outdated.
     Anything,
 }
 
-/// How the edge forgets; empty until the edge is there.
+/// The function by which the HTTP layer drops cached entries; empty until the HTTP layer has set it.
 pub(super) type Forget = OnceLock<Box<dyn Fn(Changed<'_>) + Send + Sync>>;
 
-/// Sessions that are checked at once, with one statement for the rights of their users.
-const TOGETHER: usize = 1000;
-/// Pauses between attempts to look up rights.
+/// The most sessions that one statement checks.
+const SESSIONS_PER_CHECK: usize = 1000;
+/// The pauses between attempts to look up rights.
 const PAUSES: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
 
-/// Whether a session ends when the rights of its user cannot be looked up although the database is reachable.
+/// Whether a session ends when its user's rights cannot be looked up although the database is reachable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InDoubt {
-    /// They end: rights were taken away, and better a client handshakes in vain than somebody hears what is for others.
+    /// Sessions end. Rights were removed, and a needless handshake is better than notifications for the wrong user.
     End,
-    /// They stay: nothing is known to have been taken away.
+    /// Sessions stay, because no right is known to be lost.
     Stay,
 }
 
-/// A session that listens to something.
+/// A session with subscriptions.
 struct Listening {
     user: Arc<str>,
     session: Addr<SessionActor>,
@@ -62,13 +63,14 @@ struct Listening {
 }
 
 impl Platform {
-    /// Says once how the edge forgets what changed. Called with each change before it is answered, so it must not wait.
+    /// Sets the function by which the HTTP layer drops cached entries. It is called with each change before the
+    /// response, so it must not block.
     pub fn forget_by(&self, forget: impl Fn(Changed<'_>) + Send + Sync + 'static) {
         self.forget.set(Box::new(forget)).ok();
     }
 
-    /// Has the database hand over what this process changes.
-    pub(super) fn carry_changes_out(self: &Arc<Self>) {
+    /// Registers the handling of changes that this process commits.
+    pub(super) fn install_change_handler(self: &Arc<Self>) {
         let platform = Arc::downgrade(self);
         self.database.bus().install(Box::new(move |changes| match platform.upgrade() {
             Some(platform) => {
@@ -79,35 +81,37 @@ impl Platform {
         }));
     }
 
-    /// Watches the database until the returned future is dropped: keeps [`Database::is_reachable`](crate::store::Database) true to
-    /// life, and follows what other processes change.
+    /// Watches the database until the returned future is dropped. The watch keeps
+    /// [`Database::is_reachable`](crate::store::Database) up to date and handles the changes of other processes.
     pub async fn watch(self: Arc<Self>) {
         let (sender, mut seen) = mpsc::unbounded_channel();
         let watching = tokio::spawn(watch::watch(self.database.clone(), sender));
         let mut changes = Vec::new();
-        while seen.recv_many(&mut changes, TOGETHER).await > 0 {
-            // Nobody waits for the sessions: the next change shall not do so either.
+        while seen.recv_many(&mut changes, SESSIONS_PER_CHECK).await > 0 {
+            // Nothing waits here until the sessions have ended, so the next change is handled at once.
             drop(self.database.bus().carry_out(Change::joined(changes.drain(..))));
         }
         watching.abort();
     }
 
     fn forget(&self, change: &Change) {
-        let tell = |changed| self.forget.get().into_iter().for_each(|forget| forget(changed));
+        let notify = |changed| self.forget.get().into_iter().for_each(|forget| forget(changed));
         match change {
-            Change::Users(tenant, names) => tell(Changed::Users(tenant, names)),
-            Change::Rights(tenant, of, _) => tell(Changed::Rights(tenant, of)),
+            Change::Users(tenant, names) => notify(Changed::Users(tenant, names)),
+            Change::Rights(tenant, of, _) => notify(Changed::Rights(tenant, of)),
             Change::Tenant(tenant) => {
                 self.forget_options(tenant);
-                // A tenant that is suspended has its modules stopped.
+                // A suspended tenant has its modules stopped.
                 self.modules.look_soon();
-                tell(Changed::Tenant(tenant));
+                notify(Changed::Tenant(tenant));
             }
             Change::Options(tenant) => {
                 self.forget_options(tenant);
-                tell(Changed::Options(tenant));
+                notify(Changed::Options(tenant));
             }
-            Change::Availability(tenant, object) => self.forget_rhythm(Some((tenant.clone(), *object))),
+            Change::Availability(tenant, object) => {
+                self.forget_heartbeat_schedule(Some((tenant.clone(), *object)))
+            }
             Change::Names(tenant) => self.database.names_changed(tenant),
             Change::Modules(_) => self.modules.look_soon(),
             Change::Applications(_) => self.database.applications_changed(),
@@ -116,16 +120,16 @@ impl Platform {
                 self.database.applications_changed();
                 self.database.any_names_changed();
                 self.tenants.read().values().for_each(|tenant| tenant.forget_options());
-                self.forget_rhythm(None);
-                tell(Changed::Anything);
+                self.forget_heartbeat_schedule(None);
+                notify(Changed::Anything);
             }
         }
     }
 
-    /// How often a device is written down depends on what it asks for.
-    fn forget_rhythm(&self, device: Option<(TenantId, ManagedObjectId)>) {
+    /// Discards when a device's heartbeat is written next, because that depends on the device's response interval.
+    fn forget_heartbeat_schedule(&self, device: Option<(TenantId, ManagedObjectId)>) {
         for thread in &self.threads {
-            thread.heartbeats.do_send(heartbeats::Forget { device: device.clone() });
+            thread.heartbeats.do_send(heartbeats::RescheduleHeartbeat { device: device.clone() });
         }
     }
 
@@ -159,14 +163,14 @@ impl Platform {
         end(sessions.into_iter().map(|(_, session)| session).collect()).await;
     }
 
-    /// Ends the sessions of these users that listen to something the user may not receive (any more). When this returns they have
-    /// ended; whoever subscribes meanwhile by rights of before must ask for this once more.
+    /// Ends the sessions of these users that subscribed to a channel which the user may not receive (any more). They
+    /// have ended when this returns. A caller that subscribes meanwhile with the earlier rights must call this again.
     pub async fn end_what_rested_on_lost_rights(&self, tenant: &TenantId, of: Holders) {
         self.end_denied(tenant, of, InDoubt::End).await;
     }
 
     async fn end_denied(&self, tenant: &TenantId, of: Holders, in_doubt: InDoubt) {
-        for sessions in self.sessions_of(tenant, of).await.chunks(TOGETHER) {
+        for sessions in self.sessions_of(tenant, of).await.chunks(SESSIONS_PER_CHECK) {
             let listening = listening(sessions).await;
             if !listening.is_empty() {
                 end(self.denied(tenant, listening, in_doubt).await).await;
@@ -176,13 +180,14 @@ impl Platform {
 
     async fn sessions_of(&self, tenant: &TenantId, of: Holders) -> Vec<(Arc<str>, Addr<SessionActor>)> {
         let Some(tenant) = self.tenants.read().get(tenant).cloned() else { return Vec::new() };
-        // A tenant's actor that is gone has no sessions either.
+        // If the actor of the tenant is gone, so are its sessions.
         let listed = tenant.address.send(ListSessions { of }).await.unwrap_or_default();
         let found = |(user, client)| Some((user, Tenant::session(&tenant, client)?));
         listed.into_iter().filter_map(found).collect()
     }
 
-    /// Which of these may not go on. While the database is away sessions stay, and are looked at when it is back.
+    /// Returns the sessions that have to end. While the database is unreachable sessions stay; they are checked when
+    /// it is back.
     async fn denied(
         &self,
         tenant: &TenantId,
@@ -200,14 +205,14 @@ impl Platform {
             match pause {
                 Some(pause) => sleep(pause).await,
                 None => tracing::error!(tenant.id = %tenant, %error, ?in_doubt,
-                    "what users may receive cannot be looked up, so it is not known which of their sessions may go on"),
+                    "the rights of users cannot be looked up, so it is unknown which of their sessions must end"),
             }
         }
         let of_doubt = listening.into_iter().filter(|_| in_doubt == InDoubt::End);
         of_doubt.map(|listening| listening.session).collect()
     }
 
-    /// Two statements.
+    /// Runs two statements.
     async fn find_denied(
         &self,
         tenant: &TenantId,
@@ -223,7 +228,7 @@ impl Platform {
                     sessions.push(session);
                     asked.push((Rights { user, roles, permissions }, &**patterns));
                 }
-                // Who is gone or disabled receives nothing.
+                // A user who was deleted or disabled receives nothing.
                 None => denied.push(session.clone()),
             }
         }
@@ -234,7 +239,7 @@ impl Platform {
     }
 }
 
-/// Those of some sessions that listen to something.
+/// Returns those sessions that have subscriptions.
 async fn listening(sessions: &[(Arc<str>, Addr<SessionActor>)]) -> Vec<Listening> {
     let asked = sessions.iter().map(async |(user, session)| {
         let patterns = session.send(ListSubscriptions).await.ok()?;
@@ -243,9 +248,9 @@ async fn listening(sessions: &[(Arc<str>, Addr<SessionActor>)]) -> Vec<Listening
     join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// Ends sessions and waits for it, so that nothing is delivered to them afterwards.
+/// Ends sessions and waits until they have ended, so that nothing is delivered to them afterwards.
 async fn end(sessions: Vec<Addr<SessionActor>>) {
-    for sessions in sessions.chunks(TOGETHER) {
-        join_all(sessions.iter().map(|session| session.send(End))).await;
+    for sessions in sessions.chunks(SESSIONS_PER_CHECK) {
+        join_all(sessions.iter().map(|session| session.send(EndSession))).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Event-processing modules as the edge sees them.
+//! Event-processing modules for the HTTP layer.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
 
 impl Platform {
-    /// Deploys a text as a new module. When this is answered the module runs, unless another process runs the modules of the
-    /// tenant; there it runs a moment later.
+    /// Deploys a text as a new module. When this returns the module runs, unless another process runs the
+    /// tenant's modules; there it starts a moment later.
     ///
     /// # Errors
-    /// `Invalid` shows the first mistake of the text with its place, and nothing is stored; `Duplicate` for a name that is taken;
-    /// `Contended`, `Unavailable` or `Database`.
+    /// `Invalid` names the first error of the text and its position, and nothing is stored; `Duplicate` for a name
+    /// that is taken; `Contended`, `Unavailable` or `Database`.
     pub async fn deploy_module(&self, tenant: &TenantId, text: Bytes, origin: &Origin) -> Result<Module> {
         let new = self.new_module(text)?;
         self.change_modules(tenant, origin, move |stored| changes::deploy(stored, &new)).await
     }
 
-    /// Deploys a text in the place of a module: a new one under a new id, the old one is gone.
+    /// Replaces a module: the new text gets a new id, and the old module is deleted.
     ///
     /// # Errors
-    /// As [`deploy_module`](Self::deploy_module), and then the old one goes on; `NotFound`.
+    /// The errors of [`deploy_module`](Self::deploy_module), and the old module keeps running then; `NotFound`.
     pub async fn replace_module(
         &self,
         tenant: &TenantId,
@@ -43,11 +43,12 @@ impl Platform {
         self.change_modules(tenant, origin, move |stored| changes::replace(stored, id, &new)).await
     }
 
-    /// Renames, deploys or undeploys a module. Modules that need an undeployed one are undeployed too.
+    /// Renames, deploys or undeploys a module. Modules that depend on an undeployed one are undeployed too
+    ///
     ///
     /// # Errors
-    /// `NotFound`; `Duplicate` for a name that is taken; `Invalid` shows why it cannot be deployed; `Contended`, `Unavailable` or
-    /// `Database`.
+    /// `NotFound`; `Duplicate` for a name that is taken; `Invalid` names the reason why the module cannot be
+    /// deployed; `Contended`, `Unavailable` or `Database`.
     pub async fn update_module(
         &self,
         tenant: &TenantId,
@@ -59,7 +60,7 @@ impl Platform {
         self.change_modules(tenant, origin, move |stored| changes::update(stored, id, &patch, now)).await
     }
 
-    /// Deletes a module; those that need it are undeployed.
+    /// Deletes a module; modules that depend on it are undeployed.
     ///
     /// # Errors
     /// `NotFound`, `Contended`, `Unavailable` or `Database`.
@@ -70,13 +71,14 @@ impl Platform {
         deleted.map(drop)
     }
 
-    /// The requests that modules send to other servers, for who makes them. `None` when somebody took them.
+    /// Takes the receiver of the requests that modules send to other servers. Returns `None` when it was taken
+    /// before.
     pub fn take_outbound_requests(&self) -> Option<mpsc::Receiver<OutboundRequest>> {
         self.modules.take_outbound_requests()
     }
 
-    /// Runs the modules that no living process runs. When this returns they miss nothing any more; so a server that starts is ready only
-    /// then (CSV3). Links in what they tell start with `links`.
+    /// Takes over the modules that no running process runs. They miss no input after this returns, so a starting server
+    /// reports ready only then (CSV3). Links in their notifications start with `links`.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -84,12 +86,14 @@ impl Platform {
         self.modules.start(links).await
     }
 
-    /// Runs modules whose lease this process holds, and takes on those that nobody runs, until it is dropped.
+    /// Runs the modules whose lease this process holds, and takes over modules that no process runs, until the future
+    /// is dropped.
     pub async fn keep_modules_going(self: Arc<Self>) {
         self.modules.clone().keep_going().await;
     }
 
-    /// Lets another process run the modules at once that this one runs. What they remember is lost.
+    /// Returns the leases of this process's modules, so that another process runs them at once. Their state is lost
+    ///
     pub async fn give_modules_back(&self) {
         self.modules.give_back().await;
     }

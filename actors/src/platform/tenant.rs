@@ -1,4 +1,4 @@
-//! A tenant as the edge sees it: its devices, its sessions, and what is written without an actor.
+//! A tenant for the HTTP layer: its devices, its sessions, and the writes that need no actor.
 
 use std::sync::Arc;
 
@@ -6,7 +6,6 @@ use actix::prelude::*;
 
 use crate::bayeux::Pattern;
 use crate::bulk_alarm_update::delete_alarms;
-use crate::courier::Courier;
 use crate::device::{self, CreateChild, DeviceActor, NewMeasurements, NewObject, Turn};
 use crate::error::{Error, Result};
 use crate::hub::HasListeners;
@@ -23,10 +22,11 @@ use crate::model::origin::Origin;
 use crate::model::reference::LinkKind;
 use crate::registry::Registry;
 use crate::session::{ClientId, SessionActor, Sessions};
+use crate::session_dispatcher::SessionDispatcher;
 use crate::store::operation_diagnosis::find_out;
 use crate::tenant::{NewSession, StartDevice, StartSession, TenantActor, place};
 
-/// A tenant as the edge sees it.
+/// A tenant for the HTTP layer.
 pub struct Tenant {
     pub(super) address: Addr<TenantActor>,
     pub(super) devices: Arc<Registry<ManagedObjectId, DeviceActor>>,
@@ -36,11 +36,11 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// Sends a message to the actor of a device, starting it when it does not live. An actor that stopped meanwhile,
-    /// or panicked, is started once more.
+    /// Sends a message to the actor of a device and starts the actor if it is not running. If the actor stops or
+    /// panics meanwhile, the message is sent once more to a new one.
     ///
     /// # Errors
-    /// What the handler answers; `Unavailable` when the actor cannot be reached twice in a row.
+    /// The handler's error; `Unavailable` when the actor cannot be reached twice in a row.
     pub async fn ask_device<M, T>(&self, id: ManagedObjectId, message: M) -> Result<T>
     where
         M: Message<Result = Result<T>> + Clone + Send + 'static,
@@ -60,10 +60,11 @@ impl Tenant {
         Err(Error::unavailable("the device's actor stopped twice"))
     }
 
-    /// Deletes what matches; tells of the first thousand (A-03, B-06). Who goes away earlier leaves the rest.
+    /// Deletes the matching alarms and publishes the first thousand deletions (A-03, B-06). If the future is dropped,
+    /// the remaining alarms stay.
     ///
     /// # Errors
-    /// `Contended`, `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+    /// `Contended`, `Timeout`, `Unavailable` or `Database`; some of the alarms may be deleted then.
     pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
         delete_alarms(self.context(), filter, links).await
     }
@@ -71,7 +72,7 @@ impl Tenant {
     /// Finds out why an operation is PENDING.
     ///
     /// # Errors
-    /// `NotFound` when its device is gone; `Timeout`, `Unavailable` or `Database`.
+    /// `NotFound` when its device does not exist; `Timeout`, `Unavailable` or `Database`.
     pub async fn diagnose(&self, operation: Operation) -> Result<Findings> {
         let context = self.context();
         let mut findings = find_out(&context.database, &context.tenant, operation).await?;
@@ -84,28 +85,28 @@ impl Tenant {
     /// Deletes operations; see [`device::delete_operations`].
     ///
     /// # Errors
-    /// As that.
+    /// The errors of that function.
     pub async fn delete_operations(&self, filter: &OperationFilter, links: &Links) -> Result<()> {
         device::delete_operations(self.context(), filter, links).await
     }
 
-    /// What is told without an actor is told by this.
+    /// Returns the context for publications that do not come from an actor.
     pub(crate) fn context(&self) -> &device::Context {
         &self.contexts[0]
     }
 
     pub(super) fn forget_options(&self) {
-        // All threads share them.
+        // All threads share the mappings, so one call is enough.
         self.contexts.iter().take(1).for_each(|context| context.mappings.forget());
     }
 
-    /// Creates a managed object; see [`device::create`]. The first device of a registered device's user is created in the group
-    /// it was registered for (N-04).
+    /// Creates a managed object; see [`device::create`]. If the user registered its device for a group, its first
+    /// device is created in that group (N-04).
     ///
     /// # Errors
-    /// `Unavailable` or `Database`: then nothing was published.
+    /// `Unavailable` or `Database`; nothing was published then.
     pub async fn create_managed_object(&self, new: NewObject) -> Result<Arc<ManagedObject>> {
-        if let Some(group) = device::wanted_group(self.context(), &new).await?
+        if let Some(group) = device::placement_group(self.context(), &new).await?
             && let Some(device) = self.create_in_group(group, &new).await?
         {
             return Ok(device);
@@ -114,15 +115,16 @@ impl Tenant {
         device::create(&self.contexts[place(id, self.contexts.len())], id, new).await
     }
 
-    /// Creates a device in a group: object and link in one transaction, and only then is the placement forgotten; a crash
-    /// between the two does no harm, for the user has a device then. `None` when the group has gone.
+    /// Creates a device in a group: the object and its link in one transaction, then the placement is deleted. A
+    /// crash between the two does no harm, because the user has a device then. Returns `None` if the group no longer
+    /// exists.
     async fn create_in_group(
         &self,
         group: ManagedObjectId,
         new: &NewObject,
     ) -> Result<Option<Arc<ManagedObject>>> {
         let NewObject { object, origin } = new;
-        // By right of who registered the device: its user may not write groups.
+        // The registration authorizes the link, because the device's user may not write groups.
         let by_registration = Origin { authority: Authority::Role, ..origin.clone() };
         let create = CreateChild {
             kind: LinkKind::ChildAssets,
@@ -139,47 +141,48 @@ impl Tenant {
         }
     }
 
-    /// Creates a managed object whose content is a finished upload; see [`device::create_binary`].
+    /// Creates a managed object whose file is a finished upload; see [`device::create_binary`].
     ///
     /// # Errors
-    /// `Unavailable` or `Database`: then nothing was published.
+    /// `Unavailable` or `Database`; nothing was published then.
     pub async fn create_binary(&self, new: NewObject, binary: BinaryId) -> Result<Arc<ManagedObject>> {
         let id = ManagedObjectId(self.ids.next());
         device::create_binary(&self.contexts[place(id, self.contexts.len())], id, new, binary).await
     }
 
-    /// Stores measurements; see [`device::measure`].
+    /// Stores measurements; see [`device::create_measurements`].
     ///
     /// # Errors
-    /// As that.
+    /// The errors of that function.
     pub async fn create_measurements(
         &self,
         new: NewMeasurements,
         turn: Option<Turn>,
     ) -> Result<Vec<Arc<Measurement>>> {
         let first = new.measurements.first().map_or(ManagedObjectId(0), |first| first.source);
-        device::measure(&self.contexts[place(first, self.contexts.len())], new, turn).await
+        device::create_measurements(&self.contexts[place(first, self.contexts.len())], new, turn).await
     }
 
     /// Creates an event; see [`device::create_event`].
     ///
     /// # Errors
-    /// `Invalid` when the source does not exist, `Forbidden`; `Unavailable` or `Database`: then nothing was published.
+    /// `Invalid` when the source does not exist, `Forbidden`; `Unavailable` or `Database`, and nothing was published
+    /// then.
     pub async fn create_event(
         &self,
         new: NewEvent,
         origin: &Origin,
         turn: Option<Turn>,
     ) -> Result<Arc<Event>> {
-        // By way of the thread of its source, so that what is told of a source has one order.
+        // The context of the source's thread is used, so that notifications about a source have one order.
         let context = &self.contexts[place(new.source, self.contexts.len())];
         device::create_event(context, new, origin, turn).await
     }
 
-    /// Deletes what a filter finds; see [`device::delete_events`].
+    /// Deletes the matching events; see [`device::delete_events`].
     ///
     /// # Errors
-    /// `Timeout`, `Unavailable` or `Database`; then part of them may be gone.
+    /// `Timeout`, `Unavailable` or `Database`; some of the events may be deleted then.
     pub async fn delete_events(&self, filter: &EventFilter, origin: &Origin) -> Result<()> {
         match self.contexts.first() {
             Some(context) => device::delete_events(context, filter, origin).await,
@@ -187,32 +190,32 @@ impl Tenant {
         }
     }
 
-    /// Deletes one measurement; see [`device::forget`].
+    /// Deletes one measurement; see [`device::delete_measurement`].
     ///
     /// # Errors
-    /// As that.
+    /// The errors of that function.
     pub async fn delete_measurement(&self, id: MeasurementId, origin: &Origin) -> Result<()> {
-        device::forget(self.context(), id, origin).await
+        device::delete_measurement(self.context(), id, origin).await
     }
 
-    /// Deletes measurements; see [`device::forget_all`].
+    /// Deletes measurements; see [`device::delete_measurements`].
     ///
     /// # Errors
-    /// As that.
+    /// The errors of that function.
     pub async fn delete_measurements(&self, filter: MeasurementFilter, origin: &Origin) -> Result<()> {
-        device::forget_all(self.context(), filter, origin).await
+        device::delete_measurements(self.context(), filter, origin).await
     }
 
-    /// Starts a session on the calling thread. `None` when the user has as many as allowed (B-23).
+    /// Starts a session on the calling thread. Returns `None` when the user has reached the limit of sessions (B-23).
     ///
     /// # Errors
-    /// `Unavailable` when the tenant's actor died this moment.
+    /// `Unavailable` when the tenant's actor stopped at this moment.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
-        let courier = Courier::here();
-        Ok(self.address.send(StartSession { new, courier }).await?)
+        let dispatcher = SessionDispatcher::here();
+        Ok(self.address.send(StartSession { new, dispatcher }).await?)
     }
 
-    /// A living session.
+    /// Returns a session of this tenant.
     pub fn session(&self, client: ClientId) -> Option<Addr<SessionActor>> {
         self.sessions.find(&client)
     }

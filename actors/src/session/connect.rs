@@ -1,7 +1,7 @@
 //! The parked connect of a session (B-10 to B-13, B-22).
 //!
-//! A connect waits as a parked sender, never as a handler that stays open: when its transport drops the other end,
-//! the batch stays for the next connect.
+//! A connect waits as a parked sender, not as an open handler. When its transport drops the receiver, the batch stays
+//! in the queue for the next connect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,117 +13,116 @@ use tokio::time::Instant;
 use super::{Delivery, SessionActor, SessionContext, SessionTemplates};
 use crate::bayeux::Advice;
 
-/// What a connect is answered with.
+/// The response to a connect.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The notifications; empty after a time-out or when a newer connect took over.
+    /// The notifications; empty after a timeout or when a newer connect took over.
     pub delivery: Delivery,
-    /// What the client should do next, when that needs to be said (B-08).
+    /// What the client should do next, if the response has to say so (B-08).
     pub advice: Option<Advice>,
-    /// Error string; `None` is success.
+    /// The Bayeux error; `None` means success.
     pub error: Option<&'static str>,
-    /// Through which templates the notifications are seen, for a CSV client (S-53).
+    /// The templates that turn the notifications into rows for a CSV client (S-53).
     pub templates: Option<Arc<SessionTemplates>>,
-    /// Which connect of the session it answers, for [`GoOn`].
+    /// The number of this connect within the session, for [`ResumeConnect`].
     pub connect: u64,
 }
 
-/// By which transport a connect came, and so what its reply carries.
+/// What the response to a connect carries, which depends on its transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carries {
-    /// A long poll: its reply carries the notifications.
+    /// A long poll: its response carries the notifications.
     Notifications,
-    /// A connect over a socket. It is only a heartbeat, for notifications go out as frames of their own (B-19); except in
-    /// a session that acknowledges, where they travel with the replies to connects on every transport (B-22a).
+    /// A connect over a socket is only a heartbeat, because notifications are sent as frames of their own (B-19).
+    /// With the acknowledgement extension they travel in connect responses on every transport (B-22a).
     Heartbeat,
-    /// A request whose response nobody reads: its reply carries nothing.
+    /// Nobody reads the response, so it carries nothing.
     Nothing,
 }
 
 /// Waits for notifications.
 ///
-/// Sent by the edge for `/meta/connect`. Answered once through `reply_to`; a connect parked before is answered empty
-/// (B-13). The number of the connect goes back at once, for [`Abandoned`].
+/// Sent by the HTTP layer for `/meta/connect`. The session sends one response through `reply_to`. A connect that was
+/// parked before gets an empty response (B-13).
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct Connect {
-    /// Who asks; a foreign user is answered 402 (B-18).
+    /// The user who sent the request; a user who does not own the session receives 402 (B-18).
     pub user: Arc<str>,
-    /// Until when the token is valid that the user came with; `None` for a password.
+    /// The time at which the user's token expires; `None` for a password.
     pub expires: Option<std::time::Instant>,
-    /// How long it may be held; zero is answered at once.
+    /// How long the connect may be held; zero requests a response at once.
     pub hold: Duration,
-    /// The hold time that its reply advises for the next connect (B-08a); `None` gives no advice.
+    /// The hold time that the response advises for the next connect (B-08a); `None` gives no advice.
     pub advised: Option<Duration>,
-    /// How long the session shall outlive a connect from now on, when the client asks for it.
+    /// How long the session lives after a connect from now on, if the client asks for a value.
     pub interval: Option<Duration>,
-    /// The last batch the client has (B-22).
+    /// The last batch that the client received (B-22).
     pub acknowledged: Option<i64>,
-    /// What its reply carries.
+    /// What the response carries.
     pub carries: Carries,
-    /// Whether the very first connect of a session is answered at once (compatibility switch, B-11).
+    /// Whether the first connect of a session gets its response at once (compatibility switch, B-11).
     pub first: FirstConnect,
-    /// Where the answer goes.
+    /// The channel for the response.
     pub reply_to: oneshot::Sender<Answer>,
 }
 
-/// What becomes of the first connect of a session (B-11, C-20).
+/// How the first connect of a session is handled (B-11, C-20).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstConnect {
-    /// Held like any other.
+    /// It is held like any other connect.
     Held,
-    /// Answered at once.
+    /// It gets its response at once.
     AnsweredAtOnce,
 }
 
-/// The transport of a parked connect went away before it was answered, or before it could write the answer.
+/// Reports that the transport of a connect went away before it had written the response.
 ///
-/// Sent by the transport; what it could not write comes back and stays for the next connect.
+/// Sent by the transport. Notifications that it could not write return to the queue for the next connect.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct Abandoned {
-    /// What was taken from the session but not written.
+    /// The notifications that the transport took from the session but did not write.
     pub unwritten: Option<Delivery>,
 }
 
-/// Goes on waiting: nothing of what a connect was answered with was for its client, so it does not end (S-53).
+/// Holds a connect for the rest of its time, because none of its notifications produced a row for the client (S-53).
 ///
-/// Sent by the edge for what is left of the connect's time. A connect that a newer one took over meanwhile is answered empty
-/// (B-13).
+/// Sent by the HTTP layer. If a newer connect took over meanwhile, this one gets an empty response (B-13).
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub struct GoOn {
-    /// Which connect it was.
+pub struct ResumeConnect {
+    /// The number of the connect.
     pub connect: u64,
     /// How long it may still be held.
     pub hold: Duration,
-    /// The hold time that its reply advises for the next connect (B-08a).
+    /// The hold time that the response advises for the next connect (B-08a).
     pub advised: Duration,
-    /// Where the answer goes.
+    /// The channel for the response.
     pub reply_to: oneshot::Sender<Answer>,
 }
 
-/// Writing an answer of the session takes a while, because its client reads slowly: the session does not end meanwhile
-/// (B-10a).
+/// Reports that a response takes a while to write, because the client reads slowly. The session does not end
+/// meanwhile (B-10a).
 ///
-/// Sent by the transport, which sends [`Written`] later in any case.
+/// Sent by the transport, which always sends [`Written`] later.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct Writing;
 
-/// An answer was written, or its connection broke: the interval of the session runs from now (B-10a).
+/// Reports that a response was written or its connection broke. The session's interval starts now (B-10a).
 ///
 /// Sent by the transport after [`Writing`].
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct Written;
 
-/// A connect that waits.
+/// A connect that waits for notifications.
 #[derive(Debug)]
 pub(super) struct Parked {
     reply_to: oneshot::Sender<Answer>,
     carries: Carries,
-    /// The hold time that its reply advises for the next connect.
+    /// The hold time that the response advises for the next connect.
     advised: Option<Duration>,
 }
 
@@ -151,7 +150,7 @@ impl Handler<Connect> for SessionActor {
             self.queue.acknowledged(batch);
         }
         if connect.carries == Carries::Notifications {
-            // The newest way to the client wins; an older socket may be half open (B-13a).
+            // The newest connection of the client wins; an older socket may be half open (B-13a).
             self.leave_socket();
         }
         let at_once = self.connects == 1 && connect.first == FirstConnect::AnsweredAtOnce;
@@ -162,12 +161,16 @@ impl Handler<Connect> for SessionActor {
     }
 }
 
-impl Handler<GoOn> for SessionActor {
+impl Handler<ResumeConnect> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, GoOn { connect, hold, advised, reply_to }: GoOn, ctx: &mut Self::Context) {
+    fn handle(
+        &mut self,
+        ResumeConnect { connect, hold, advised, reply_to }: ResumeConnect,
+        ctx: &mut Self::Context,
+    ) {
         if connect != self.connects || self.parked.is_some() {
-            // The newer one has its place; nobody listens any more when that was closed too.
+            // A newer connect is parked, or was and is closed already.
             return drop(reply_to.send(Answer::default()));
         }
         let (carries, advised) = (Carries::Notifications, Some(advised));
@@ -182,7 +185,7 @@ impl Handler<Abandoned> for SessionActor {
         if let Some(delivery) = abandoned.unwritten {
             self.queue.put_back(delivery);
         }
-        // A newer connect may be parked by now; only one whose other end is gone is taken down.
+        // A newer connect may be parked by now. Only a connect whose receiver is gone is removed.
         if self.parked.as_ref().is_some_and(|parked| parked.reply_to.is_closed()) {
             self.unpark();
         }
@@ -209,7 +212,7 @@ impl Handler<Written> for SessionActor {
 }
 
 impl SessionActor {
-    /// Holds a connect, or answers it at once with what there is.
+    /// Parks a connect, or completes it at once when notifications are queued.
     fn park(&mut self, parked: Parked, hold: Duration, ctx: &mut SessionContext) {
         self.parked = Some(parked);
         self.due = Instant::now() + hold;
@@ -221,7 +224,8 @@ impl SessionActor {
         self.arm(ctx);
     }
 
-    /// Answers a parked connect with everything that waits, if there are both and its reply carries notifications.
+    /// Sends all queued notifications in the response to the parked connect, if there is one that carries
+    /// notifications.
     pub(super) fn answer_with_queue(&mut self, ctx: &mut SessionContext) {
         if !self.queue.is_empty() && self.parked.as_ref().is_some_and(|parked| self.are_carried_by(parked)) {
             self.deliver_to_parked();
@@ -229,7 +233,7 @@ impl SessionActor {
         }
     }
 
-    /// Whether the reply to this connect carries notifications.
+    /// Returns whether the response to this connect carries notifications.
     fn are_carried_by(&self, parked: &Parked) -> bool {
         match parked.carries {
             Carries::Notifications => true,
@@ -238,7 +242,8 @@ impl SessionActor {
         }
     }
 
-    /// The hold time is over: the answer carries what there is, which is nothing on a long poll that waited.
+    /// Completes the connect when its hold time is over. On a long poll that waited, the response carries no
+    /// notifications.
     pub(super) fn connect_timed_out(&mut self) {
         match &self.parked {
             Some(parked) if !self.are_carried_by(parked) => {
@@ -261,9 +266,9 @@ impl SessionActor {
         }
     }
 
-    /// Answers a parked connect without notifications. Whether somebody got the answer.
+    /// Completes a parked connect without notifications. Returns whether the transport received the response.
     pub(super) fn answer_parked(&mut self, answer: Answer) -> bool {
-        // Nothing is lost when nobody listens any more: there is nothing in it.
+        // If the transport is gone nothing is lost, because the response holds no notifications.
         self.unpark().is_some_and(|parked| parked.reply_to.send(answer).is_ok())
     }
 

@@ -1,5 +1,5 @@
-//! What a session runs in: its mailbox, and the little it needs of a context. A held poll is mostly its session, and the context
-//! that actix brings, made for many timers and streams, is larger than a session.
+//! The context that a session runs in: its mailbox and its pending futures. It replaces the context of actix, which
+//! is made for many timers and streams and is larger than a session; a held poll consists mostly of its session.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -13,80 +13,80 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::SessionActor;
-use crate::courier::{Courier, Seat, Vacate, WakeAt};
+use crate::session_dispatcher::{RemoveSession, ScheduleWake, SessionDispatcher, SessionSlot};
 
 type Work = Pin<Box<dyn ActorFuture<SessionActor, Output = ()>>>;
 
-/// The side of a session that its handlers work with.
+/// The context that a session's handlers receive.
 pub struct SessionContext {
     address: Addr<SessionActor>,
-    courier: Rc<Addr<Courier>>,
-    seat: Seat,
-    /// When the courier is to wake the session.
+    dispatcher: Rc<Addr<SessionDispatcher>>,
+    slot: SessionSlot,
+    /// When the dispatcher will wake the session.
     wakes: Option<Instant>,
     stopping: bool,
-    /// Boxed, for a session that waits for notifications has none.
-    under_way: Option<Box<UnderWay>>,
+    /// Boxed, because a session that waits for notifications has no pending work.
+    pending_work: Option<Box<PendingWork>>,
 }
 
-/// What handlers began and did not end.
+/// The futures that handlers started and that are not complete.
 #[derive(Default)]
-struct UnderWay {
-    /// Until this is done no message is handled.
+struct PendingWork {
+    /// The session handles no message until this future completes.
     awaited: Option<Work>,
-    /// What goes on beside messages; a frame on its way to a socket.
+    /// Futures that run beside the handling of messages, for example a frame that is being sent to a socket.
     spawned: Vec<Work>,
 }
 
 /// A session with its context.
-pub(crate) struct Running {
+pub(crate) struct RunningSession {
     session: SessionActor,
     context: SessionContext,
 }
 
-/// The session as its courier has it, on the same thread.
-pub(crate) type AtCourier = Rc<RefCell<Running>>;
+/// A running session, shared by its dispatcher and its task on the same thread.
+pub(crate) type SharedSession = Rc<RefCell<RunningSession>>;
 
-/// The session as it handles its mailbox.
-pub(crate) struct Living {
-    running: AtCourier,
+/// The future that handles the mailbox of a session. It completes when the session ends.
+pub(crate) struct SessionTask {
+    running: SharedSession,
     mailbox: Mailbox<SessionActor>,
 }
 
-/// Has a session look at what its courier began.
+/// Makes the task of a session poll the futures that a handler started when the dispatcher called it.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-struct Nudge;
+struct PollPendingWork;
 
 impl SessionContext {
-    /// Where the session sits, by which the hub names it.
-    pub(super) fn seat(&self) -> Seat {
-        self.seat
+    /// The slot of the session at its dispatcher, by which the hub addresses it.
+    pub(super) fn slot(&self) -> SessionSlot {
+        self.slot
     }
 
-    /// Who brings the session what it is told.
-    pub(super) fn courier(&self) -> &Addr<Courier> {
-        &self.courier
+    /// The dispatcher of the session's thread.
+    pub(super) fn dispatcher(&self) -> &Addr<SessionDispatcher> {
+        &self.dispatcher
     }
 
-    /// Has the session woken no later than this. It may be woken earlier; so a busy session asks once in a while, not with
-    /// each message.
+    /// Asks the dispatcher to wake the session at this time or earlier. A wake-up that is already scheduled earlier
+    /// stays, so a busy session does not send a message for every notification.
     pub(super) fn wake_at(&mut self, at: Instant) {
         if self.wakes.is_none_or(|earlier| at < earlier) {
             let instead_of = self.wakes.replace(at);
-            self.courier.do_send(WakeAt { seat: self.seat, at, instead_of });
+            self.dispatcher.do_send(ScheduleWake { slot: self.slot, at, instead_of });
         }
     }
 
     fn awaits(&self) -> bool {
-        self.under_way.as_ref().is_some_and(|under_way| under_way.awaited.is_some())
+        self.pending_work.as_ref().is_some_and(|work| work.awaited.is_some())
     }
 
-    fn nudge(&self) {
-        self.address.do_send(Nudge);
+    fn request_poll(&self) {
+        self.address.do_send(PollPendingWork);
     }
 
-    /// The courier woke the session.
+    /// Notes that the dispatcher woke the session.
     pub(super) fn woken(&mut self) {
         self.wakes = None;
     }
@@ -115,7 +115,7 @@ impl AsyncContext<SessionActor> for SessionContext {
     where
         F: ActorFuture<SessionActor, Output = ()> + 'static,
     {
-        self.under_way.get_or_insert_default().spawned.push(Box::pin(work));
+        self.pending_work.get_or_insert_default().spawned.push(Box::pin(work));
         SpawnHandle::default()
     }
 
@@ -123,7 +123,7 @@ impl AsyncContext<SessionActor> for SessionContext {
     where
         F: ActorFuture<SessionActor, Output = ()> + 'static,
     {
-        self.under_way.get_or_insert_default().awaited = Some(Box::pin(work));
+        self.pending_work.get_or_insert_default().awaited = Some(Box::pin(work));
     }
 
     fn waiting(&self) -> bool {
@@ -145,9 +145,9 @@ where
     }
 }
 
-impl Running {
-    /// Handles what its courier brings, in place: at a broadcast ten thousand sessions need no envelopes, and no turns of
-    /// their own.
+impl RunningSession {
+    /// Handles a message directly when the dispatcher calls. A broadcast to ten thousand sessions needs no envelopes
+    /// and no task switches.
     pub(crate) fn handle<M>(&mut self, message: M)
     where
         M: Message<Result = ()>,
@@ -157,17 +157,17 @@ impl Running {
             return;
         }
         self.session.handle(message, &mut self.context);
-        if self.context.stopping || self.context.under_way.is_some() {
-            self.context.nudge();
+        if self.context.stopping || self.context.pending_work.is_some() {
+            self.context.request_poll();
         }
     }
 
-    /// Goes on with what messages wait for; whether they may be handled.
+    /// Polls the futures that messages wait for. Returns whether messages may be handled.
     fn poll_awaited(&mut self, cx: &mut task::Context<'_>) -> bool {
         let Self { session, context } = self;
-        while let Some(mut awaited) = context.under_way.as_mut().and_then(|works| works.awaited.take()) {
+        while let Some(mut awaited) = context.pending_work.as_mut().and_then(|works| works.awaited.take()) {
             if awaited.as_mut().poll(session, context, cx).is_pending() {
-                context.under_way.get_or_insert_default().awaited = Some(awaited);
+                context.pending_work.get_or_insert_default().awaited = Some(awaited);
                 return false;
             }
         }
@@ -177,46 +177,46 @@ impl Running {
     fn poll_spawned(&mut self, cx: &mut task::Context<'_>) {
         let Self { session, context } = self;
         let mut pending = Vec::new();
-        while let Some(mut work) = context.under_way.as_mut().and_then(|works| works.spawned.pop()) {
+        while let Some(mut work) = context.pending_work.as_mut().and_then(|works| works.spawned.pop()) {
             if work.as_mut().poll(session, context, cx).is_pending() {
                 pending.push(work);
             }
         }
-        match &mut context.under_way {
+        match &mut context.pending_work {
             Some(works) if works.awaited.is_some() || !pending.is_empty() => works.spawned = pending,
             nothing => *nothing = None,
         }
     }
 }
 
-impl Handler<Nudge> for SessionActor {
+impl Handler<PollPendingWork> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, _: Nudge, _: &mut Self::Context) {}
+    fn handle(&mut self, _: PollPendingWork, _: &mut Self::Context) {}
 }
 
-impl Living {
-    /// Brings a session to life.
+impl SessionTask {
+    /// Starts a session.
     pub(crate) fn new(
         session: SessionActor,
         receiver: AddressReceiver<SessionActor>,
-        (courier, seat): (Rc<Addr<Courier>>, Seat),
+        (dispatcher, slot): (Rc<Addr<SessionDispatcher>>, SessionSlot),
     ) -> Self {
         let mailbox = Mailbox::new(receiver);
-        let (address, wakes, stopping, under_way) = (mailbox.address(), None, false, None);
-        let context = SessionContext { address, courier, seat, wakes, stopping, under_way };
-        let mut running = Running { session, context };
+        let (address, wakes, stopping, pending_work) = (mailbox.address(), None, false, None);
+        let context = SessionContext { address, dispatcher, slot, wakes, stopping, pending_work };
+        let mut running = RunningSession { session, context };
         running.session.started(&mut running.context);
         Self { running: Rc::new(RefCell::new(running)), mailbox }
     }
 
-    /// For its courier.
-    pub(crate) fn running(&self) -> AtCourier {
+    /// Returns the session for its dispatcher.
+    pub(crate) fn running(&self) -> SharedSession {
         self.running.clone()
     }
 }
 
-impl Future for Living {
+impl Future for SessionTask {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<()> {
@@ -236,12 +236,12 @@ impl Future for Living {
     }
 }
 
-impl Drop for Living {
-    /// However a session ends, by a panic too, everybody who knows it is told.
+impl Drop for SessionTask {
+    /// Notifies the hub, the tenant and the dispatcher however the session ends, even after a panic.
     fn drop(&mut self) {
-        let Running { session, context } = &mut *self.running.borrow_mut();
+        let RunningSession { session, context } = &mut *self.running.borrow_mut();
         context.stopping = true;
         session.stopped(context);
-        context.courier.do_send(Vacate { seat: context.seat, wakes: context.wakes });
+        context.dispatcher.do_send(RemoveSession { slot: context.slot, wakes: context.wakes });
     }
 }

@@ -1,9 +1,31 @@
-//! One actor per Bayeux client session: its subscriptions, its queue, its parked connect.
+//! One actor per Bayeux client session. It owns the session's subscriptions, its queue of notifications and its
+//! parked connect.
 //!
-//! A session belongs to a user of a tenant and outlives its connections (B-18): it ends by a disconnect, or when no
-//! connect was held for its interval, whether or not a socket is open (B-10a). Transports differ only in how they take a
-//! delivery: a long poll takes one answer, a socket takes frames whenever it is ready for more. A session that acknowledges
-//! what it received is served by replies to connects alone (B-22a).
+//! A session belongs to a user of a tenant and outlives its connections (B-18). It ends when its client disconnects,
+//! or when no connect was held for the session's interval, whether or not a socket is open (B-10a). The transports
+//! differ only in how they take notifications: a long poll takes one response, a socket takes frames as fast as its
+//! peer reads. A session with the acknowledgement extension receives notifications only in the responses to its
+//! connects (B-22a).
+//!
+//! # Who calls whom, on which thread
+//!
+//! 1. *HTTP thread of the handshake.* The request handler sends `StartSession` to the tenant, with the address of
+//!    the `SessionDispatcher` of its own thread. There is one dispatcher per HTTP thread.
+//! 2. *Actor thread of the tenant.* The [`TenantActor`] creates the [`SessionActor`] and sends it to that dispatcher.
+//!    The dispatcher gives it a `SessionSlot` and spawns a `SessionTask`, so the session runs on the HTTP thread
+//!    from then on.
+//! 3. *Actor and module threads.* Device actors and modules send what they committed to the [`NotificationHub`] of
+//!    the tenant, which lives on the tenant's thread. The hub encodes the notification once and sends each dispatcher
+//!    one `DispatchToSessions`, which lists the slots of the subscribed sessions.
+//! 4. *HTTP thread of the session.* The dispatcher calls the handler of each listed session directly, without a
+//!    mailbox. The session queues the notification. It then completes its parked connect through a oneshot channel,
+//!    or sends a frame to the actor of its WebSocket. The transport writes the bytes; it may live on another HTTP
+//!    thread.
+//! 5. *Any thread.* Everyone else sends messages to the session's address, for example [`Connect`], [`Subscribe`] and
+//!    [`Disconnect`]. The `SessionTask` takes them from the mailbox and handles them one after the other.
+//! 6. *HTTP thread of the session.* The session asks its dispatcher to wake it (`ScheduleWake`); all sessions of a
+//!    thread share one timer. A session that ends removes itself from its dispatcher (`RemoveSession`), from the
+//!    hub and from the tenant.
 
 mod connect;
 mod context;
@@ -24,9 +46,9 @@ use actix::WeakAddr;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, GoOn, Writing, Written};
+pub use connect::{Abandoned, Answer, Carries, Connect, FirstConnect, ResumeConnect, Writing, Written};
 pub use context::SessionContext;
-pub(crate) use context::{AtCourier, Living};
+pub(crate) use context::{SessionTask, SharedSession};
 pub use queue::Delivery;
 pub(crate) use rights::ListSubscriptions;
 pub use rights::{Rights, Verdict, may_receive};
@@ -35,25 +57,25 @@ pub use subscriptions::{Belongs, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
 use crate::bayeux::{Advice, Pattern, error};
-use crate::hub::{Leave, Notification, NotificationHub};
+use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
 use crate::limits::Limits;
 use crate::model::units::SystemOfUnits;
-use crate::own_keys::OwnKeys;
 use crate::registry::Registry;
+use crate::server_key_hasher::ServerKeyHasher;
 use crate::tenant::{NewSession, SessionEnded, TenantActor};
 use connect::Parked;
 use queue::Queue;
-use socket::{ClientIsTold, Socket};
+use socket::{EndNotice, Socket};
 
-/// A session's name on the wire: 128 random bits as 32 hexadecimal digits, never reused (B-08).
+/// The clientId of a session: 128 random bits as 32 hexadecimal digits, never reused (B-08).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientId(u128);
 
 impl ClientId {
-    /// Draws a new one from the system's random source.
+    /// Draws a new id from the system's random source.
     ///
     /// # Panics
-    /// When the system has no random source left; nothing secret could be made then.
+    /// When the system's random source fails; the server can create no secrets then.
     pub(crate) fn draw() -> Self {
         let mut bytes = [0; 16];
         let random = ring::rand::SystemRandom::new();
@@ -61,7 +83,7 @@ impl ClientId {
         Self(u128::from_le_bytes(bytes))
     }
 
-    /// Reads the wire form; `None` for what this server never issued.
+    /// Parses the 32 hexadecimal digits; returns `None` for text that this server never issued.
     pub fn parse(text: &str) -> Option<Self> {
         let digits =
             text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
@@ -75,100 +97,105 @@ impl fmt::Display for ClientId {
     }
 }
 
-/// Hands a notification to a session. Sent by the hub, by way of its courier.
+/// Delivers a notification to a session. Sent by the hub through the session's dispatcher.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Deliver(pub(crate) Arc<Notification>);
+pub(crate) struct DeliverNotification(pub(crate) Arc<Notification>);
 
-/// Ends the session; its client is told to handshake again. Sent when its user changed, or lost what it rested on (U-16, B-18b).
+/// Ends the session; its client receives 402 and handshakes again. Sent when its user changed or lost a right that
+/// the session needs (U-16, B-18b).
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub(crate) struct End;
+pub(crate) struct EndSession;
 
-/// Something of the session may be due. Sent by its courier when the session asked for it.
+/// Asks the session to check whether its deadline has passed. Sent by its dispatcher at the time the session asked
+/// for.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(crate) struct Wake;
+pub(crate) struct WakeSession;
 
-/// Answers a parked connect with an empty reply and the advice to come back after a while, then has its socket closed: the
-/// server is stopping (B-24).
+/// Completes a parked connect with an empty response and the advice to come back after `interval`, then asks the
+/// socket to close. Sent when the server stops (B-24).
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Release {
     pub(crate) interval: Duration,
 }
 
-/// Ends the session on its client's wish. The reply says whether it was that user's session.
+/// Ends the session at the request of its client. The reply says whether the session belongs to that user.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct Disconnect {
-    /// Who asks.
+    /// The user who sent the request.
     pub user: Arc<str>,
 }
 
-/// Asks whose session it is. Sent by the edge when a socket without credentials names the session (B-18a).
+/// Asks for the owner of the session. Sent by the HTTP layer when a socket without credentials names the session
+/// (B-18a).
 #[derive(Debug, Message)]
 #[rtype(result = "Owner")]
 pub struct FindOwner;
 
-/// Whose session it is.
+/// The owner of a session.
 #[derive(Debug, MessageResponse)]
 pub struct Owner {
-    /// The user.
+    /// The name of the user.
     pub user: Arc<str>,
-    /// Until when the token is valid that the user came with; `None` for a password.
+    /// The time at which the user's token expires; `None` for a password.
     pub expires: Option<std::time::Instant>,
 }
 
-/// The sessions of a tenant. Each is kept by its courier.
-pub type Sessions = Registry<ClientId, SessionActor, WeakAddr<SessionActor>, OwnKeys>;
+/// The sessions of a tenant by clientId. The registry holds weak addresses; the dispatchers own the sessions.
+pub type Sessions = Registry<ClientId, SessionActor, WeakAddr<SessionActor>, ServerKeyHasher>;
 
-/// What all sessions of a tenant share.
+/// The addresses and limits that all sessions of a tenant share.
 #[derive(Debug)]
-pub(crate) struct Home {
+pub(crate) struct SessionEnvironment {
     pub(crate) hub: Addr<NotificationHub>,
     pub(crate) tenant: Addr<TenantActor>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) limits: Arc<Limits>,
 }
 
-/// A client session.
+/// A Bayeux client session.
 #[derive(Debug)]
 pub struct SessionActor {
-    home: Arc<Home>,
+    environment: Arc<SessionEnvironment>,
     client: ClientId,
     user: Arc<str>,
-    /// Until when the token is valid that its user came with last. Boxed, for most come with a password.
+    /// The time at which the token expires that the user last sent. Boxed, because most users send a password.
     expires: Option<Box<std::time::Instant>>,
     patterns: Box<[Pattern]>,
-    /// The system of units of measurements in notifications; `None` leaves them as they are stored (B-20).
+    /// The system of units for measurements in notifications; `None` leaves them as stored (B-20).
     units: Option<SystemOfUnits>,
     queue: Queue,
     parked: Option<Parked>,
-    /// Boxed, for most sessions have none.
+    /// Boxed, because most sessions have none.
     socket: Option<Box<Socket>>,
     connects: u64,
-    /// Through which templates a CSV client sees its notifications; `None` for a client that reads JSON (S-53).
+    /// The templates that turn notifications into CSV rows; `None` for a client that reads JSON (S-53).
     templates: Option<Arc<SessionTemplates>>,
-    /// Whether it ever held a connection.
+    /// Whether the session ever had a connection.
     appeared: bool,
-    /// Whether an answer or frames are being written to a client that reads slowly; the session does not end meanwhile.
+    /// Whether a response or frames are being written to a client that reads slowly. The session does not end while
+    /// they are.
     is_being_written: bool,
-    /// How long the session outlives a connect.
+    /// How long the session lives after a connect.
     interval: Duration,
-    /// When its connect is answered empty; without one, when it ends.
+    /// The time at which the parked connect gets an empty response; without a parked connect, the time at which the
+    /// session ends.
     due: Instant,
 }
 
 impl SessionActor {
-    /// A session just after its handshake.
-    pub(crate) fn new(home: Arc<Home>, client: ClientId, new: NewSession) -> Self {
-        let interval = new.interval.unwrap_or(home.limits.session_interval);
+    /// Creates the session for a handshake.
+    pub(crate) fn new(environment: Arc<SessionEnvironment>, client: ClientId, new: NewSession) -> Self {
+        let interval = new.interval.unwrap_or(environment.limits.session_interval);
         Self {
             queue: Queue::new(new.acknowledgement),
             due: Instant::now() + interval,
             interval,
-            home,
+            environment,
             client,
             user: new.user,
             expires: new.expires.map(Box::new),
@@ -187,7 +214,7 @@ impl SessionActor {
         &*self.user == user
     }
 
-    /// The client was here: without a held connect the session's time starts anew.
+    /// Restarts the session's interval after a request of its client, unless a connect is held.
     fn touch(&mut self, ctx: &mut SessionContext) {
         if self.parked.is_none() {
             self.due = Instant::now() + self.interval;
@@ -195,12 +222,12 @@ impl SessionActor {
         }
     }
 
-    /// Sees to it that the session is woken no later than when something is due. One that is woken early looks again.
+    /// Asks to be woken when `due` passes, or earlier. A session that is woken early asks again.
     fn arm(&mut self, ctx: &mut SessionContext) {
         ctx.wake_at(self.due);
     }
 
-    /// Hands what waits to the client, by the way that it takes notifications.
+    /// Sends the queued notifications through the socket or in the response to the parked connect.
     fn hand_over_queue(&mut self, ctx: &mut SessionContext) {
         match self.socket {
             Some(_) if !self.queue.acknowledges() => self.flush_socket(ctx),
@@ -208,7 +235,7 @@ impl SessionActor {
         }
     }
 
-    /// Ends a session whose client does not fetch what is queued (B-12): the next connect is answered 402.
+    /// Ends a session whose client does not fetch its notifications (B-12). The next connect receives 402.
     fn overflow(&mut self, ctx: &mut SessionContext) {
         crate::metrics::OVERFLOWS.increment(1);
         ctx.stop();
@@ -227,17 +254,17 @@ impl Actor for SessionActor {
         let socket = self.take_socket();
         let dropped = self.queue.len() as u64;
         crate::metrics::DROPPED.increment(dropped);
-        let is_told = self.answer_parked(Answer::unknown_client());
+        let responded = self.answer_parked(Answer::unknown_client());
         if let Some(socket) = socket {
-            let told = if is_told { ClientIsTold::ByReply } else { ClientIsTold::Nothing };
-            socket.end(self.client, told);
+            let notice = if responded { EndNotice::InResponse } else { EndNotice::Missing };
+            socket.end(self.client, notice);
         }
-        self.home.sessions.leave(&self.client, &ctx.address());
+        self.environment.sessions.remove(&self.client, &ctx.address());
         let patterns = std::mem::take(&mut self.patterns).into_vec();
         if !patterns.is_empty() {
-            self.home.hub.do_send(Leave { seat: ctx.seat(), patterns });
+            self.environment.hub.do_send(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }
-        self.home.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
+        self.environment.tenant.do_send(SessionEnded { client: self.client, user: self.user.clone() });
     }
 }
 
@@ -247,21 +274,21 @@ impl Drop for SessionActor {
     }
 }
 
-impl Handler<Deliver> for SessionActor {
+impl Handler<DeliverNotification> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, Deliver(notification): Deliver, ctx: &mut Self::Context) {
-        if self.queue.push(notification, &self.home.limits).is_err() {
+    fn handle(&mut self, DeliverNotification(notification): DeliverNotification, ctx: &mut Self::Context) {
+        if self.queue.push(notification, &self.environment.limits).is_err() {
             return self.overflow(ctx);
         }
         self.hand_over_queue(ctx);
     }
 }
 
-impl Handler<Wake> for SessionActor {
+impl Handler<WakeSession> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+    fn handle(&mut self, _: WakeSession, ctx: &mut Self::Context) {
         ctx.woken();
         let now = Instant::now();
         if self.due <= now {
@@ -275,10 +302,10 @@ impl Handler<Wake> for SessionActor {
     }
 }
 
-impl Handler<End> for SessionActor {
+impl Handler<EndSession> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, _: End, ctx: &mut Self::Context) {
+    fn handle(&mut self, _: EndSession, ctx: &mut Self::Context) {
         ctx.stop();
     }
 }
@@ -287,7 +314,7 @@ impl Handler<Release> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, release: Release, ctx: &mut Self::Context) {
-        let advice = Advice::retry(release.interval, self.home.limits.connect_timeout);
+        let advice = Advice::retry(release.interval, self.environment.limits.connect_timeout);
         self.answer_parked(Answer { advice: Some(advice), ..Answer::default() });
         if let Some(socket) = &self.socket {
             socket.leave();
@@ -310,10 +337,10 @@ impl Handler<Disconnect> for SessionActor {
     fn handle(&mut self, disconnect: Disconnect, ctx: &mut Self::Context) -> bool {
         let own = self.belongs_to(&disconnect.user);
         if own {
-            // A connect that is still held is answered without an error: the client said that it leaves.
+            // The held connect succeeds, because the client itself ended the session.
             self.answer_parked(Answer::default());
             if let Some(socket) = self.take_socket() {
-                socket.end(self.client, ClientIsTold::ByReply);
+                socket.end(self.client, EndNotice::InResponse);
             }
             ctx.stop();
         }
@@ -322,7 +349,7 @@ impl Handler<Disconnect> for SessionActor {
 }
 
 impl Answer {
-    /// The session is gone: handshake again (B-14).
+    /// The response for a session that does not exist; it advises a new handshake (B-14).
     pub fn unknown_client() -> Self {
         Self { error: Some(error::UNKNOWN_CLIENT), advice: Some(Advice::HANDSHAKE), ..Self::default() }
     }

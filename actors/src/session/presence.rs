@@ -1,4 +1,4 @@
-//! What a session tells of its being connected.
+//! How a session reports that its user is connected.
 
 use actix::prelude::*;
 
@@ -7,11 +7,12 @@ use crate::model::origin::is_device_user;
 use crate::tenant::SessionConnected;
 
 impl SessionActor {
-    /// A connect is held or a socket attached: from now to the end of the session its user counts as connected.
+    /// Reports the user as connected when a first connect is held or a first socket is attached. This lasts until the
+    /// session ends.
     pub(super) fn appear(&mut self, ctx: &mut SessionContext) {
         if !std::mem::replace(&mut self.appeared, true) && is_device_user(&self.user) {
             let (client, user, session) = (self.client, self.user.clone(), ctx.address().downgrade());
-            self.home.tenant.do_send(SessionConnected { client, user, session });
+            self.environment.tenant.do_send(SessionConnected { client, user, session });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a session still has to deliver: bounded, in order, nothing lost (B-12, B-22).
+//! The queue of notifications of a session: bounded, in order and without loss (B-12, B-22).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,54 +7,55 @@ use crate::hub::Notification;
 use crate::limits::Limits;
 use crate::tenant::AcknowledgementExtension;
 
-/// The next answer of a session, and what it takes to put it back.
+/// The notifications of one response, and the number that is needed to put them back.
 #[derive(Debug, Default)]
 pub struct Delivery {
     /// The notifications, oldest first.
     pub notifications: Vec<Arc<Notification>>,
-    /// Number of this batch under the acknowledgement extension.
+    /// The number of this batch under the acknowledgement extension.
     pub batch: Option<i64>,
 }
 
-/// The queue is over its bounds: the session must end, there is never a silent gap.
+/// The queue exceeds its bounds. The session must end, because a silent gap is not allowed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Overflow;
 
-/// Notifications waiting for a connect, and those sent but not yet acknowledged.
+/// The notifications that wait for a connect, and those sent but not yet acknowledged.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     waiting: VecDeque<Arc<Notification>>,
     bytes: usize,
-    /// Only for a client that acknowledges, which few do.
+    /// `None` unless the client uses the acknowledgement extension, which few clients do.
     batches: Option<Box<Batches>>,
 }
 
-/// What was sent, by number, and not acknowledged.
+/// The batches that were sent and not acknowledged.
 #[derive(Debug, Default)]
 struct Batches {
     last: i64,
-    /// Sent with the batch of this number; kept until the client says it has it.
+    /// Each notification with the number of its batch. It is kept until the client acknowledges the batch.
     unacknowledged: VecDeque<(i64, Arc<Notification>)>,
 }
 
 impl Queue {
-    /// An empty one. With the acknowledgement extension batches are numbered and kept until they are acknowledged (B-22).
+    /// Creates an empty queue. With the acknowledgement extension batches are numbered and kept until they are
+    /// acknowledged (B-22).
     pub(crate) fn new(acknowledgement: AcknowledgementExtension) -> Self {
         let batches = (acknowledgement == AcknowledgementExtension::Requested).then(Box::default);
         Self { batches, ..Self::default() }
     }
 
-    /// Whether batches are numbered and kept until the client has them.
+    /// Returns whether the queue keeps batches until the client acknowledges them.
     pub(crate) fn acknowledges(&self) -> bool {
         self.batches.is_some()
     }
 
-    /// How many notifications would be lost with the session.
+    /// Returns how many notifications are lost if the session ends now.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.batches.as_ref().map_or(0, |batches| batches.unacknowledged.len())
     }
 
-    /// Whether the next connect is answered at once.
+    /// Returns whether no notification waits for the next connect.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -62,7 +63,7 @@ impl Queue {
     /// Adds a notification.
     ///
     /// # Errors
-    /// `Overflow` when it has no place.
+    /// `Overflow` when the queue exceeds a limit.
     pub(crate) fn push(&mut self, notification: Arc<Notification>, limits: &Limits) -> Result<(), Overflow> {
         self.bytes += notification.json().len();
         self.waiting.push_back(notification);
@@ -72,11 +73,11 @@ impl Queue {
         }
     }
 
-    /// The client says which batch it has: that one and older ones need not be sent again. What it does not have goes
-    /// back to the front, before newer ones.
+    /// Drops the batches up to the one that the client acknowledges. Notifications of later batches return to the
+    /// front of the queue.
     pub(crate) fn acknowledged(&mut self, batch: i64) {
         let Some(batches) = &mut self.batches else { return };
-        // Taken as a whole, so that what a burst needed is given back.
+        // The whole deque is taken, so that the memory of a burst is freed.
         for (number, notification) in std::mem::take(&mut batches.unacknowledged).into_iter().rev() {
             match number <= batch {
                 true => self.bytes -= notification.json().len(),
@@ -85,7 +86,7 @@ impl Queue {
         }
     }
 
-    /// Takes everything that waits as one batch.
+    /// Takes all waiting notifications as one batch.
     pub(crate) fn take(&mut self) -> Delivery {
         let notifications: Vec<_> = std::mem::take(&mut self.waiting).into();
         let Some(batches) = &mut self.batches else {
@@ -98,8 +99,8 @@ impl Queue {
         Delivery { notifications, batch: Some(batch) }
     }
 
-    /// Takes notifications for one frame of a socket: at least one, then as many as fit into `most_bytes`. What the
-    /// connection took counts as delivered, for a session that acknowledges gets no frames (B-22a).
+    /// Takes notifications for one frame of a socket: at least one, then as many as fit into `most_bytes`. They count
+    /// as delivered, because a session with the acknowledgement extension sends no frames (B-22a).
     pub(crate) fn take_frame(&mut self, most_bytes: usize) -> Vec<Arc<Notification>> {
         let mut bytes = 0;
         let mut fits = |notification: &Arc<Notification>| {
@@ -115,7 +116,7 @@ impl Queue {
         frame
     }
 
-    /// Puts a batch back that no open connection took (B-22).
+    /// Puts back a batch that no open connection took (B-22).
     pub(crate) fn put_back(&mut self, delivery: Delivery) {
         match (delivery.batch, &mut self.batches) {
             (Some(batch), Some(batches)) => batches.unacknowledged.retain(|(number, _)| *number != batch),
@@ -125,14 +126,14 @@ impl Queue {
         self.waiting.extend(newer);
     }
 
-    /// Places for notifications, used or not.
+    /// Returns the allocated capacity in notifications.
     #[cfg(test)]
     fn capacity(&self) -> usize {
         self.waiting.capacity() + self.batches.as_ref().map_or(0, |batches| batches.unacknowledged.capacity())
     }
 }
 
-/// Bytes of some notifications.
+/// Returns the total size of some notifications in bytes.
 pub(super) fn size(notifications: &[Arc<Notification>]) -> usize {
     notifications.iter().map(|notification| notification.json().len()).sum()
 }

@@ -1,4 +1,5 @@
-//! What a user may receive: asked when a client subscribes, and again of all its channels when rights were taken away (B-01, B-18b).
+//! Which channels a user may receive. This is checked when a client subscribes, and for all its channels again when
+//! the user loses rights (B-01, B-18b).
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::model::id::{ManagedObjectId, TenantId};
 use crate::model::role::RoleSet;
 use crate::store::{Database, access};
 
-/// Asks what a session listens to. Sent when rights of its user were taken away.
+/// Asks for the patterns that a session subscribed to. Sent when its user lost rights.
 #[derive(Debug, Message)]
 #[rtype(result = "Box<[Pattern]>")]
 pub(crate) struct ListSubscriptions;
@@ -20,27 +21,28 @@ pub(crate) struct ListSubscriptions;
 /// The roles and device permissions of a user.
 #[derive(Debug, Clone, Copy)]
 pub struct Rights<'u> {
-    /// The user's name; ownership is checked by it.
+    /// The user's name, which is compared with the owner of an object.
     pub user: &'u str,
-    /// Roles, held directly and by groups.
+    /// The roles that the user holds directly or through groups.
     pub roles: &'u RoleSet,
-    /// Device permissions, held directly and by groups.
+    /// The device permissions that the user holds directly or through groups.
     pub permissions: &'u DevicePermissions,
 }
 
-/// Whether a user may receive what is published on some channels.
+/// Whether a user may receive the notifications of a set of channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// On all of them.
+    /// The user may receive all of them.
     Allowed,
-    /// One is about an object that there is not, or not any more; nothing is published there.
+    /// One channel is about an object that does not exist, so nothing is published there.
     Absent,
-    /// Not on all of them.
+    /// The user may not receive all of them.
     Denied,
 }
 
-/// Says of each user whether it may receive on all these channels. For each the role is asked; or the one object it is about is the
-/// user's, or permitted whatever its fragments (B-01). At most one statement, however many there are.
+/// Returns for each user whether they may receive all of their channels. A channel needs the role for its resource,
+/// or ownership of or permission for its one object, whatever the object's fragments (B-01). The function runs at
+/// most one statement, however many users and channels there are.
 ///
 /// # Errors
 /// `Unavailable` or `Database` when ownership cannot be looked up.

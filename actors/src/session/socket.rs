@@ -1,4 +1,4 @@
-//! A WebSocket of a session: notifications go out at once, as fast as the peer reads (B-19).
+//! The WebSocket of a session. Notifications are sent at once, as fast as the peer reads (B-19).
 
 use std::sync::Arc;
 
@@ -9,21 +9,22 @@ use super::queue::size;
 use super::{ClientId, Delivery, SessionActor, SessionContext};
 use crate::hub::Notification;
 
-/// Bytes of notifications one frame holds at most, unless a single one is larger.
+/// The most bytes of notifications in one frame, unless a single notification is larger.
 const FRAME_BYTES: usize = 64 << 10;
 
-/// What a session tells its socket.
+/// A message from a session to its socket.
 #[derive(Debug)]
 pub enum SocketMessage {
-    /// Write these as one frame. This is answered when the connection has taken it, and the next come then: a peer that does
-    /// not read makes the session's bounded queue grow, nothing else.
+    /// Write these notifications as one frame. The reply comes when the connection has taken the frame, and only then
+    /// does the session send the next. So a peer that does not read fills the session's bounded queue and nothing
+    /// else.
     Frames(Frames),
-    /// This session is over, and its client learns of it by the reply to its connect or disconnect. The socket stays open,
-    /// for other sessions and for a new handshake (B-24).
+    /// The session ended, and its client learns of it from the response to its connect or disconnect. The socket
+    /// stays open for other sessions and for a new handshake (B-24).
     Ended(ClientId),
-    /// This session is over or uses another connection, and no reply says so: a socket without other sessions closes.
+    /// The session ended or uses another connection, and no response says so. A socket without other sessions closes.
     Gone(ClientId),
-    /// The server is stopping: close when all connects are answered (B-24).
+    /// The server is stopping. The socket closes when all connects have their responses (B-24).
     Leave,
 }
 
@@ -31,8 +32,8 @@ impl Message for SocketMessage {
     type Result = ();
 }
 
-/// Notifications for one frame, oldest first. The session takes them back when its client changes to another connection
-/// before the socket came to write them; so none is written twice, and none is lost with a connection that hangs.
+/// The notifications of one frame, oldest first. The session takes them back when its client changes to another
+/// connection before the socket writes them. So none is written twice, and none is lost with a connection that hangs.
 #[derive(Debug, Clone)]
 pub struct Frames(Arc<Mutex<Vec<Arc<Notification>>>>);
 
@@ -41,68 +42,69 @@ impl Frames {
         Self(Arc::new(Mutex::new(notifications)))
     }
 
-    /// The notifications, for whoever comes first; then there are none.
+    /// Takes the notifications. Only the first caller receives them.
     pub fn take(&self) -> Vec<Arc<Notification>> {
         std::mem::take(&mut *self.0.lock())
     }
 }
 
-/// Makes a socket the way to the client; one attached before is closed.
+/// Makes a socket the connection of the session; a socket that was attached before is closed.
 ///
-/// Sent by the WebSocket transport after a handshake, or when a message with a live clientId came by a new socket
-/// (B-18). The reply says whether the session is that user's.
+/// Sent by the WebSocket transport after a handshake, or when a new socket sends a message with an existing clientId
+/// (B-18). The reply says whether the session belongs to that user.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct AttachSocket {
-    /// Who asks.
+    /// The user who sent the request.
     pub user: Arc<str>,
-    /// The transport.
+    /// The WebSocket actor.
     pub socket: Recipient<SocketMessage>,
 }
 
-/// Another session begins on this socket. A session that holds no connect there leaves the socket until its client uses it
-/// again, for its client may have begun anew and would get everything twice (B-10a).
+/// Detaches the socket from a session because another session begins on it. A session without a held connect detaches
+/// until its client uses it again, because the client may have started over and would receive every notification
+/// twice (B-10a).
 ///
-/// Sent by the WebSocket transport at a handshake. The reply says whether the session left.
+/// Sent by the WebSocket transport at a handshake. The reply says whether the session detached.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct SetSocketAside {
-    /// The transport.
+    /// The WebSocket actor.
     pub socket: Recipient<SocketMessage>,
 }
 
-/// A socket is gone. Sent by the WebSocket transport.
+/// Reports that a socket closed. Sent by the WebSocket transport.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct SocketClosed {
-    /// The transport.
+    /// The WebSocket actor.
     pub socket: Recipient<SocketMessage>,
 }
 
-/// Whether the client of a session learns of its end without its socket.
+/// Whether a response tells the client that its session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ClientIsTold {
-    ByReply,
-    Nothing,
+pub(super) enum EndNotice {
+    InResponse,
+    Missing,
 }
 
 #[derive(Debug)]
 pub(super) struct Socket {
     recipient: Recipient<SocketMessage>,
-    /// The frame on its way; the next waits for it.
+    /// The frame that is being written; the next frame waits for it.
     writing: Option<Frames>,
 }
 
 impl Socket {
-    /// The session is over.
-    pub(super) fn end(&self, client: ClientId, told: ClientIsTold) {
-        self.recipient.do_send(match told {
-            ClientIsTold::ByReply => SocketMessage::Ended(client),
-            ClientIsTold::Nothing => SocketMessage::Gone(client),
+    /// Tells the socket that the session ended.
+    pub(super) fn end(&self, client: ClientId, notice: EndNotice) {
+        self.recipient.do_send(match notice {
+            EndNotice::InResponse => SocketMessage::Ended(client),
+            EndNotice::Missing => SocketMessage::Gone(client),
         });
     }
 
-    /// The server is stopping.
+    /// Tells the socket that the server is stopping.
     pub(super) fn leave(&self) {
         self.recipient.do_send(SocketMessage::Leave);
     }
@@ -158,7 +160,7 @@ impl SessionActor {
         self.socket.as_ref().is_some_and(|own| own.recipient == *socket)
     }
 
-    /// Detaches the socket; what it did not come to write goes back to the front of the queue.
+    /// Detaches the socket. Notifications that it did not write return to the front of the queue.
     pub(super) fn take_socket(&mut self) -> Option<Box<Socket>> {
         let socket = self.socket.take()?;
         self.is_being_written = false;
@@ -168,14 +170,14 @@ impl SessionActor {
         Some(socket)
     }
 
-    /// The client comes by another connection now.
+    /// Detaches the socket because the client uses another connection now.
     pub(super) fn leave_socket(&mut self) {
         if let Some(socket) = self.take_socket() {
-            socket.end(self.client, ClientIsTold::Nothing);
+            socket.end(self.client, EndNotice::Missing);
         }
     }
 
-    /// Hands the next frame to the socket when it is ready for one.
+    /// Sends the next frame if the socket is ready for one.
     pub(super) fn flush_socket(&mut self, ctx: &mut SessionContext) {
         let Some(socket) =
             self.socket.as_mut().filter(|socket| socket.writing.is_none() && !self.queue.is_empty())
@@ -184,14 +186,14 @@ impl SessionActor {
         };
         let notifications = self.queue.take_frame(FRAME_BYTES);
         let count = notifications.len() as u64;
-        // A client that is so far behind reads for a while before the reply to its connect comes (B-10a).
+        // A client this far behind reads for a while before it sees the response to its connect (B-10a).
         self.is_being_written |= !self.queue.is_empty() || size(&notifications) > FRAME_BYTES;
         let frames = Frames::new(notifications);
         socket.writing = Some(frames.clone());
         let recipient = socket.recipient.clone();
         let written = recipient.send(SocketMessage::Frames(frames)).into_actor(self);
         ctx.spawn(written.map(move |written, session, ctx| {
-            // Unless the client changed to another connection meanwhile, and with it what was not written.
+            // If the client changed to another connection, that connection has the unwritten notifications.
             if session.uses(&recipient) {
                 match (written, &mut session.socket) {
                     (Ok(()), Some(socket)) => {

@@ -1,4 +1,4 @@
-//! What a session listens to (B-16, B-23).
+//! The subscriptions of a session (B-16, B-23).
 
 use std::sync::Arc;
 
@@ -6,50 +6,51 @@ use actix::prelude::*;
 
 use super::{SessionActor, SessionTemplates};
 use crate::bayeux::Pattern;
-use crate::hub::{Join, Leave};
+use crate::hub::{AddSubscriptions, RemoveSubscriptions};
 
-/// Adds channels. Whether the caller may receive them was checked by the edge.
+/// Adds channels. The HTTP layer has checked that the caller may receive them.
 ///
-/// Sent by the edge for `/meta/subscribe`. The reply means: what is published from now on is delivered.
+/// Sent by the HTTP layer for `/meta/subscribe`. After the reply every newly published notification is delivered.
 #[derive(Debug, Message)]
 #[rtype(result = "Subscribed")]
 pub struct Subscribe {
-    /// Who asks.
+    /// The user who sent the request.
     pub user: Arc<str>,
-    /// The channels; those known already stay as they are.
+    /// The channels; those subscribed already stay unchanged.
     pub patterns: Vec<Pattern>,
-    /// Further template sets of a CSV client, in force with the first notification of these channels (S-52).
+    /// Further template sets of a CSV client. They apply from the first notification of these channels (S-52).
     pub templates: Option<SessionTemplates>,
 }
 
-/// Takes channels out; unknown ones are no error (B-16).
+/// Removes channels; unknown channels are no error (B-16).
 ///
-/// Sent by the edge for `/meta/unsubscribe`.
+/// Sent by the HTTP layer for `/meta/unsubscribe`.
 #[derive(Debug, Message)]
 #[rtype(result = "Subscribed")]
 pub struct Unsubscribe {
-    /// Who asks.
+    /// The user who sent the request.
     pub user: Arc<str>,
     /// The channels.
     pub patterns: Vec<Pattern>,
 }
 
-/// Asks whether the session is that user's (B-18). Sent by the edge before it says what the user may not receive.
+/// Asks whether the session belongs to a user (B-18). Sent by the HTTP layer before it names channels that the user
+/// may not receive.
 #[derive(Debug, Message)]
 #[rtype(result = "bool")]
 pub struct Belongs {
-    /// Who asks.
+    /// The user who sent the request.
     pub user: Arc<str>,
 }
 
-/// What became of a change of subscriptions.
+/// The result of a change of subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, MessageResponse)]
 pub enum Subscribed {
-    /// In force.
+    /// The change is in effect.
     Done,
-    /// The session belongs to somebody else.
+    /// The session belongs to another user.
     UnknownClient,
-    /// The session has as many subscriptions, or template sets, as it may.
+    /// The session has reached the limit of subscriptions or of template sets.
     TooMany,
 }
 
@@ -75,19 +76,19 @@ impl Handler<Subscribe> for SessionActor {
                 new.push(pattern);
             }
         }
-        if self.patterns.len() + new.len() > self.home.limits.subscriptions_per_session {
+        if self.patterns.len() + new.len() > self.environment.limits.subscriptions_per_session {
             return reply(Subscribed::TooMany);
         }
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
             return reply(Subscribed::TooMany);
         }
         self.patterns = std::mem::take(&mut self.patterns).into_iter().chain(new.iter().cloned()).collect();
-        let (seat, courier) = (ctx.seat(), ctx.courier().clone());
-        let join = Join { seat, courier, units: self.units, patterns: new };
-        let joined = self.home.hub.send(join).into_actor(self);
+        let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
+        let join = AddSubscriptions { slot, dispatcher, units: self.units, patterns: new };
+        let joined = self.environment.hub.send(join).into_actor(self);
         AtomicResponse::new(Box::pin(joined.map(|joined, _, ctx| match joined {
             Ok(()) => Subscribed::Done,
-            // Without its hub a session hears nothing; its client shall start over.
+            // Without its hub a session receives nothing, so its client has to handshake again.
             Err(_) => {
                 ctx.stop();
                 Subscribed::UnknownClient
@@ -106,7 +107,9 @@ impl Handler<Unsubscribe> for SessionActor {
         self.touch(ctx);
         let left = std::mem::take(&mut self.patterns).into_iter();
         self.patterns = left.filter(|pattern| !unsubscribe.patterns.contains(pattern)).collect();
-        self.home.hub.do_send(Leave { seat: ctx.seat(), patterns: unsubscribe.patterns });
+        self.environment
+            .hub
+            .do_send(RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns });
         Subscribed::Done
     }
 }

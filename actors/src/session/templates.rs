@@ -1,6 +1,8 @@
-//! Through which template sets a CSV client sees its notifications (docs/rules.md#notifications-as-rows; S-53, S-55).
+//! The template sets that turn notifications into rows for a CSV client (docs/rules.md#notifications-as-rows; S-53,
+//! S-55).
 //!
-//! The session remembers their names only: the edge looks the sets up and evaluates them when there is something to tell.
+//! The session stores only their names. The HTTP layer looks the sets up and evaluates them when there are
+//! notifications.
 
 use std::sync::Arc;
 
@@ -8,25 +10,26 @@ use actix::prelude::*;
 
 use super::SessionActor;
 
-/// Template sets one session may name; a client needs a few, and each costs an evaluation per notification.
+/// The most template sets that one session may name. A client needs a few, and each costs an evaluation per
+/// notification.
 const MOST: usize = 64;
 
 /// The template sets of a session, by X-Id, in the order in which they are evaluated.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct SessionTemplates {
-    /// Those of the header: of the handshake, and of later subscriptions.
+    /// The sets that the header of the handshake and of later subscriptions named.
     pub header: Vec<Box<str>>,
-    /// Those a subscription named besides.
+    /// The sets that subscriptions named besides the header.
     pub extra: Vec<Box<str>>,
 }
 
-/// Makes a new session one of a CSV client. Sent by the edge right after the handshake.
+/// Makes a new session the session of a CSV client. Sent by the HTTP layer directly after the handshake.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct UseTemplates(pub SessionTemplates);
 
 impl SessionTemplates {
-    /// These and others, each once in its list; `None` when they are too many.
+    /// Returns these sets and others, without duplicates in each list; `None` when they are too many.
     fn with(&self, others: SessionTemplates) -> Option<Self> {
         let mut all = self.clone();
         for (list, added) in [(&mut all.header, others.header), (&mut all.extra, others.extra)] {
@@ -41,7 +44,7 @@ impl SessionTemplates {
 }
 
 impl SessionActor {
-    /// Adds template sets; `false` when they are too many, then nothing changes.
+    /// Adds template sets. Returns `false` and changes nothing when they would be too many.
     pub(super) fn add_templates(&mut self, others: SessionTemplates) -> bool {
         let known = self.templates.as_deref().cloned().unwrap_or_default();
         let all = known.with(others);

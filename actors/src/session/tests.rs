@@ -1,4 +1,4 @@
-//! Sessions under a driven clock: no database, so time may stand still.
+//! Sessions under a paused clock. No database is used, so the tests may advance the time.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use tokio::time::{advance, pause};
 
 use super::*;
 use crate::bayeux::{Channel, Reconnect, Resource, error};
-use crate::courier::Courier;
-use crate::hub::{Audience, Event, Publish};
+use crate::hub::{Event, Publish, SubscriptionCounts};
 use crate::model::id::{AlarmId, ManagedObjectId, TenantId};
 use crate::model::links::Links;
+use crate::session_dispatcher::SessionDispatcher;
 use crate::store::{Connections, Database};
 use crate::tenant::{AcknowledgementExtension, NewSession, TenantActor};
 use sockets::SlowSocket;
 
 mod cost;
-mod couriers;
+mod dispatchers;
 mod module_channels;
 mod sockets;
 
 const USER: &str = "joe";
-/// How long a connect is held that asks for nothing else.
+/// The hold time of a connect that requests no other.
 const HOLD: Duration = Duration::from_secs(5400);
 
-/// A session with short limits, as a tenant would start it.
+/// A session with the given limits, started as a tenant starts it.
 struct Bench {
     hub: Addr<NotificationHub>,
     tenant: Addr<TenantActor>,
@@ -34,13 +34,13 @@ struct Bench {
     client: ClientId,
 }
 
-/// What a client asks for that has no wishes.
+/// The handshake of a client that requests nothing special.
 fn new_session() -> NewSession {
     let acknowledgement = AcknowledgementExtension::Absent;
     NewSession { user: USER.into(), expires: None, interval: None, acknowledgement, units: None }
 }
 
-/// A long poll without wishes, and its answer.
+/// A long poll without special requests, and the receiver of its response.
 fn new_connect() -> (Connect, oneshot::Receiver<Answer>) {
     let (reply_to, answer) = oneshot::channel();
     let connect = Connect {
@@ -73,18 +73,22 @@ fn start_with(limits: Limits, new: NewSession) -> Bench {
         Database::new("host=nowhere", Connections { reads: 1, devices: 1 }, &limits).expect("an address");
     let tenant = TenantId::parse("t1").expect("an id");
     let (hub, limits) =
-        (NotificationHub::new(tenant, nowhere, Audience::default()).start(), Arc::new(limits));
+        (NotificationHub::new(tenant, nowhere, SubscriptionCounts::default()).start(), Arc::new(limits));
     let of_bench = hub.clone();
-    let mut home = None;
+    let mut environment = None;
     TenantActor::create(|ctx| {
-        let shared = Arc::new(Home { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
-        home = Some(shared.clone());
+        let shared =
+            Arc::new(SessionEnvironment { hub, tenant: ctx.address(), sessions: sessions.clone(), limits });
+        environment = Some(shared.clone());
         TenantActor::new(shared, Vec::new())
     });
-    let (home, client) = (home.expect("set above"), ClientId::draw());
-    let tenant = home.tenant.clone();
-    let session = Courier::begin(&Courier::here(), SessionActor::new(home, client, new));
-    sessions.enter(client, session.clone());
+    let (environment, client) = (environment.expect("set above"), ClientId::draw());
+    let tenant = environment.tenant.clone();
+    let session = SessionDispatcher::start_session(
+        &SessionDispatcher::here(),
+        SessionActor::new(environment, client, new),
+    );
+    sessions.insert(client, session.clone());
     Bench { hub: of_bench, tenant, session, sessions, client }
 }
 
@@ -106,7 +110,7 @@ impl Bench {
     }
 
     fn notify(&self, text: &str) {
-        self.session.do_send(Deliver(Arc::new(Notification::for_test(text))));
+        self.session.do_send(DeliverNotification(Arc::new(Notification::for_test(text))));
     }
 
     fn lives(&self) -> bool {
@@ -118,7 +122,7 @@ fn texts(answer: &Answer) -> Vec<&str> {
     answer.delivery.notifications.iter().map(|n| std::str::from_utf8(n.json()).expect("UTF-8")).collect()
 }
 
-/// Lets every actor handle what it has.
+/// Lets every actor handle its messages.
 async fn settle() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -132,7 +136,7 @@ async fn pass(time: Duration) {
 }
 
 #[actix::test]
-async fn notification_answers_a_parked_connect() {
+async fn notification_completes_a_parked_connect() {
     let bench = start(Limits::default());
     let answer = bench.connect();
 
@@ -168,7 +172,7 @@ async fn session_lives_10_seconds_after_its_last_connect_and_not_much_longer() {
 }
 
 #[actix::test]
-async fn held_connect_keeps_the_session_alive_and_is_answered_empty_in_time() {
+async fn held_connect_keeps_the_session_alive_and_gets_an_empty_response_in_time() {
     let bench = start(Limits::default());
     let mut answer = bench.connect();
     pass(Duration::from_millis(5_399_000)).await;
@@ -181,7 +185,7 @@ async fn held_connect_keeps_the_session_alive_and_is_answered_empty_in_time() {
 }
 
 #[actix::test]
-async fn client_may_shorten_the_hold_and_lengthen_the_session() {
+async fn client_may_shorten_the_hold_time_and_lengthen_the_interval() {
     let bench = start(Limits::default());
     let answer = bench.connect_with(|connect| {
         (connect.hold, connect.interval) = (Duration::from_secs(2), Some(Duration::from_secs(60)));
@@ -205,7 +209,7 @@ async fn advice_of_a_connect_reply_is_about_the_next_connect() {
 }
 
 #[actix::test]
-async fn newer_connect_takes_over_and_the_older_is_answered_plain() {
+async fn newer_connect_takes_over_and_the_older_gets_an_empty_response() {
     let bench = start(Limits::default());
     let older = bench.connect();
     let newer = bench.connect();
@@ -218,21 +222,21 @@ async fn newer_connect_takes_over_and_the_older_is_answered_plain() {
 }
 
 impl Bench {
-    fn go_on(&self, connect: u64, hold: Duration) -> oneshot::Receiver<Answer> {
+    fn resume(&self, connect: u64, hold: Duration) -> oneshot::Receiver<Answer> {
         let (reply_to, answer) = oneshot::channel();
-        self.session.do_send(GoOn { connect, hold, advised: HOLD, reply_to });
+        self.session.do_send(ResumeConnect { connect, hold, advised: HOLD, reply_to });
         answer
     }
 }
 
 #[actix::test]
-async fn connect_that_told_its_client_nothing_goes_on_for_the_rest_of_its_time() {
+async fn connect_that_is_resumed_is_held_for_the_rest_of_its_time() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     bench.notify("1");
     let connect = answer.await.expect("answered").connect;
 
-    let mut again = bench.go_on(connect, Duration::from_secs(60));
+    let mut again = bench.resume(connect, Duration::from_secs(60));
     pass(Duration::from_secs(59)).await;
     assert!(again.try_recv().is_err() && bench.lives(), "held longer than a session lives without");
     pass(Duration::from_secs(2)).await;
@@ -240,19 +244,19 @@ async fn connect_that_told_its_client_nothing_goes_on_for_the_rest_of_its_time()
     let timed_out = again.await.expect("answered");
     assert!(texts(&timed_out).is_empty() && timed_out.advice.is_some());
     bench.notify("2");
-    let told = bench.go_on(connect, Duration::from_secs(60)).await.expect("answered");
-    assert_eq!((texts(&told), told.connect), (vec!["2"], connect));
+    let resumed = bench.resume(connect, Duration::from_secs(60)).await.expect("answered");
+    assert_eq!((texts(&resumed), resumed.connect), (vec!["2"], connect));
 }
 
 #[actix::test]
-async fn connect_that_goes_on_after_a_newer_one_came_leaves_it_its_place() {
+async fn resumed_connect_does_not_replace_a_newer_one() {
     let bench = start(Limits::default());
     let older = bench.connect();
     bench.notify("1");
     let connect = older.await.expect("answered").connect;
     let newer = bench.connect();
 
-    let older = bench.go_on(connect, Duration::from_secs(60)).await.expect("answered");
+    let older = bench.resume(connect, Duration::from_secs(60)).await.expect("answered");
     bench.notify("2");
 
     assert!(texts(&older).is_empty() && older.error.is_none() && older.advice.is_none());
@@ -272,7 +276,7 @@ async fn dropped_connect_keeps_its_batch() {
 }
 
 #[actix::test]
-async fn batch_that_was_not_written_comes_back_before_newer_ones() {
+async fn unwritten_batch_returns_before_newer_ones() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     bench.notify("1");
@@ -285,7 +289,7 @@ async fn batch_that_was_not_written_comes_back_before_newer_ones() {
 }
 
 #[actix::test]
-async fn vanished_connect_starts_the_sessions_time() {
+async fn abandoned_connect_starts_the_interval_of_the_session() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     pass(Duration::from_secs(100)).await;
@@ -300,7 +304,7 @@ async fn vanished_connect_starts_the_sessions_time() {
 }
 
 #[actix::test]
-async fn session_lives_while_its_answer_is_written_and_its_interval_after_that() {
+async fn session_lives_while_its_response_is_written_and_its_interval_after_that() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     bench.notify("1");
@@ -328,7 +332,7 @@ async fn full_queue_ends_the_session() {
 }
 
 #[actix::test]
-async fn foreign_user_is_told_the_client_is_unknown() {
+async fn foreign_user_receives_unknown_client() {
     let bench = start(Limits::default());
 
     let answer = bench.connect_with(|connect| connect.user = "eve".into());
@@ -350,7 +354,7 @@ async fn unacknowledged_batch_is_sent_again_at_once() {
 }
 
 #[actix::test]
-async fn stopping_server_answers_empty_with_the_advice_to_come_back_later() {
+async fn stopping_server_sends_empty_responses_with_the_advice_to_come_back_later() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     let interval = Duration::from_secs(3);

@@ -1,5 +1,5 @@
-//! Writes that nobody waits for any more. A client that goes away ends its request, not the write that is under way: that is committed,
-//! and must be published.
+//! Writes whose caller no longer waits. A client that disconnects ends its request and not the running write, which
+//! is committed and must be published.
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -7,8 +7,8 @@ use tokio::sync::oneshot;
 use super::{Written, stopped};
 use crate::error::Result;
 
-/// The outcome of a write that is under way.
-pub(super) struct Outcome<A, F>
+/// The result of a running write.
+pub(super) struct RunningWrite<A, F>
 where
     A: FnOnce() -> F,
     F: FnOnce(Written) + Send + 'static,
@@ -16,37 +16,38 @@ where
     under_way: Option<(oneshot::Receiver<Result<Written>>, A)>,
 }
 
-impl<A, F> Outcome<A, F>
+impl<A, F> RunningWrite<A, F>
 where
     A: FnOnce() -> F,
     F: FnOnce(Written) + Send + 'static,
 {
-    /// `abandoned` gives what takes a write that is committed when nobody waits for this any more.
-    pub(super) fn of(answer: oneshot::Receiver<Result<Written>>, abandoned: A) -> Self {
-        Self { under_way: Some((answer, abandoned)) }
+    /// Wraps a running write. `abandoned` returns the function that receives the committed write if the caller no
+    /// longer waits.
+    pub(super) fn of(reply: oneshot::Receiver<Result<Written>>, abandoned: A) -> Self {
+        Self { under_way: Some((reply, abandoned)) }
     }
 
-    /// Waits for it.
+    /// Waits for the result.
     pub(super) async fn wait(mut self) -> Result<Written> {
-        let Some((answer, _)) = &mut self.under_way else { return Err(stopped()) };
-        let outcome = answer.await;
+        let Some((reply, _)) = &mut self.under_way else { return Err(stopped()) };
+        let outcome = reply.await;
         self.under_way = None;
         outcome.unwrap_or_else(|_| Err(stopped()))
     }
 }
 
-impl<A, F> Drop for Outcome<A, F>
+impl<A, F> Drop for RunningWrite<A, F>
 where
     A: FnOnce() -> F,
     F: FnOnce(Written) + Send + 'static,
 {
     fn drop(&mut self) {
-        let Some((answer, abandoned)) = self.under_way.take() else { return };
+        let Some((reply, abandoned)) = self.under_way.take() else { return };
         // Without a runtime the server is stopping.
         let Ok(runtime) = Handle::try_current() else { return };
         let publish = abandoned();
         runtime.spawn(async move {
-            if let Ok(Ok(written)) = answer.await {
+            if let Ok(Ok(written)) = reply.await {
                 publish(written);
             }
         });

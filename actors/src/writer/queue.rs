@@ -1,5 +1,6 @@
-//! What waits for a writer's next transaction. Whoever writes puts it here and wakes the writer only when that rests: a busy
-//! one looks by itself when its transaction is done. Woken for each write, a server under load would do little else.
+//! The queue of writes for a writer's next transaction. A caller adds its write and wakes the writer only when the
+//! writer is idle. A busy writer checks the queue itself after its transaction; waking it for each write would cost a
+//! loaded server most of its time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,17 +11,17 @@ use tokio::sync::oneshot;
 use super::{Write, Written};
 use crate::error::{Error, Result};
 
-/// A write, and who waits for what becomes of it.
+/// A write, and the channel for its result.
 pub(super) struct Waiting {
     pub(super) write: Write,
     pub(super) reply_to: oneshot::Sender<Result<Written>>,
 }
 
-/// The queue of one writer, shared by all who write.
+/// The queue of one writer, shared by all callers.
 #[derive(Clone)]
 pub(super) struct Queue {
     state: Arc<Mutex<State>>,
-    /// Rows that may wait.
+    /// The most rows that may wait.
     bound: usize,
 }
 
@@ -33,21 +34,21 @@ struct State {
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Activity {
-    /// Waits to be woken.
+    /// The writer waits to be woken.
     #[default]
-    Resting,
-    /// Will look for more by itself.
+    Idle,
+    /// The writer checks the queue itself after its transaction.
     Committing,
-    /// Died; nobody will look any more.
+    /// The writer has stopped and handles no further writes.
     Gone,
 }
 
-/// What a writer has to be told.
+/// Whether the writer has to be woken.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pushed {
-    /// That there is something.
+    /// The writer is idle and has to be woken.
     Wake,
-    /// Nothing: it will look.
+    /// The writer is busy and checks the queue itself.
     Busy,
 }
 
@@ -56,10 +57,10 @@ impl Queue {
         Self { state: Arc::default(), bound }
     }
 
-    /// Puts a write at the end.
+    /// Adds a write to the end of the queue.
     ///
     /// # Errors
-    /// `Unavailable` when the queue is full or the writer gone.
+    /// `Unavailable` when the queue is full or the writer has stopped.
     pub(super) fn push(&self, waiting: Waiting) -> Result<Pushed> {
         let mut state = self.state.lock();
         if state.writer == Activity::Gone {
@@ -71,12 +72,13 @@ impl Queue {
         state.rows += waiting.write.change.rows();
         state.waiting.push_back(waiting);
         match std::mem::replace(&mut state.writer, Activity::Committing) {
-            Activity::Resting => Ok(Pushed::Wake),
+            Activity::Idle => Ok(Pushed::Wake),
             _ => Ok(Pushed::Busy),
         }
     }
 
-    /// Takes the next batch: as many as `rows` allow, at least one. When there is none the writer rests.
+    /// Takes the next batch: as many writes as fit into `rows`, and at least one. If there are none, the writer
+    /// becomes idle.
     pub(super) fn take(&self, rows: usize) -> Vec<Waiting> {
         let mut state = self.state.lock();
         let mut taken = 0;
@@ -88,12 +90,12 @@ impl Queue {
         let batch: Vec<Waiting> = state.waiting.drain(..count).collect();
         state.rows -= batch.iter().map(|waiting| waiting.write.change.rows()).sum::<usize>();
         if batch.is_empty() {
-            state.writer = Activity::Resting;
+            state.writer = Activity::Idle;
         }
         batch
     }
 
-    /// The writer is gone: who waits hears so, as the senders are dropped.
+    /// Closes the queue because the writer stopped. Callers receive an error when their senders are dropped.
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.writer = Activity::Gone;
@@ -113,13 +115,13 @@ mod tests {
         let tenant = TenantId::parse("t1").expect("an id");
         let body = crate::model::body::Body::parse(b"{}").expect("an object");
         let object = NewManagedObject::parse(body).expect("an object").created(None, "somebody");
-        let (reply_to, answer) = oneshot::channel();
+        let (reply_to, reply) = oneshot::channel();
         let change = Change::InsertBinary(tenant, Arc::new(object), BinaryId(1));
-        (Waiting { write: Write { change, fence: None }, reply_to }, answer)
+        (Waiting { write: Write { change, fence: None }, reply_to }, reply)
     }
 
     #[test]
-    fn only_a_resting_writer_is_woken() {
+    fn only_an_idle_writer_is_woken() {
         let queue = Queue::new(10);
         assert_eq!(queue.push(write().0).ok(), Some(Pushed::Wake));
         assert_eq!(queue.push(write().0).ok(), Some(Pushed::Busy));
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn full_queue_refuses_until_something_is_taken() {
+    fn full_queue_rejects_writes_until_some_are_taken() {
         let queue = Queue::new(1);
         assert!(queue.push(write().0).is_ok());
         assert!(queue.push(write().0).is_err());
@@ -140,12 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_writer_that_died_hears_so() {
+    fn callers_of_a_stopped_writer_receive_an_error() {
         let queue = Queue::new(10);
-        let (waiting, mut answer) = write();
+        let (waiting, mut reply) = write();
         assert!(queue.push(waiting).is_ok());
         queue.close();
-        assert!(matches!(answer.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
+        assert!(matches!(reply.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
         assert!(queue.push(write().0).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The transaction of a batch: one statement per kind of write over arrays, all of them sent in one round trip.
+//! The transaction of a batch: one statement per kind of write, over arrays, all sent in one round trip.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +19,10 @@ use crate::store::measurements::{self, SentMeasurements};
 use crate::store::module_leases;
 use crate::store::operations::{self, OperationUpdate, ToQueue};
 
-/// The changes of one batch by kind.
+/// The changes of one batch, grouped by kind.
 #[derive(Default)]
 struct ByKind<'a> {
-    premises: BTreeSet<(&'a TenantId, i64)>,
+    required_fences: BTreeSet<(&'a TenantId, i64)>,
     sent_alarms: Vec<(&'a TenantId, &'a SentAlarm)>,
     repetitions: Vec<(&'a TenantId, &'a SentAlarm)>,
     alarm_updates: Vec<(&'a TenantId, &'a AlarmUpdate)>,
@@ -40,7 +40,7 @@ impl<'a> ByKind<'a> {
     fn sort(writes: &'a [Write]) -> Self {
         let mut by = Self::default();
         for write in writes {
-            by.premises.extend(write.premise());
+            by.required_fences.extend(write.required_fence());
             match &write.change {
                 Change::RaiseAlarm(tenant, alarm) => by.sent_alarms.push((tenant, alarm)),
                 Change::CountRepetition(tenant, alarm) => by.repetitions.push((tenant, alarm)),
@@ -65,10 +65,10 @@ impl<'a> ByKind<'a> {
         by
     }
 
-    /// Whether one statement carries the whole batch: then it is a transaction by itself.
+    /// Returns whether a single statement writes the whole batch, so that it needs no BEGIN and COMMIT.
     fn is_one_statement(&self) -> bool {
         let used = [
-            !self.premises.is_empty(),
+            !self.required_fences.is_empty(),
             !self.sent_alarms.is_empty(),
             !self.repetitions.is_empty(),
             !self.alarm_updates.is_empty(),
@@ -87,17 +87,17 @@ impl<'a> ByKind<'a> {
     }
 }
 
-/// Runs the batch as one transaction in one round trip: everything is sent before the first answer is awaited.
+/// Runs the batch as one transaction in one round trip: everything is sent before the first response is awaited.
 pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec<Written>> {
     let statements = Statements::prepare(client).await?;
     let mut by = ByKind::sort(writes);
-    let hold = module_leases::prepare(client, &by.premises).await?;
+    let hold = module_leases::prepare(client, &by.required_fences).await?;
     let alone = by.is_one_statement();
     let bracket = async |word: &str| match alone {
         true => Ok(()),
         false => client.batch_execute(word).await,
     };
-    // Polled in this order, so sent in this order. When one fails, COMMIT rolls all of them back.
+    // The futures are polled, and so sent, in this order. If one fails, COMMIT rolls everything back.
     let (
         begun,
         held,
@@ -116,7 +116,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
     ) = tokio::join!(
         biased;
         bracket("BEGIN"),
-        module_leases::hold(client, hold.as_ref(), &by.premises),
+        module_leases::hold(client, hold.as_ref(), &by.required_fences),
         alarms::raise_alarms(client, &statements.raise_alarms, &mut by.sent_alarms),
         alarms::count_repetitions(client, &statements.count_repetitions, &by.repetitions),
         alarms::update_alarms(client, &statements.update_alarms, &by.alarm_updates),
@@ -130,7 +130,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
         binaries::attach_binaries(client, statements.attach_binaries(), &by.uploads),
         bracket("COMMIT"),
     );
-    // In the order they were sent in: what fails behind the first failure fails because of it.
+    // The results are checked in the order of sending, because errors after the first one are its consequence.
     begun?;
     held?;
     let (mut raised, mut counted, mut updated) = (raised?, counted?, updated?);
@@ -138,7 +138,7 @@ pub(super) async fn transaction(client: &Object, writes: &[Write]) -> Result<Vec
     objects?;
     let mut changed = changed?;
     let (mut events, new_texts) = (events?, new_texts?);
-    // One for each, in the order of the changes.
+    // There is one result per change, in the order of the changes.
     let mut queued = queued?.into_iter();
     let operations = operations?;
     let attached = attached?;

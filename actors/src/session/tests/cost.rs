@@ -1,4 +1,4 @@
-//! What a session costs in memory: run with `--ignored --nocapture`, alone.
+//! The memory that a session needs. Run this alone, with `--ignored --nocapture`.
 
 use super::*;
 use crate::tenant::StartSession;
@@ -23,7 +23,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         size_of::<Pattern>(),
         size_of::<Queue>(),
     );
-    println!("Living {}", size_of::<Living>());
+    println!("SessionTask {}", size_of::<SessionTask>());
     let bench = start(Limits::default());
     let tenant = bench.tenant.clone();
     let mut clients = Vec::with_capacity(SESSIONS);
@@ -35,7 +35,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         last = now;
     };
     for _ in 0..SESSIONS {
-        let start = StartSession { new: new_session(), courier: Courier::here() };
+        let start = StartSession { new: new_session(), dispatcher: SessionDispatcher::here() };
         clients.push(tenant.send(start).await.expect("alive").expect("as many as wished"));
     }
     settle().await;

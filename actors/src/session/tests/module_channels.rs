@@ -18,51 +18,53 @@ async fn subscribe(bench: &Bench, patterns: Vec<Pattern>) {
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
 }
 
-/// What a session that listens to these is told of the rows.
-async fn told(patterns: Vec<Pattern>, rows: Vec<PublishRow>) -> Vec<Value> {
+/// Returns the notifications that a session with these subscriptions receives for the rows.
+async fn received(patterns: Vec<Pattern>, rows: Vec<PublishRow>) -> Vec<Value> {
     let bench = start(Limits::default());
     subscribe(&bench, patterns).await;
     rows.into_iter().for_each(|row| bench.hub.do_send(row));
-    // The end, which everybody hears of.
+    // This last notification marks the end.
     subscribe(&bench, vec![Pattern::All(Resource::Alarms)]).await;
     let (event, links) = (Event::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.do_send(Publish { source: ManagedObjectId(7), event, links });
     settle().await;
     let answer = bench.connect().await.expect("answered");
-    let mut told: Vec<Value> =
+    let mut received: Vec<Value> =
         texts(&answer).into_iter().map(|text| serde_json::from_str(text).expect("JSON")).collect();
-    assert_eq!(told.pop().expect("the end")["channel"], "/alarms/7");
-    told
+    assert_eq!(received.pop().expect("the end")["channel"], "/alarms/7");
+    received
 }
 
 #[actix::test]
-async fn row_is_told_on_the_channel_of_its_statement_without_an_action() {
-    let told = told(vec![pattern("pumps", Some("hot"))], vec![row("pumps", "hot", r#"{"t":20.5}"#)]).await;
-    assert_eq!(told, [json!({"channel": "/pumps/hot", "id": "1", "data": {"t": 20.5}})]);
+async fn row_is_published_on_the_channel_of_its_statement_without_an_action() {
+    let received =
+        received(vec![pattern("pumps", Some("hot"))], vec![row("pumps", "hot", r#"{"t":20.5}"#)]).await;
+    assert_eq!(received, [json!({"channel": "/pumps/hot", "id": "1", "data": {"t": 20.5}})]);
 }
 
 #[actix::test]
-async fn wildcard_hears_of_every_statement_of_its_module_and_no_other() {
+async fn wildcard_receives_every_statement_of_its_module_and_no_other() {
     let rows = vec![row("pumps", "hot", "{}"), row("doors", "hot", "{}"), row("pumps", "cold", "{}")];
-    let told = told(vec![pattern("pumps", None)], rows).await;
-    let channels: Vec<_> = told.iter().map(|told| told["channel"].as_str().expect("text")).collect();
+    let received = received(vec![pattern("pumps", None)], rows).await;
+    let channels: Vec<_> =
+        received.iter().map(|notification| notification["channel"].as_str().expect("text")).collect();
     assert_eq!(channels, ["/pumps/hot", "/pumps/cold"]);
 }
 
 #[actix::test]
-async fn statement_hears_of_no_other_statement() {
+async fn statement_channel_receives_no_other_statement() {
     let rows = vec![row("pumps", "cold", "{}"), row("doors", "hot", "{}")];
-    assert_eq!(told(vec![pattern("pumps", Some("hot"))], rows).await, Vec::<Value>::new());
+    assert_eq!(received(vec![pattern("pumps", Some("hot"))], rows).await, Vec::<Value>::new());
 }
 
 #[actix::test]
-async fn session_subscribed_in_both_ways_gets_a_row_once() {
+async fn session_with_both_subscriptions_receives_a_row_once() {
     let both = vec![pattern("pumps", None), pattern("pumps", Some("hot"))];
-    assert_eq!(told(both, vec![row("pumps", "hot", "{}")]).await.len(), 1);
+    assert_eq!(received(both, vec![row("pumps", "hot", "{}")]).await.len(), 1);
 }
 
 #[actix::test]
-async fn session_that_left_hears_nothing_more() {
+async fn unsubscribed_session_receives_nothing_more() {
     let bench = start(Limits::default());
     let patterns = vec![pattern("pumps", None), pattern("pumps", Some("hot"))];
     subscribe(&bench, patterns.clone()).await;
@@ -75,8 +77,8 @@ async fn session_that_left_hears_nothing_more() {
 }
 
 #[actix::test]
-async fn name_that_needs_escaping_leaves_the_message_whole() {
+async fn name_that_needs_escaping_yields_a_valid_message() {
     let name = "say \"hi\" \\ \n \u{1F600}";
-    let told = told(vec![pattern("pumps", None)], vec![row("pumps", name, "{}")]).await;
-    assert_eq!(told, [json!({"channel": format!("/pumps/{name}"), "id": "1", "data": {}})]);
+    let received = received(vec![pattern("pumps", None)], vec![row("pumps", name, "{}")]).await;
+    assert_eq!(received, [json!({"channel": format!("/pumps/{name}"), "id": "1", "data": {}})]);
 }

@@ -1,12 +1,12 @@
-//! Sessions and sockets: what goes out by which way.
+//! Sessions with sockets: which connection receives the notifications.
 
 use super::*;
 
-/// A socket whose peer may not read.
+/// A socket whose peer reads slowly or not at all.
 pub(super) struct SlowSocket {
     received: Vec<String>,
-    told: Vec<&'static str>,
-    /// How long it takes to write a frame; for ever when there is none.
+    endings: Vec<&'static str>,
+    /// How long a frame takes to write; `None` means for ever.
     pause: Option<Duration>,
 }
 
@@ -15,13 +15,13 @@ impl SlowSocket {
         Self::that_takes(Some(Duration::ZERO))
     }
 
-    /// It takes the first frame, and is stuck with it.
+    /// A socket that takes the first frame and never finishes writing it.
     fn that_hangs() -> Addr<Self> {
         Self::that_takes(None)
     }
 
     fn that_takes(pause: Option<Duration>) -> Addr<Self> {
-        Self { received: Vec::new(), told: Vec::new(), pause }.start()
+        Self { received: Vec::new(), endings: Vec::new(), pause }.start()
     }
 }
 
@@ -38,11 +38,11 @@ impl Handler<SocketMessage> for SlowSocket {
                 let texts = frames.take().into_iter().map(|n| String::from_utf8_lossy(n.json()).into_owned());
                 self.received.extend(texts);
             }
-            SocketMessage::Ended(_) => self.told.push("ended"),
-            SocketMessage::Gone(_) => self.told.push("gone"),
-            SocketMessage::Leave => self.told.push("leave"),
+            SocketMessage::Ended(_) => self.endings.push("ended"),
+            SocketMessage::Gone(_) => self.endings.push("gone"),
+            SocketMessage::Leave => self.endings.push("leave"),
         }
-        // Like a WebSocket whose connection takes nothing, it handles no further message.
+        // Like a WebSocket whose connection is blocked, it handles no further message meanwhile.
         AtomicResponse::new(match self.pause {
             Some(Duration::ZERO) => Box::pin(actix::fut::ready(())),
             Some(pause) => Box::pin(actix::fut::wrap_future(tokio::time::sleep(pause))),
@@ -59,7 +59,7 @@ impl Handler<Received> for SlowSocket {
     type Result = MessageResult<Received>;
 
     fn handle(&mut self, _: Received, _: &mut Self::Context) -> Self::Result {
-        MessageResult((self.received.clone(), self.told.clone()))
+        MessageResult((self.received.clone(), self.endings.clone()))
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn received(socket: &Addr<SlowSocket>) -> Vec<String> {
     socket.send(Received).await.expect("the socket lives").0
 }
 
-async fn told(socket: &Addr<SlowSocket>) -> Vec<&'static str> {
+async fn endings(socket: &Addr<SlowSocket>) -> Vec<&'static str> {
     settle().await;
     socket.send(Received).await.expect("the socket lives").1
 }
@@ -87,7 +87,7 @@ async fn frames_wait_for_a_peer_that_does_not_read_and_go_to_the_next_socket_onc
 
     bench.attach(&next).await;
 
-    // The first was in the hands of the connection; the frame behind it was not.
+    // The first notification was in the hands of the connection; the frame behind it was not.
     assert_eq!(received(&next).await, ["1", "2", "3"]);
 }
 
@@ -119,7 +119,7 @@ async fn open_socket_does_not_keep_a_session_alive_whose_client_connects_no_more
     pass(Duration::from_secs(1)).await;
 
     assert!(within_the_interval && !bench.lives());
-    assert_eq!(told(&socket).await, ["gone"]);
+    assert_eq!(endings(&socket).await, ["gone"]);
 }
 
 #[actix::test]
@@ -191,7 +191,7 @@ async fn disconnect_answers_the_connect_and_leaves_the_socket_open() {
 
     let answer = heartbeat.await.expect("answered");
     assert!(answer.error.is_none() && answer.advice.is_none());
-    assert_eq!(told(&socket).await, ["ended"]);
+    assert_eq!(endings(&socket).await, ["ended"]);
 }
 
 #[actix::test]
@@ -204,13 +204,13 @@ async fn stopping_server_answers_the_connect_before_its_socket_closes() {
     bench.session.do_send(Release { interval: Duration::from_secs(3) });
 
     assert!(heartbeat.await.expect("answered").advice.is_some());
-    assert_eq!(told(&socket).await, ["leave"]);
+    assert_eq!(endings(&socket).await, ["leave"]);
 }
 
 #[actix::test]
 async fn session_lives_while_a_backlog_is_written_to_its_socket_and_its_interval_after_that() {
     let bench = start(Limits::default());
-    // Each makes a frame of its own.
+    // Each notification fills a frame of its own.
     (0..4).for_each(|n| bench.notify(&n.to_string().repeat(70_000)));
     let socket = SlowSocket::that_takes(Some(Duration::from_secs(8)));
 

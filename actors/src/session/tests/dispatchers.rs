@@ -1,4 +1,4 @@
-//! From the hub to sessions by way of couriers, and waking in time.
+//! Delivery from the hub to sessions through dispatchers, and timers.
 
 use std::sync::mpsc;
 
@@ -9,10 +9,14 @@ use crate::tenant::{NewSession, StartSession};
 const CHANNEL: Channel = Channel { resource: Resource::Alarms, id: ManagedObjectId(7) };
 
 impl Bench {
-    /// A further session of the bench's tenant.
-    async fn begin(&self, courier: &Addr<Courier>, interval: Option<Duration>) -> Addr<SessionActor> {
+    /// Starts a further session of the bench's tenant.
+    async fn start_session(
+        &self,
+        dispatcher: &Addr<SessionDispatcher>,
+        interval: Option<Duration>,
+    ) -> Addr<SessionActor> {
         let new = NewSession { interval, ..new_session() };
-        let start = StartSession { new, courier: courier.clone() };
+        let start = StartSession { new, dispatcher: dispatcher.clone() };
         let client = self.tenant.send(start).await.expect("alive").expect("as many as wished");
         self.sessions.find(&client).expect("just begun")
     }
@@ -28,8 +32,8 @@ async fn subscribe(session: &Addr<SessionActor>, patterns: Vec<Pattern>) {
     assert_eq!(session.send(subscribe).await.expect("alive"), Subscribed::Done);
 }
 
-/// The alarms that a session is told of, as many as are asked for.
-async fn told(session: &Addr<SessionActor>, count: usize) -> Vec<i64> {
+/// Connects until the session has received this many alarms, and returns their ids.
+async fn received_alarms(session: &Addr<SessionActor>, count: usize) -> Vec<i64> {
     let mut alarms = Vec::new();
     while alarms.len() < count {
         let (connect, answer) = new_connect();
@@ -37,27 +41,27 @@ async fn told(session: &Addr<SessionActor>, count: usize) -> Vec<i64> {
         let answer = answer.await.expect("answered");
         assert_eq!(answer.error, None);
         alarms.extend(texts(&answer).into_iter().map(|text| {
-            let told: serde_json::Value = serde_json::from_str(text).expect("JSON");
-            told["data"]["data"].as_str().and_then(|id| id.parse::<i64>().ok()).expect("an id")
+            let notification: serde_json::Value = serde_json::from_str(text).expect("JSON");
+            notification["data"]["data"].as_str().and_then(|id| id.parse::<i64>().ok()).expect("an id")
         }));
     }
     alarms
 }
 
-fn courier_of(thread: &Arbiter) -> Addr<Courier> {
-    let (tell, courier) = mpsc::channel();
-    thread.spawn_fn(move || tell.send(Courier::here()).expect("awaited"));
-    courier.recv().expect("the thread runs")
+fn dispatcher_of(thread: &Arbiter) -> Addr<SessionDispatcher> {
+    let (sender, dispatcher) = mpsc::channel();
+    thread.spawn_fn(move || sender.send(SessionDispatcher::here()).expect("awaited"));
+    dispatcher.recv().expect("the thread runs")
 }
 
 #[actix::test]
-async fn sessions_on_several_threads_are_told_in_the_order_of_what_was_published() {
+async fn sessions_on_several_threads_receive_notifications_in_the_order_of_publication() {
     let bench = start(Limits::default());
     let threads = [Arbiter::new(), Arbiter::new()];
     let mut sessions = Vec::new();
     for thread in &threads {
         for _ in 0..3 {
-            let session = bench.begin(&courier_of(thread), None).await;
+            let session = bench.start_session(&dispatcher_of(thread), None).await;
             subscribe(&session, vec![Pattern::Exact(CHANNEL)]).await;
             sessions.push(session);
         }
@@ -66,58 +70,65 @@ async fn sessions_on_several_threads_are_told_in_the_order_of_what_was_published
     (0..500).for_each(|alarm| bench.publish(alarm));
 
     for session in &sessions {
-        assert_eq!(told(session, 500).await, Vec::from_iter(0..500));
+        assert_eq!(received_alarms(session, 500).await, Vec::from_iter(0..500));
     }
     threads.iter().for_each(|thread| assert!(thread.stop()));
 }
 
 #[actix::test]
-async fn session_that_listens_in_several_ways_is_told_once() {
+async fn session_with_overlapping_subscriptions_receives_a_notification_once() {
     let bench = start(Limits::default());
-    let other = bench.begin(&Courier::here(), None).await;
+    let other = bench.start_session(&SessionDispatcher::here(), None).await;
     subscribe(&other, vec![Pattern::All(Resource::Alarms)]).await;
     subscribe(&bench.session, vec![Pattern::All(Resource::Alarms), Pattern::Exact(CHANNEL)]).await;
 
     (1..=2).for_each(|alarm| bench.publish(alarm));
 
     settle().await;
-    assert_eq!((told(&bench.session, 1).await, told(&other, 1).await), (vec![1, 2], vec![1, 2]));
+    assert_eq!(
+        (received_alarms(&bench.session, 1).await, received_alarms(&other, 1).await),
+        (vec![1, 2], vec![1, 2])
+    );
 }
 
 #[actix::test]
-async fn what_is_told_to_a_session_that_ended_meanwhile_reaches_nobody_else() {
+async fn notification_for_an_ended_session_reaches_no_other_session() {
     let bench = start(Limits::default());
-    let listener = bench.begin(&Courier::here(), None).await;
+    let listener = bench.start_session(&SessionDispatcher::here(), None).await;
     for session in [&bench.session, &listener] {
         subscribe(session, vec![Pattern::Exact(CHANNEL)]).await;
     }
 
-    bench.session.do_send(End);
+    bench.session.do_send(EndSession);
     bench.publish(1);
-    let newcomer = bench.begin(&Courier::here(), None).await;
+    let newcomer = bench.start_session(&SessionDispatcher::here(), None).await;
     subscribe(&newcomer, vec![Pattern::Exact(CHANNEL)]).await;
     bench.publish(2);
 
     settle().await;
     assert!(!bench.lives());
-    assert_eq!((told(&listener, 1).await, told(&newcomer, 1).await), (vec![1, 2], vec![2]));
+    assert_eq!(
+        (received_alarms(&listener, 1).await, received_alarms(&newcomer, 1).await),
+        (vec![1, 2], vec![2])
+    );
 }
 
 #[actix::test]
-async fn sessions_are_woken_each_in_its_time() {
+async fn each_session_is_woken_when_its_own_interval_ends() {
     let bench = start(Limits::default());
     let mut sessions = Vec::new();
     for seconds in [300, 100, 200] {
-        sessions.push(bench.begin(&Courier::here(), Some(Duration::from_secs(seconds))).await);
+        sessions
+            .push(bench.start_session(&SessionDispatcher::here(), Some(Duration::from_secs(seconds))).await);
     }
-    let mut living = Vec::new();
+    let mut task = Vec::new();
 
     for _ in 0..3 {
         pass(Duration::from_secs(101)).await;
-        living.push(sessions.iter().map(Addr::connected).collect::<Vec<_>>());
+        task.push(sessions.iter().map(Addr::connected).collect::<Vec<_>>());
     }
 
-    assert_eq!(living, [[true, false, true], [true, false, false], [false, false, false]]);
+    assert_eq!(task, [[true, false, true], [true, false, false], [false, false, false]]);
 }
 
 #[derive(Message)]
@@ -128,12 +139,12 @@ impl Handler<Fail> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, _: Fail, _: &mut Self::Context) {
-        panic!("as the test wants it");
+        panic!("the test requests this panic");
     }
 }
 
 #[actix::test]
-async fn session_that_fails_is_forgotten_like_one_that_ends() {
+async fn session_that_panics_is_removed_like_one_that_ends() {
     let bench = start(Limits::default());
     subscribe(&bench.session, vec![Pattern::Exact(CHANNEL)]).await;
 
@@ -145,7 +156,7 @@ async fn session_that_fails_is_forgotten_like_one_that_ends() {
 }
 
 #[actix::test]
-async fn subscription_while_a_connect_is_held_leaves_it_its_time() {
+async fn subscription_does_not_shorten_a_held_connect() {
     let bench = start(Limits::default());
     let mut answer = bench.connect();
     settle().await;
@@ -157,7 +168,7 @@ async fn subscription_while_a_connect_is_held_leaves_it_its_time() {
 }
 
 #[actix::test]
-async fn socket_gets_at_once_what_a_courier_brings() {
+async fn socket_receives_dispatched_notifications_at_once() {
     let bench = start(Limits::default());
     subscribe(&bench.session, vec![Pattern::Exact(CHANNEL)]).await;
     let socket = SlowSocket::that_reads();
@@ -172,7 +183,7 @@ async fn socket_gets_at_once_what_a_courier_brings() {
 }
 
 #[actix::test]
-async fn session_whose_queue_a_courier_overfills_ends() {
+async fn session_ends_when_a_dispatcher_overfills_its_queue() {
     let bench = start(Limits { queued_notifications: 2, ..Limits::default() });
     subscribe(&bench.session, vec![Pattern::Exact(CHANNEL)]).await;
 
@@ -183,20 +194,20 @@ async fn session_whose_queue_a_courier_overfills_ends() {
 }
 
 #[actix::test]
-async fn sessions_end_with_their_courier() {
+async fn sessions_end_with_their_dispatcher() {
     let bench = start(Limits::default());
     let answer = bench.connect();
     settle().await;
 
-    Courier::here().do_send(Fail);
+    SessionDispatcher::here().do_send(Fail);
 
     assert_eq!(answer.await.expect("answered").error, Some(error::UNKNOWN_CLIENT));
 }
 
-impl Handler<Fail> for Courier {
+impl Handler<Fail> for SessionDispatcher {
     type Result = ();
 
     fn handle(&mut self, _: Fail, _: &mut Self::Context) {
-        panic!("as the test wants it");
+        panic!("the test requests this panic");
     }
 }

@@ -1,18 +1,19 @@
-//! Hashing of keys that the server made itself. Nobody outside can choose them so that they collide (a name that was only
-//! guessed is looked up, never entered), so a multiplication does, where keys of others need a keyed hash.
+//! A fast hasher for keys that the server generated. Nobody outside can choose such keys so that they collide,
+//! because guessed keys are looked up but never inserted. So a multiplication is sufficient; keys from outside need a
+//! keyed hash.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// For tables by such keys.
-pub type OwnKeys = BuildHasherDefault<Mixer>;
+/// The hash state for tables whose keys the server generated.
+pub type ServerKeyHasher = BuildHasherDefault<Mixer>;
 
-/// Mixes what a key consists of.
+/// Mixes the parts of a key.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Mixer(u64);
 
 impl Hasher for Mixer {
     fn finish(&self) -> u64 {
-        // A product is well mixed in its upper bits, tables look at both ends.
+        // A product is well mixed in its upper bits, and hash tables use the bits of both ends.
         self.0 ^ (self.0 >> 32)
     }
 
@@ -42,7 +43,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_counted_up_are_spread_over_both_ends_of_their_hashes() {
-        let hash = |key: (u32, u32)| OwnKeys::default().hash_one(key);
+        let hash = |key: (u32, u32)| ServerKeyHasher::default().hash_one(key);
         let hashes = || (0..4096).map(|n| hash((3, n)));
         let lower: HashSet<u64> = hashes().map(|hash| hash % 4096).collect();
         let upper: HashSet<u64> = hashes().map(|hash| hash >> 57).collect();

@@ -1,0 +1,212 @@
+//! The dispatcher of an HTTP thread: it delivers the messages of hubs to the sessions of its thread, and wakes
+//! sessions at their deadlines.
+//!
+//! Sessions live on HTTP threads, and the hub of their tenant lives on an actor thread. The hub sends one message to
+//! each thread instead of one to each session, and each thread has one timer. Everything a hub sends to a session
+//! passes through the session's dispatcher, which hands it on at once, so the order is kept. The dispatcher calls the
+//! handlers of its sessions directly; everyone else uses a session's mailbox. [`session`](crate::session) describes
+//! the whole path.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use actix::dev::channel::{AddressReceiver, channel};
+use actix::prelude::*;
+use tokio::time::Instant;
+
+use crate::server_key_hasher::ServerKeyHasher;
+use crate::session::{EndSession, SessionActor, SessionTask, SharedSession, WakeSession};
+
+/// How many messages that await a reply a session's mailbox takes; this is the default of actix.
+const MAILBOX: usize = 16;
+
+thread_local! {
+    static HERE: RefCell<Option<Addr<SessionDispatcher>>> = const { RefCell::new(None) };
+}
+
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// The address of a session for a hub: its dispatcher and its number there. It is smaller than an actix address and is
+/// never given to another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct SessionSlot {
+    /// The number of the dispatcher within this process.
+    pub(crate) dispatcher: u32,
+    number: u32,
+}
+
+/// Starts a session on the dispatcher's thread. Sent by the tenant.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct AddSession {
+    session: Box<SessionActor>,
+    receiver: AddressReceiver<SessionActor>,
+}
+
+/// Delivers a message to sessions, each listed once. Sessions that have ended are skipped. Sent by the hub.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct DispatchToSessions<M> {
+    pub(crate) message: M,
+    pub(crate) to: Vec<SessionSlot>,
+}
+
+/// Asks to be woken at a time. Sent by the session.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct ScheduleWake {
+    pub(crate) slot: SessionSlot,
+    pub(crate) at: Instant,
+    /// The time that the session requested before.
+    pub(crate) instead_of: Option<Instant>,
+}
+
+/// Reports that a session ended. Sent by the session.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct RemoveSession {
+    pub(crate) slot: SessionSlot,
+    /// When the session was to be woken.
+    pub(crate) wakes: Option<Instant>,
+}
+
+/// Owns the sessions of its thread.
+pub(crate) struct SessionDispatcher {
+    number: u32,
+    address: Rc<Addr<Self>>,
+    /// The sessions by the number of their slot.
+    sessions: HashMap<u32, SharedSession, ServerKeyHasher>,
+    next_slot: u32,
+    /// The scheduled times, each with the number of a slot.
+    wakes: BTreeSet<(Instant, u32)>,
+    /// The one timer, with the time at which it fires.
+    timer: Option<(SpawnHandle, Instant)>,
+}
+
+impl SessionDispatcher {
+    /// Returns the dispatcher of the calling thread, which starts with the thread's first session.
+    pub(crate) fn here() -> Addr<Self> {
+        HERE.with_borrow_mut(|here| match here {
+            Some(dispatcher) if dispatcher.connected() => dispatcher.clone(),
+            _ => here.insert(Self::create(|ctx| Self::new(ctx.address()))).clone(),
+        })
+    }
+
+    fn new(address: Addr<Self>) -> Self {
+        Self {
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
+            address: Rc::new(address),
+            sessions: HashMap::default(),
+            next_slot: 0,
+            wakes: BTreeSet::new(),
+            timer: None,
+        }
+    }
+
+    /// Starts a session at this dispatcher. Messages sent to the returned address wait until the session runs.
+    pub(crate) fn start_session(dispatcher: &Addr<Self>, session: SessionActor) -> Addr<SessionActor> {
+        let (sender, receiver) = channel(MAILBOX);
+        dispatcher.do_send(AddSession { session: Box::new(session), receiver });
+        Addr::new(sender)
+    }
+
+    fn next_slot(&mut self) -> SessionSlot {
+        // Numbers are reused after four billion sessions.
+        while self.sessions.contains_key(&self.next_slot) {
+            self.next_slot = self.next_slot.wrapping_add(1);
+        }
+        let slot = SessionSlot { dispatcher: self.number, number: self.next_slot };
+        self.next_slot = self.next_slot.wrapping_add(1);
+        slot
+    }
+
+    /// Sets the timer to the earliest scheduled time.
+    fn arm(&mut self, ctx: &mut Context<Self>) {
+        let Some((first, _)) = self.wakes.first().copied() else { return };
+        match self.timer {
+            Some((_, at)) if at <= first => return,
+            Some((late, _)) => drop(ctx.cancel_future(late)),
+            None => {}
+        }
+        let handle = ctx.run_later(first.saturating_duration_since(Instant::now()), |dispatcher, ctx| {
+            dispatcher.timer = None;
+            dispatcher.wake_due();
+            dispatcher.arm(ctx);
+        });
+        self.timer = Some((handle, first));
+    }
+
+    fn wake_due(&mut self) {
+        let now = Instant::now();
+        while let Some((_, slot)) = self.wakes.first().copied().filter(|(at, _)| *at <= now) {
+            self.wakes.pop_first();
+            if let Some(session) = self.sessions.get(&slot) {
+                session.borrow_mut().handle(WakeSession);
+            }
+        }
+    }
+}
+
+impl Actor for SessionDispatcher {
+    type Context = Context<Self>;
+}
+
+impl Drop for SessionDispatcher {
+    /// Ends all sessions, because without a dispatcher they would receive nothing and not notice.
+    fn drop(&mut self) {
+        self.sessions.values().for_each(|session| session.borrow_mut().handle(EndSession));
+    }
+}
+
+impl Handler<AddSession> for SessionDispatcher {
+    type Result = ();
+
+    fn handle(&mut self, AddSession { session, receiver }: AddSession, _: &mut Self::Context) {
+        let slot = self.next_slot();
+        let task = SessionTask::new(*session, receiver, (self.address.clone(), slot));
+        self.sessions.insert(slot.number, task.running());
+        actix::spawn(task);
+    }
+}
+
+impl<M> Handler<DispatchToSessions<M>> for SessionDispatcher
+where
+    M: Message<Result = ()> + Clone + Send + 'static,
+    SessionActor: Handler<M, Result = ()>,
+{
+    type Result = ();
+
+    fn handle(&mut self, DispatchToSessions { message, to }: DispatchToSessions<M>, _: &mut Self::Context) {
+        for session in to.iter().filter_map(|slot| self.sessions.get(&slot.number)) {
+            session.borrow_mut().handle(message.clone());
+        }
+    }
+}
+
+impl Handler<ScheduleWake> for SessionDispatcher {
+    type Result = ();
+
+    fn handle(&mut self, ScheduleWake { slot, at, instead_of }: ScheduleWake, ctx: &mut Self::Context) {
+        if let Some(earlier) = instead_of {
+            self.wakes.remove(&(earlier, slot.number));
+        }
+        self.wakes.insert((at, slot.number));
+        self.arm(ctx);
+    }
+}
+
+impl Handler<RemoveSession> for SessionDispatcher {
+    type Result = ();
+
+    fn handle(&mut self, RemoveSession { slot, wakes }: RemoveSession, _: &mut Self::Context) {
+        if let Some(at) = wakes {
+            self.wakes.remove(&(at, slot.number));
+        }
+        self.sessions.remove(&slot.number);
+        if self.sessions.capacity() > 64 && self.sessions.len() < self.sessions.capacity() / 4 {
+            self.sessions.shrink_to_fit();
+        }
+    }
+}
