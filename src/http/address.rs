@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use actix_web::HttpRequest;
 use actix_web::http::header::{HOST, HeaderName};
+use platform_actors::Error;
 
 use super::error::Result;
 use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, text};
