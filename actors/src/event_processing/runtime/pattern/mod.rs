@@ -5,10 +5,10 @@
 //!
 //! - An event, a timer: true once; then it waits no more. Its match goes to the node above.
 //! - `every X` restarts `X` whenever it turned true, and whenever it can never turn true any more. Directly above an
-//! event that is the same as waiting on. It never ends.
+//!   event that is the same as waiting on. It never ends.
 //! - `A -> B` begins `B` each time `A` turns true, so with `every A -> B` many instances can be active.
 //! - `A and B` is true with both, in any order; one event may be both. When a side can repeat, each new match is
-//! combined with each old one of the other side. The node is abandoned when a side can never turn true.
+//!   combined with each old one of the other side. The node is abandoned when a side can never turn true.
 //! - `A or B` is true with either; then the other side is abandoned.
 //! - `not X` is true from the start until `X` turns true for good; `not every X` is never false. Alone, or at the end of a chain, it is
 //!   true at once.
