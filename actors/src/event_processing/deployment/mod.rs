@@ -216,7 +216,7 @@ impl Deployments {
         // Without a connection the leases have ended already.
         let Some(session) = session else { return };
         if let Err(error) = module_holders::give_back(&session, &own).await {
-            tracing::warn!(%error, "the leases of modules could not be given back; other processes take over when they expire");
+            tracing::warn!(%error, "leases of modules could not be given back and last until they expire");
         }
     }
 
