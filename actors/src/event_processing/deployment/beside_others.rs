@@ -15,7 +15,7 @@ impl ModulePlan {
 
     /// Returns whether a plan of the same text, planned beside other modules, has the same meaning.
     pub(super) fn is_same_beside_others(&self, other: &Self) -> bool {
-        // The module that declares a stream, and the stream's name, do not matter.
+        // The name of the module that declares a stream does not matter.
         let are_same = |one: &Catalog, other: &Catalog| {
             one.len() == other.len()
                 && one.iter().all(|(name, one)| {

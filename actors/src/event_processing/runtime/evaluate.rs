@@ -171,7 +171,7 @@ fn binary<'a>(
     let right = right.see(scope)?.truth();
     Ok(match right {
         Some(right) if right == ends => Seen::Boolean(ends),
-        // The left operand did not decide, so it is neutral and the result is the right operand when that is known.
+        // The right operand is known and neutral, so the result is the left operand.
         Some(_) => truth(left),
         None => Seen::Null,
     })

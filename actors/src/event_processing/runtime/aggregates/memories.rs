@@ -22,8 +22,7 @@ impl Default for Memories {
 }
 
 impl Memories {
-    /// Takes all `memories` in their order and leaves the vector empty. An event that contributed nothing to any
-    /// aggregate leaves nothing.
+    /// Takes all `memories` in their order and leaves the vector empty.
     pub(in crate::event_processing::runtime) fn take(memories: &mut Vec<Memory>) -> Self {
         match memories.as_mut_slice() {
             [] => Self::default(),
