@@ -1,10 +1,10 @@
-//! What a plan has to do with the other modules of the tenant: what it is fed with, and whether they made another one of it.
+//! How a plan depends on the other modules of the tenant: its inputs, and whether other modules changed its meaning.
 
 use crate::event_processing::feed::Appetite;
 use crate::event_processing::plan::{Catalog, Declared, ModulePlan, Stream};
 
 impl ModulePlan {
-    /// What it is fed with.
+    /// Returns the events that the module must be fed with.
     pub(crate) fn appetite(&self) -> Appetite {
         let named = self.streams.iter().filter_map(|stream| match stream {
             Stream::Named(name, _) => Some(name.clone()),
@@ -13,9 +13,9 @@ impl ModulePlan {
         Appetite { inputs: self.inputs, streams: named.collect() }
     }
 
-    /// Whether a plan of the same text means the same, planned beside other modules.
+    /// Returns whether a plan of the same text, planned beside other modules, has the same meaning.
     pub(super) fn is_same_beside_others(&self, other: &Self) -> bool {
-        // Not which of them declares it, and under which name it is known.
+        // The name of the module that declares a stream does not matter.
         let are_same = |one: &Catalog, other: &Catalog| {
             one.len() == other.len()
                 && one.iter().all(|(name, one)| {

@@ -1,5 +1,5 @@
-//! What a change of a module comes to, decided from all modules of the tenant: the change itself, and the modules that do not run
-//! any more because of it.
+//! Decides the result of a change of a module from all modules of the tenant: the change itself, and the modules that
+//! do not run any more because of it.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::model::module::{Module, ModulePatch, ModuleStatus, StatementOff, chec
 use crate::model::timestamp::Timestamp;
 use crate::store::module_changes::{ModuleChange, StoredModule};
 
-/// A module as far as it is planned: its id, the name in force, its text.
+/// The input for planning a module: its id, the name in force, its text.
 pub(crate) type Text = (ModuleId, Arc<str>, Arc<str>);
 
-/// The rows that change, and the module that was asked about as it is afterwards.
+/// The rows to change, and the requested module as it is afterwards.
 pub(crate) type Decided = Result<(Vec<ModuleChange>, Module)>;
 
 /// A text to be deployed under a new id.
@@ -31,7 +31,8 @@ pub(crate) struct NewModule {
 /// Deploys a text.
 ///
 /// # Errors
-/// `Invalid` shows the first mistake of the text, or says that there are too many modules; `Duplicate` for a name that is taken.
+/// `Invalid` shows the first mistake of the text, or says that there are too many modules; `Duplicate` for a name that
+/// is in use.
 pub(crate) fn deploy(stored: &[StoredModule], new: &NewModule) -> Decided {
     if stored.len() >= MODULES_PER_TENANT {
         return Err(Error::Invalid(format!("a tenant may have at most {MODULES_PER_TENANT} modules")));
@@ -39,7 +40,7 @@ pub(crate) fn deploy(stored: &[StoredModule], new: &NewModule) -> Decided {
     insert(stored, new, Vec::new())
 }
 
-/// Deploys a text in the place of another module, which goes.
+/// Deploys a text in place of another module, which is removed.
 ///
 /// # Errors
 /// As [`deploy`]; `NotFound` when there is no such module.
@@ -48,10 +49,10 @@ pub(crate) fn replace(stored: &[StoredModule], old: ModuleId, new: &NewModule) -
     insert(&others, new, vec![ModuleChange::Delete(old.module)])
 }
 
-/// Renames, deploys or undeploys. What is so already stays as it is.
+/// Renames, deploys or undeploys a module. A property that already has the requested value stays as it is.
 ///
 /// # Errors
-/// `NotFound`; `Duplicate` for a name that is taken; `Invalid` shows why a module cannot be deployed.
+/// `NotFound`; `Duplicate` for a name that is in use; `Invalid` shows why a module cannot be deployed.
 pub(crate) fn update(stored: &[StoredModule], id: ModuleId, patch: &ModulePatch, now: Timestamp) -> Decided {
     let (StoredModule { mut module, text, .. }, others) = apart(stored, id)?;
     let mut changes = Vec::new();
@@ -94,8 +95,8 @@ pub(crate) fn delete(stored: &[StoredModule], id: ModuleId, now: Timestamp) -> D
     Ok((changes, module))
 }
 
-/// Undeploys a module that cannot go on, and those that need it. Gives its name, unless it was undeployed or deployed anew
-/// meanwhile: then it stays as it is.
+/// Undeploys a module that cannot go on, and those that depend on it. Returns its name, unless it was
+/// undeployed or deployed anew meanwhile: then it stays as it is.
 ///
 /// # Errors
 /// None.
@@ -114,8 +115,8 @@ pub(crate) fn switch_off(
     Ok((changes, Some(name)))
 }
 
-/// Notes statements that were switched off, while their module goes on. Gives its name, unless it was undeployed or deployed anew
-/// meanwhile.
+/// Records statements that were switched off, while their module goes on. Returns its name, unless it was
+/// undeployed or deployed anew meanwhile.
 ///
 /// # Errors
 /// None.
@@ -154,7 +155,7 @@ fn insert(others: &[StoredModule], new: &NewModule, mut changes: Vec<ModuleChang
     Ok((changes, module))
 }
 
-/// One module, and the others.
+/// Separates one module from the others.
 fn apart(stored: &[StoredModule], id: ModuleId) -> Result<(StoredModule, Vec<StoredModule>)> {
     let (one, others): (Vec<_>, Vec<_>) = stored.iter().cloned().partition(|one| one.module.id == id);
     Ok((one.into_iter().next().ok_or_else(|| Error::not_found(Noun::Module, id))?, others))
@@ -167,14 +168,14 @@ fn check_free(others: &[StoredModule], name: &str) -> Result<()> {
     }
 }
 
-/// Those that are deployed together with one more, which stands last: what contradicts is its mistake.
+/// Plans the deployed modules together with one more, which comes last, so that a conflict is its mistake.
 fn planned(others: &[StoredModule], candidate: Option<Text>) -> Planned {
     let deployed = others.iter().filter(|other| other.module.status == ModuleStatus::Deployed);
     let texts = deployed.map(StoredModule::to_plan).chain(candidate);
     plan_all(&texts.collect::<Vec<_>>())
 }
 
-/// What a module reads that can be planned.
+/// Returns the input streams of a module, or its mistake when it cannot be planned.
 fn accepted(planned: &Planned, id: ModuleId) -> Result<InputStreams> {
     if let Some(mistake) = planned.refused.get(&id) {
         return Err(Error::Invalid(mistake.clone()));
@@ -183,7 +184,7 @@ fn accepted(planned: &Planned, id: ModuleId) -> Result<InputStreams> {
     Ok(plan.inputs)
 }
 
-/// What becomes of the others: those that cannot run any more, and those of which there is something else to warn.
+/// Returns the changes of the other modules: those that cannot run any more, and those whose warnings changed.
 fn of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<ModuleChange> {
     let change = |other: &StoredModule| {
         let mut module = other.module.clone();
@@ -200,13 +201,13 @@ fn of_others(others: &[StoredModule], planned: &Planned, now: Timestamp) -> Vec<
 }
 
 impl StoredModule {
-    /// Whether it is deployed, and still by this deployment.
+    /// Returns whether the module is deployed, and still by this deployment.
     fn is_of(&self, deployment: Deployment) -> bool {
         let own = Deployment { module: self.module.id, number: self.deployment };
         self.module.status == ModuleStatus::Deployed && own == deployment
     }
 
-    /// What is planned of it.
+    /// Returns the input for planning the module.
     pub(crate) fn to_plan(&self) -> Text {
         (self.module.id, self.module.name.as_str().into(), self.text.clone())
     }

@@ -1,4 +1,4 @@
-//! The time of modules: milliseconds since 1970 that never go back.
+//! The clock of modules: milliseconds since 1970 that never go back.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,20 +8,20 @@ use time::OffsetDateTime;
 
 /// A clock that several modules share; cheap to clone.
 ///
-/// When the clock of the machine is set back, this one goes on at half the pace until the other has caught up: timers come late
-/// then, and none is lost.
+/// When the system clock is set back, this clock runs at half speed until the system clock has caught up: timers fire
+/// late then, and none is lost.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock(Arc<Source>);
 
 #[derive(Debug)]
 enum Source {
     System(Mutex<Reading>),
-    /// Driven by a test.
+    /// A clock that a test sets.
     #[cfg(test)]
     Driven(std::sync::atomic::AtomicI64),
 }
 
-/// What the clock showed last.
+/// The last value that the clock returned.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     taken: Instant,
@@ -29,18 +29,18 @@ struct Reading {
 }
 
 impl Clock {
-    /// The clock of the machine.
+    /// Returns the system clock.
     pub(crate) fn system() -> Self {
         Self(Arc::new(Source::System(Mutex::new(Reading { taken: Instant::now(), microseconds: wall() }))))
     }
 
-    /// A clock that shows what a test says.
+    /// Returns a clock that shows the time that a test sets.
     #[cfg(test)]
     pub(crate) fn driven(now: i64) -> Self {
         Self(Arc::new(Source::Driven(now.into())))
     }
 
-    /// Sets a driven clock.
+    /// Sets the time of a test clock.
     #[cfg(test)]
     pub(crate) fn set(&self, now: i64) {
         if let Source::Driven(driven) = &*self.0 {
@@ -48,7 +48,7 @@ impl Clock {
         }
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub(crate) fn now(&self) -> i64 {
         match &*self.0 {
             Source::System(reading) => {
@@ -63,7 +63,7 @@ impl Clock {
 }
 
 impl Reading {
-    /// What is shown next, when the machine shows `wall`.
+    /// Returns the next reading, when the system clock shows `wall`.
     fn next(self, taken: Instant, wall: i64) -> Self {
         let passed = taken.saturating_duration_since(self.taken).as_micros() / 2;
         let at_least = self.microseconds.saturating_add(i64::try_from(passed).unwrap_or(0));

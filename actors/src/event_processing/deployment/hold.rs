@@ -1,51 +1,55 @@
-//! That this process runs the modules of a tenant, and until when it may believe so.
+//! The belief of this process that it runs the modules of a tenant, and the time until which it may rely on that.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Part of a lease, counted from its end, in which its holder does not rely on it any more.
+/// The fraction of a lease, counted from its end, in which its holder does not rely on it any more: one part in this
+/// many.
 const MARGIN: u32 = 10;
 
-/// A lease as its holder believes in it. Shared by all modules of the tenant.
+/// A lease from the view of its holder. It is shared by all modules of the tenant.
 #[derive(Debug)]
 pub(crate) struct Hold {
     fence: i64,
-    /// `None` when it is over for good.
+    /// The time until which the lease is relied on; `None` when it is over for good.
     believed_until: Mutex<Option<Instant>>,
 }
 
 impl Hold {
-    /// A lease of this length that was asked for at `asked`: the database granted it later than that, so it ends later there.
+    /// Returns a lease of this length that was requested at `asked`. The database granted it later than that, so in
+    /// the database it also ends later.
     pub(crate) fn new(fence: i64, asked: Instant, lease: Duration) -> Self {
         Self { fence, believed_until: Mutex::new(Some(believed_until(asked, lease))) }
     }
 
-    /// The number by which it is held; writes carry it.
+    /// Returns the fence of the lease; writes carry it.
     pub(crate) fn fence(&self) -> i64 {
         self.fence
     }
 
-    /// Whether nobody can have taken over yet. When not, modules neither go on nor are they over: it may still be renewed.
+    /// Returns whether no other process can have taken over yet. If not, modules pause but do not end: the lease may
+    /// still be renewed.
     pub(crate) fn is_believed(&self) -> bool {
         self.believed_until.lock().is_some_and(|until| Instant::now() < until)
     }
 
-    /// It was renewed; nobody had taken over.
+    /// Extends the lease after it was renewed, before any other process took over.
     pub(crate) fn renewed(&self, asked: Instant, lease: Duration) {
         if let Some(until) = &mut *self.believed_until.lock() {
             *until = believed_until(asked, lease);
         }
     }
 
-    /// The connection by which it is held is gone: until it was renewed by another, somebody may take over.
+    /// Suspends the lease after its connection was lost: until it is renewed through another one, another process may
+    /// take over.
     pub(crate) fn lapse(&self) {
         if let Some(until) = &mut *self.believed_until.lock() {
             *until = Instant::now();
         }
     }
 
-    /// Somebody took over, or it was given back.
+    /// Ends the lease after another process took over, or it was given back.
     pub(crate) fn end(&self) {
         *self.believed_until.lock() = None;
     }

@@ -1,8 +1,9 @@
-//! What this process runs of the tenants' modules.
+//! The modules of the tenants that this process runs.
 //!
-//! Modules of a tenant are planned together and run by one process at a time, which holds a lease: [`Hold`] is its belief in that,
-//! [`sweep`] takes leases, renews them and loses them, and while one is held the tenant's [`TenantRunner`] makes what runs what is
-//! deployed. [`changes`] decides what a change of a module comes to.
+//! Modules of a tenant are planned together and run by one process at a time, which holds a lease. [`Hold`] is the
+//! lease from the holder's view; [`sweep`] acquires, renews and loses leases; while one is held, the tenant's
+//! [`TenantRunner`] runs exactly the modules that are deployed. [`changes`] decides the result of a change of a
+//! module.
 
 mod beside_others;
 pub(crate) mod changes;
@@ -37,13 +38,14 @@ use clock::Clock;
 use hold::Hold;
 use runner::{Over, Reconcile, TenantRunner};
 
-/// Changes of modules that are decided at a time in this process, and tenants whose modules are planned: that takes a core each.
+/// The number of module changes that this process decides concurrently, and of tenants whose modules it plans: each
+/// takes a core.
 const CHANGES: usize = 2;
-/// Steps at a time that look something up, so that they do not take all connections.
+/// The number of concurrent steps that look something up, so that they do not occupy all connections.
 const LOOKING_UP: usize = 4;
-/// Requests to other servers that may wait to be made.
+/// The number of requests to other servers that may be queued.
 const OUTBOUND: usize = 1000;
-/// Who changes a module waits so long until what runs has followed.
+/// The time that a request which changes a module waits until the running modules have followed.
 const SETTLED: Duration = Duration::from_secs(5);
 
 /// The modules that this process runs.
@@ -57,17 +59,17 @@ pub(crate) struct Deployments {
     clock: Clock,
     links: OnceLock<Links>,
     held: Mutex<HashMap<TenantId, Held>>,
-    /// Leases are taken and lost one after the other, by a connection of their own: they are renewed however busy the server is. None
-    /// while it is lost.
+    /// The connection on which leases are acquired and lost, one after the other. It is separate, so that leases are
+    /// renewed however busy the server is. None while it is lost.
     session: tokio::sync::Mutex<Option<ModuleSession>>,
-    /// Something changed: leases and modules are looked after at once.
+    /// Notified when something changed: leases and modules are then checked at once.
     due: Notify,
-    /// Turns to decide a change of modules.
+    /// The permits to decide a change of modules.
     pub(crate) changing: Semaphore,
-    /// Turns to plan what was deployed.
+    /// The permits to plan the deployed modules.
     planning: Semaphore,
     look_ups: LookUpPath,
-    /// Turns to take a step that looks something up.
+    /// The permits to take a step that looks something up.
     turns: Arc<Semaphore>,
     requests: mpsc::Sender<OutboundRequest>,
     requested: Mutex<Option<mpsc::Receiver<OutboundRequest>>>,
@@ -80,7 +82,7 @@ struct Held {
     runner: Addr<TenantRunner>,
 }
 
-/// What modules of all tenants work with.
+/// The dependencies that the modules of all tenants share.
 pub(crate) struct Foundation {
     pub(crate) platform: Weak<Platform>,
     pub(crate) database: Database,
@@ -91,7 +93,7 @@ pub(crate) struct Foundation {
 }
 
 impl Deployments {
-    /// Starts the threads of modules; none runs yet.
+    /// Starts the threads of modules; no module runs yet.
     pub(crate) fn new(foundation: Foundation, look_ups: LookUpPath) -> Self {
         let Foundation { platform, database, process, limits, ids } = foundation;
         let (requests, requested) = mpsc::channel(OUTBOUND);
@@ -116,50 +118,51 @@ impl Deployments {
         }
     }
 
-    /// The requests that modules send to other servers; `None` when somebody took them.
+    /// Returns the receiver of the requests that modules send to other servers; `None` when it was taken already.
     pub(crate) fn take_outbound_requests(&self) -> Option<mpsc::Receiver<OutboundRequest>> {
         self.requested.lock().take()
     }
 
-    /// What links start with in what modules tell.
+    /// Returns the base of the links in notifications of modules.
     fn links(&self) -> Links {
         self.links.get().cloned().unwrap_or_else(|| Links::new(String::new()))
     }
 
-    /// What the modules of a tenant look things up by.
+    /// Returns the look-ups of the modules of a tenant.
     fn look_ups(&self, tenant: &TenantId) -> StoreLookUps {
         StoreLookUps::new(self.look_ups.clone(), tenant.clone())
     }
 
-    /// What the modules of a tenant write through, as long as they are held by this number.
+    /// Returns the writer of the modules of a tenant, which is valid as long as they are held with this fence.
     fn writes(&self, tenant: &TenantId, fence: i64) -> TenantWrites {
         let reads = self.look_ups.database().clone();
         let (platform, links, requests) = (self.platform.clone(), self.links(), self.requests.clone());
         TenantWrites::new(platform, (tenant.clone(), fence), reads, links, &self.limits, requests)
     }
 
-    /// Something about modules or tenants changed.
+    /// Triggers a check of leases and modules after something about modules or tenants changed.
     pub(crate) fn look_soon(&self) {
         self.due.notify_one();
     }
 
-    /// A module of the tenant was deployed through this process: it runs the tenant's modules from now on, unless another one does.
-    /// Returns when what runs here is what is deployed.
+    /// Reacts to a module of the tenant that was deployed through this process: it runs the tenant's modules from now
+    /// on, unless another process does. Returns when the running modules are the deployed ones.
     pub(crate) async fn deployed(self: &Arc<Self>, tenant: &TenantId) {
         let taken = self.take(tenant).await;
         if let Err(error) = taken {
-            tracing::debug!(%error, tenant.id = %tenant, "modules cannot be taken on now");
+            tracing::debug!(%error, tenant.id = %tenant, "the lease of the modules cannot be acquired now");
         }
         self.changed(tenant).await;
     }
 
-    /// Modules of the tenant changed through this process. Returns when what runs here is what is deployed.
+    /// Reacts to modules of the tenant that changed through this process. Returns when the running modules are the
+    /// deployed ones.
     pub(crate) async fn changed(&self, tenant: &TenantId) {
         let runner = self.held.lock().get(tenant).map(|held| held.runner.clone());
         if let Some(runner) = runner {
             let settled = timeout(SETTLED, runner.send(Reconcile { generation: None })).await;
             if !matches!(settled, Ok(Ok(Ok(())))) {
-                tracing::debug!(tenant.id = %tenant, "modules follow later what was changed");
+                tracing::debug!(tenant.id = %tenant, "running modules follow the change later");
             }
         }
         self.look_soon();
@@ -177,7 +180,7 @@ impl Deployments {
         Ok(())
     }
 
-    /// Runs the modules of a tenant from now on.
+    /// Starts to run the modules of a tenant.
     fn begin(self: &Arc<Self>, id: &TenantId, hold: Arc<Hold>) {
         let Some(platform) = self.platform.upgrade() else { return };
         let tenant = platform.tenant(id);
@@ -195,25 +198,25 @@ impl Deployments {
         }
     }
 
-    /// Does not run the modules of a tenant any more.
+    /// Stops running the modules of a tenant.
     fn end(&self, tenant: &TenantId) {
         if let Some(held) = self.held.lock().remove(tenant) {
-            tracing::debug!(tenant.id = %tenant, "this process does not run the modules of the tenant any more");
+            tracing::debug!(tenant.id = %tenant, "this process no longer runs the modules of the tenant");
             held.end();
         }
     }
 
-    /// Lets other processes go on at once with what this one runs. It runs nothing any more itself; what modules remember is lost
-    ///
+    /// Gives back all leases, so that other processes go on at once. This process runs no module any more; the state
+    /// of the modules is lost.
     pub(crate) async fn give_back(&self) {
         let session = self.session.lock().await.take();
         let held: Vec<(TenantId, Held)> = self.held.lock().drain().collect();
         let own: Vec<ModuleHold> = held.iter().map(|(tenant, held)| held.to_hold(tenant)).collect();
         held.iter().for_each(|(_, held)| held.end());
-        // Without a connection they have ended with it.
+        // Without a connection the leases have ended already.
         let Some(session) = session else { return };
         if let Err(error) = module_holders::give_back(&session, &own).await {
-            tracing::warn!(%error, "modules go on elsewhere when the lease ends or this process has");
+            tracing::warn!(%error, "leases of modules could not be given back and last until they expire");
         }
     }
 

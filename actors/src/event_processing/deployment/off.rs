@@ -1,8 +1,8 @@
-//! What was switched off of a tenant's modules, on its way to who must know of it: the row of the module, the audit log, and an
-//! alarm.
+//! Records modules and statements of a tenant that were switched off: in the row of the module, in the audit
+//! log and as an alarm.
 //!
-//! An alarm has a managed object as its source, and a tenant is none. So one stands for its event processing, made when it is first
-//! needed and found by its external id.
+//! An alarm has a managed object as its source, and a tenant is not one. So a managed object represents the tenant's
+//! event processing; it is created when it is first needed and looked up by its external id.
 
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ use crate::platform::Tenant;
 use crate::store::external_ids::{get_external_id, insert_external_id};
 use crate::store::module_changes::{ChangedBy, StoredModule, change_modules};
 
-/// The managed object that stands for the event processing of its tenant, as it is called when it is made.
+/// The name that the managed object of a tenant's event processing gets when it is created.
 const OBJECT: &str = "Event processing";
 
-/// Something that goes on no more.
+/// A module or statements that were switched off.
 #[derive(Debug, Clone)]
 pub(super) struct Off {
     pub(super) deployment: Deployment,
@@ -36,17 +36,18 @@ pub(super) struct Off {
 
 #[derive(Debug, Clone)]
 pub(super) enum What {
-    /// The module as a whole, for a reason.
+    /// The whole module, with the reason.
     Module(String),
-    /// Some of its statements.
+    /// Some of the module's statements.
     Statements(Vec<StatementOff>),
 }
 
 impl Off {
-    /// Writes it down and raises the alarm. What was deployed anew meanwhile concerns nobody any more.
+    /// Writes the record and raises the alarm. A module that was deployed anew meanwhile is ignored.
     ///
     /// # Errors
-    /// `Contended`, `Conflict`, `Unavailable` or `Database`: then nothing was written. An alarm that cannot be raised is logged.
+    /// `Contended`, `Conflict`, `Unavailable` or `Database`: then nothing was written. An alarm that cannot be raised
+    /// is logged.
     pub(super) async fn write_down(
         self,
         deployments: &Deployments,
@@ -67,12 +68,12 @@ impl Off {
         let raised = raise(&platform.tenant(tenant), self.text(&name), &origin).await;
         if let Err(error) = raised {
             tracing::warn!(%error, tenant.id = %tenant, module.id = %self.deployment.module,
-                "no alarm says what was switched off of an event-processing module");
+                "the alarm about a switched-off event-processing module or statement could not be raised");
         }
         Ok(())
     }
 
-    /// For the alarm.
+    /// Returns the text of the alarm.
     fn text(&self, module: &str) -> String {
         match &self.what {
             What::Module(reason) => format!("The module '{module}' was switched off: {reason}"),
@@ -86,7 +87,7 @@ impl Off {
     }
 }
 
-/// Raises the alarm, or tells the newest in the one that is open.
+/// Raises the alarm, or updates the active one with the newest text.
 async fn raise(tenant: &Tenant, text: String, origin: &Arc<Origin>) -> Result<()> {
     let source = source(tenant, origin).await?;
     let alarm = Arc::new(NewAlarm {
@@ -108,7 +109,7 @@ async fn raise(tenant: &Tenant, text: String, origin: &Arc<Origin>) -> Result<()
     tenant.ask_device(source, update).await.map(drop)
 }
 
-/// The managed object that stands for the event processing of the tenant.
+/// Returns the managed object that represents the event processing of the tenant.
 async fn source(tenant: &Tenant, origin: &Arc<Origin>) -> Result<ManagedObjectId> {
     let context = tenant.context();
     let type_ = naming().fragment("EventProcessing");

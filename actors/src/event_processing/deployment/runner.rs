@@ -1,7 +1,7 @@
-//! What this process runs of one tenant, while it holds the tenant's modules: an actor per module that is deployed.
+//! Runs the modules of one tenant while this process holds them, with one actor per deployed module.
 //!
-//! The database says what is deployed; the runner makes that so, again and again. A module that is the same as before, by its text,
-//! its deployment and what it needs of other modules, goes on with all it remembers.
+//! The database says which modules are deployed; the runner reconciles the running modules with it, again and again. A
+//! module whose text, deployment and dependencies on other modules are unchanged goes on with its state.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -25,15 +25,16 @@ use crate::model::id::{ModuleId, TenantId};
 use crate::model::module::StatementOff;
 use crate::store::module_changes::{StoredModule, list_deployed};
 
-/// Makes what runs what is deployed. Sent when something changed, and now and then with the generation that was seen: then nothing
-/// is read when it is the one known already. Replies when the modules run.
+/// Reconciles the running modules with the deployed ones. It is sent when something changed, and periodically with the
+/// generation that was seen: then nothing is read if that generation is known already. The reply comes when the
+/// modules run.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<()>")]
 pub(crate) struct Reconcile {
     pub(crate) generation: Option<i64>,
 }
 
-/// A module ended because it asked for too much. Sent by its actor.
+/// Reports that a module ended because it asked for too much. Sent by its actor.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct SwitchedOff {
@@ -41,7 +42,7 @@ pub(crate) struct SwitchedOff {
     pub(crate) trouble: Trouble,
 }
 
-/// Statements of a module ended because they asked for too much; the others go on. Sent by its actor.
+/// Reports that statements of a module ended because they asked for too much; the others go on. Sent by its actor.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct StatementsOff {
@@ -49,12 +50,12 @@ pub(crate) struct StatementsOff {
     pub(crate) off: Vec<StatementOff>,
 }
 
-/// This process does not hold the tenant's modules any more.
+/// Ends the runner, because this process does not hold the tenant's modules any more.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Over;
 
-/// Runs the modules of one tenant.
+/// The actor that runs the modules of one tenant.
 pub(crate) struct TenantRunner {
     deployments: Arc<Deployments>,
     context: device::Context,
@@ -64,14 +65,14 @@ pub(crate) struct TenantRunner {
     running: HashMap<ModuleId, RunningModule>,
     /// Modules that cannot go on, by their deployments, until the database says so too.
     off: HashMap<ModuleId, i64>,
-    /// What is to be written down, the first at the front.
+    /// The records that must be written, the oldest at the front.
     unwritten: VecDeque<Off>,
     writing: bool,
-    /// Of what was read last: as long as it is the same, what runs is what is deployed.
+    /// The generation that was read last: as long as it is the same, the running modules are the deployed ones.
     generation: Option<i64>,
 }
 
-/// A module as it runs.
+/// A running module.
 struct RunningModule {
     deployment: i64,
     name: Arc<str>,
@@ -102,7 +103,7 @@ impl TenantRunner {
         &self.context.tenant
     }
 
-    /// Makes what runs what is deployed.
+    /// Reconciles the running modules with the deployed ones.
     fn settle(&mut self, deployed: &[StoredModule], mut planned: Planned, ctx: &mut Context<Self>) {
         self.running.retain(|id, running| {
             let goes_on = deployed.iter().any(|stored| {
@@ -143,7 +144,7 @@ impl TenantRunner {
         self.write_off(ctx);
     }
 
-    /// Starts a module that has seen nothing yet. When this returns it is fed.
+    /// Starts a module without state. When this returns, the module receives events.
     fn start(
         &mut self,
         stored: &StoredModule,
@@ -183,7 +184,7 @@ impl TenantRunner {
         );
     }
 
-    /// Notes that a module cannot go on; what the database says of it follows.
+    /// Marks a module that cannot go on; its row in the database is updated later.
     fn note_off(&mut self, deployment: Deployment, trouble: Trouble) {
         let (tenant, module) = (self.tenant().clone(), deployment.module);
         tracing::warn!(tenant.id = %tenant, module.id = %module, reason = trouble.text,
@@ -193,8 +194,9 @@ impl TenantRunner {
         self.unwritten.push_back(Off { deployment, what: What::Module(trouble.text) });
     }
 
-    /// A module whose actor died without a word ended in a panic. One that is found dead may have said why, which is still to be
-    /// heard; so it is told by the second look.
+    /// Marks modules whose actors died without a message, which means a panic. An actor that is found dead may have
+    /// sent its reason, which is still in the mailbox; so the module is marked only when it is found dead for the
+    /// second time.
     fn note_dead(&mut self) {
         let mut dead = Vec::new();
         for (id, running) in self.running.iter_mut().filter(|(_, running)| !running.address.connected()) {
@@ -208,7 +210,8 @@ impl TenantRunner {
         }
     }
 
-    /// Writes down what was switched off, one after the other. What cannot be written now is when it is tried again.
+    /// Writes the records of what was switched off, one after the other. A record that cannot be written now is
+    /// retried later.
     fn write_off(&mut self, ctx: &mut Context<Self>) {
         let Some(off) = self.unwritten.front().filter(|_| !self.writing).cloned() else { return };
         self.writing = true;
@@ -224,7 +227,7 @@ impl TenantRunner {
                     runner.write_off(ctx);
                 }
                 Err(error) => tracing::debug!(%error, module.id = %module,
-                    "what was switched off of a module cannot be written yet"),
+                    "the record of a switched-off module or statement cannot be written yet"),
             }
         }));
     }

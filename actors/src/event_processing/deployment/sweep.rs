@@ -1,5 +1,5 @@
-//! Leases of modules, looked after every few seconds and whenever something changed: those of this process are renewed, those that
-//! nobody holds are taken on, and those whose events come here and no more to their holder.
+//! Checks the leases of modules every few seconds and whenever something changed: it renews those of this process, and
+//! acquires those that nobody holds and those whose events arrive here and no longer at their holder.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,16 +18,17 @@ use crate::model::links::Links;
 use crate::store::module_holders::{self, Lost, ModuleHold, Survey, TAKEN_OVER_AT_ONCE, Terms};
 use crate::store::module_session::ModuleSession;
 
-/// Changes that come so close together are looked at together.
+/// The time for which changes that come close together are collected, to be handled together.
 const TOGETHER: Duration = Duration::from_millis(20);
-/// After this time a look is tried again that failed: a connection that was lost must be there again before others take over.
+/// The backoff before a failed check is retried: a lost connection must be restored before others take over.
 const AGAIN: Duration = Duration::from_millis(300);
-/// A server that starts waits so long for its modules before it says that it is ready.
+/// The time that a starting server waits for its modules before it reports that it is ready.
 const STARTED: Duration = Duration::from_secs(60);
 
 impl Deployments {
-    /// Takes on what nobody runs, also what a process ran that was killed (CSV3). Returns when those modules run: what is committed from
-    /// then on through this process, they do not miss. Links in what modules tell start with `links`.
+    /// Acquires the modules that nobody runs, including those of a process that was killed (CSV3). Returns when those
+    /// modules run: they miss nothing that is committed through this process from then on. Links in notifications of
+    /// modules start with `links`.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
@@ -39,18 +40,18 @@ impl Deployments {
         let settling = runners.iter().map(|runner| runner.send(Reconcile { generation: None }));
         let settled = timeout(STARTED, join_all(settling)).await;
         if !settled.is_ok_and(|settled| settled.iter().all(|one| matches!(one, Ok(Ok(()))))) {
-            tracing::warn!("some event-processing modules run only a while after the server is ready");
+            tracing::warn!("the server reports that it is ready before all event-processing modules run");
         }
         Ok(())
     }
 
-    /// Looks after leases until it is dropped.
+    /// Checks leases until the future is dropped.
     pub(crate) async fn keep_going(self: Arc<Self>) {
         let pause = self.limits.module_lease.min(self.limits.module_idle) / 3;
         loop {
             let looked = self.look_after(Lost::MayComeBack).await;
             if let Err(error) = &looked {
-                tracing::debug!(%error, "leases of modules cannot be looked after now");
+                tracing::debug!(%error, "the leases of modules cannot be checked now");
             }
             let pause = if looked.is_ok() { pause } else { pause.min(AGAIN) };
             let _ = timeout(pause, self.due.notified()).await;
@@ -58,8 +59,8 @@ impl Deployments {
         }
     }
 
-    /// Gives how many tenants' modules were taken on. `lost` is what connections of others mean that have ended, when the own one is new;
-    /// else they ended while this process looked on.
+    /// Checks all leases. Returns the number of tenants whose modules were acquired. `lost` says how to treat holders
+    /// whose connections have ended, when the own connection is new; otherwise they ended while this process watched.
     async fn look_after(self: &Arc<Self>, lost: Lost) -> Result<usize> {
         let mut own = self.session.lock().await;
         let (session, lost) = match own.take().filter(|session| !session.is_over()) {
@@ -70,7 +71,7 @@ impl Deployments {
         if looked.is_ok() {
             *own = Some(session);
         } else {
-            // It answers no more, and ends here; so what is held by it may be taken over.
+            // The connection does not respond any more and is closed here, so the leases held by it may be taken over.
             self.lapse();
         }
         looked.map_err(|_| Error::unavailable("leases of modules took too long"))?
@@ -96,12 +97,14 @@ impl Deployments {
         ModuleSession::open(&self.database, ended).await
     }
 
-    /// The connection by which this process holds modules is gone: none of them goes on until they were renewed by another one.
+    /// Suspends all leases after their connection was lost: no module goes on until its lease is renewed through
+    /// another connection.
     fn lapse(&self) {
         self.held.lock().values().for_each(|held| held.hold.lapse());
     }
 
-    /// Renews what this process holds, and ends what others took over. Gives what it still holds.
+    /// Renews the leases of this process, and ends those that others took over. Returns the leases that it still
+    /// holds.
     async fn renew(&self, session: &ModuleSession) -> Result<Vec<ModuleHold>> {
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         let own: Vec<(ModuleHold, bool)> = {
@@ -120,7 +123,7 @@ impl Deployments {
         Ok(kept)
     }
 
-    /// Gives back the leases of tenants that have nothing deployed any more.
+    /// Gives back the leases of tenants that have no deployed module any more.
     async fn leave_idle(
         &self,
         session: &ModuleSession,
@@ -133,7 +136,8 @@ impl Deployments {
         module_holders::give_back(session, &idle).await
     }
 
-    /// Takes on what nobody runs, and what runs where nothing comes any more while it comes here. Gives of how many tenants.
+    /// Acquires the modules that nobody runs, and those whose events arrive here and no longer at their holder.
+    /// Returns the number of tenants.
     async fn take_on(self: &Arc<Self>, session: &ModuleSession, lost: Lost) -> Result<usize> {
         let Some(platform) = self.platform.upgrade() else { return Ok(0) };
         let living = platform.living_tenants();
@@ -151,7 +155,8 @@ impl Deployments {
         Ok(taken.len())
     }
 
-    /// Tells runners what was seen, and who writes what is read elsewhere.
+    /// Notifies runners of the surveyed generations, and tells each tenant's feeds which streams modules in other
+    /// processes read.
     fn tell(self: &Arc<Self>, survey: &HashMap<TenantId, Survey>) {
         let Some(platform) = self.platform.upgrade() else { return };
         for (id, tenant) in platform.living_tenants() {
@@ -159,7 +164,7 @@ impl Deployments {
             let held = self.held.lock().get(&id).map(|held| {
                 let generation = seen.map(|seen| seen.generation);
                 held.runner.do_send(Reconcile { generation });
-                // The tenant's actor died, and what was started afresh does not feed these modules; or the runner died.
+                // Either the tenant's actor died, and its successor does not feed these modules, or the runner died.
                 let is_alive = Arc::ptr_eq(&held.tenant, &tenant) && held.runner.connected();
                 (held.hold.clone(), is_alive)
             });

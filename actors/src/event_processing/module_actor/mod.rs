@@ -1,11 +1,11 @@
-//! One actor per deployed module that this process runs: it takes what the module is fed with and what its timers are due for, and
-//! hands on what comes out.
+//! One actor per deployed module that this process runs. It passes events and due timers to the module, and passes on
+//! the results.
 //!
-//! Modules share few threads. So a module takes steps for some milliseconds and then lets others have their turn; one that looks
-//! something up, which may wait, takes its steps on a thread where that is allowed, and gets its state back afterwards.
+//! Modules share few threads. So a module takes steps for some milliseconds and then yields to others. A module that
+//! looks something up, which may block, takes its steps on a blocking thread and gets its state back afterwards.
 //!
-//! A module that asks for too much is switched off: its actor ends at once, with all it remembers, and the runner of the
-//! tenant writes that down. A statement that retains too much is switched off by itself.
+//! A module that asks for too much is switched off: its actor ends at once and discards its state, and the
+//! runner of the tenant records that. A statement that retains too much is switched off alone.
 
 mod outlet;
 mod share;
@@ -34,21 +34,22 @@ use steps::{Ran, Then};
 pub(crate) use trouble::{Cause, Trouble};
 use trouble::{Faults, shown};
 
-/// A module takes steps for so long, then others have their turn.
+/// The time for which a module takes steps before it yields to others.
 const SLICE: Duration = Duration::from_millis(5);
-/// So long events gather once some came: the first is taken at once, those behind it at most this late.
+/// The time for which events are collected after the first: the first is handled at once, those that follow are
+/// delayed at most this long.
 const GATHER: Duration = Duration::from_millis(5);
-/// How soon a module looks again whether its process may go on.
+/// The interval at which a module checks whether the lease of its process is valid again.
 const LAPSED: Duration = Duration::from_millis(100);
-/// No timer is waited for longer at a time: clocks are set, machines sleep.
+/// The longest sleep until a timer: clocks are set, and machines are suspended.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
-/// Something waits in the feed. Sent by the feed while the module rests.
+/// Wakes the module because its feed has events. Sent by the feed while the module rests.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Wake;
 
-/// Something that a statement asked for failed. Sent by what writes for modules.
+/// Reports that an effect of a statement failed. Sent by the writer of the modules.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Faulted {
@@ -56,47 +57,47 @@ pub(crate) struct Faulted {
     pub(crate) fault: Fault,
 }
 
-/// The module asked for more writes than may wait. Sent by what writes for modules.
+/// Reports that the module requested more writes than may be queued. Sent by the writer of the modules.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct TooManyWrites;
 
-/// The module has another name: its channels change, what it remembers does not.
+/// Changes the name of the module: its channels change, its state does not.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Renamed(pub(crate) Arc<str>);
 
-/// The module is over, with all it remembers. Sent by the runner of its tenant.
+/// Ends the module and discards its state. Sent by the runner of its tenant.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct End;
 
-/// Which deployment of which module.
+/// Identifies a deployment of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deployment {
     pub(crate) module: ModuleId,
     pub(crate) number: i64,
 }
 
-/// What a module works with.
+/// The dependencies of a module's actor.
 pub(crate) struct Workplace {
     pub(crate) deployment: Deployment,
     pub(crate) plan: Arc<ModulePlan>,
     pub(crate) look_ups: Arc<StoreLookUps>,
-    /// Turns to take steps that look something up.
+    /// The permits to take steps that look something up.
     pub(crate) turns: Arc<Semaphore>,
     pub(crate) clock: Clock,
     pub(crate) hold: Arc<Hold>,
     pub(crate) runner: Addr<TenantRunner>,
 }
 
-/// A module that runs.
+/// The actor of a running module.
 pub(crate) struct ModuleActor {
     place: Workplace,
     outlet: Outlet,
-    /// Absent while it takes steps elsewhere.
+    /// The module; absent while it takes steps on a blocking thread.
     steps: Option<Steps>,
-    /// It was woken while it was away.
+    /// Whether the actor was woken while the module was absent.
     woken: bool,
     faults: Faults,
     timer: Option<SpawnHandle>,
@@ -108,10 +109,10 @@ impl ModuleActor {
         Self { place, outlet, steps: Some(steps), woken: false, faults: Faults::default(), timer: None }
     }
 
-    /// Takes steps for a while, if it may and if it is there.
+    /// Takes steps for a while, if the lease is valid and the module is present.
     fn work(&mut self, ctx: &mut Context<Self>) {
         if !self.place.runner.connected() {
-            // It died; another one starts the modules afresh.
+            // The runner died; its successor starts the modules afresh.
             return ctx.stop();
         }
         let Some(mut steps) = self.steps.take() else {
@@ -130,7 +131,7 @@ impl ModuleActor {
         self.hand_on(ran, ctx);
     }
 
-    /// Takes steps where it may wait. They come back in order, for there is only one of it.
+    /// Takes steps on a blocking thread. They come back in order, because there is only one state.
     fn work_elsewhere(&mut self, mut steps: Steps, ctx: &mut Context<Self>) {
         let (look_ups, turns) = (self.place.look_ups.clone(), self.place.turns.clone());
         let working = async move {
@@ -151,7 +152,7 @@ impl ModuleActor {
         }));
     }
 
-    /// Hands on what came out of steps, and sees to it that it goes on.
+    /// Passes on the results of steps, and schedules the next ones.
     fn hand_on(&mut self, ran: Ran, ctx: &mut Context<Self>) {
         self.outlet.give(&self.place.plan, ran.effects);
         for (statement, fault) in ran.faults {
@@ -175,7 +176,7 @@ impl ModuleActor {
                 self.work_in(rest, ctx);
             }
             Then::Rest(_) | Then::GoOn => {
-                // Not by a message to itself: that would be handled before anybody else has a turn.
+                // A message to itself would be handled before other actors have a turn.
                 let turn = yield_now().into_actor(self);
                 ctx.spawn(turn.map(|(), actor, ctx| actor.work(ctx)));
             }
@@ -201,7 +202,7 @@ impl ModuleActor {
         }
     }
 
-    /// Counts a fault and tells the operator of it: loudly once a minute, each of them where that is asked for.
+    /// Counts a fault and logs it: the first within a minute as a warning, the others at level debug.
     fn count(&mut self, statement: usize, fault: &Fault) -> Result<(), Trouble> {
         metrics::MODULE_FAULTS.increment(1);
         let name = self.place.plan.statements.get(statement).map_or("", |statement| &*statement.name);
@@ -217,7 +218,7 @@ impl ModuleActor {
         Ok(())
     }
 
-    /// Ends it, with all it remembers, and has that written down.
+    /// Ends the module, discards its state, and has that recorded.
     fn switch_off(&mut self, trouble: Trouble, ctx: &mut Context<Self>) {
         self.steps = None;
         self.place.runner.do_send(SwitchedOff { deployment: self.place.deployment, trouble });

@@ -1,4 +1,4 @@
-//! Where what comes out of a module goes: to whoever listens to its channels, to the platform as writes, to other modules.
+//! Passes on the effects of a module: to the subscribers of its channels, to the platform as writes, to other modules.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::event_processing::runtime::Effect;
 use crate::event_processing::writes::Writes;
 use crate::model::id::{ModuleId, TenantId};
 
-/// The ways out of one module.
+/// The destinations of the effects of one module.
 pub(crate) struct Outlet {
     pub(crate) module: ModuleId,
-    /// The name in force: the first part of its channels.
+    /// The name in force: the first part of the module's channels.
     pub(crate) name: Arc<str>,
     pub(crate) context: device::Context,
     pub(crate) writes: Writes,
@@ -26,7 +26,7 @@ impl Outlet {
         self.name = name;
     }
 
-    /// Hands on, in order. None of it waits.
+    /// Passes on the effects, in order, without waiting.
     pub(super) fn give(&self, plan: &ModulePlan, effects: Vec<Effect>) {
         let name = |statement: usize| plan.statements[statement].name.clone();
         for effect in effects {

@@ -1,4 +1,4 @@
-//! What the modules of a tenant retain all together.
+//! Counts what the modules of a tenant retain together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use super::trouble::{Cause, Trouble};
 use crate::event_processing::runtime::Retained;
 use crate::metrics;
 
-/// The bytes that the modules of a tenant retain in this process.
+/// The total of bytes that the modules of a tenant retain in this process.
 #[derive(Debug)]
 pub(crate) struct Total {
     bytes: AtomicUsize,
@@ -15,13 +15,13 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// Of modules that may retain so many bytes together.
+    /// Returns a total of zero for modules that may retain at most `most` bytes together.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self { bytes: AtomicUsize::new(0), most })
     }
 }
 
-/// The part of one module.
+/// The share of one module in the total.
 #[derive(Debug)]
 pub(crate) struct Share {
     total: Arc<Total>,
@@ -29,20 +29,20 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Of a module that retains nothing yet.
+    /// Returns the share of a module that retains nothing yet.
     pub(crate) fn new(total: Arc<Total>) -> Self {
         Self { total, own: Retained::default() }
     }
 
-    /// What all modules of the tenant may retain together.
+    /// Returns the maximum that all modules of the tenant may retain together.
     pub(super) fn most(&self) -> usize {
         self.total.most
     }
 
-    /// The module retains this now.
+    /// Sets what the module retains now.
     ///
     /// # Errors
-    /// When it grew, and all together are too many by that.
+    /// A [`Trouble`] when the share grew and the total exceeds its maximum.
     pub(super) fn set(&mut self, retained: Retained) -> Result<(), Trouble> {
         let before = std::mem::replace(&mut self.own, retained);
         metrics::MODULE_RETAINED.increment(retained.events as f64 - before.events as f64);

@@ -1,5 +1,5 @@
-//! A module that takes steps: one for each event it is fed with and for each timer that is due. No actor, no database: what comes
-//! out is handed on by whoever had it run.
+//! A module that takes steps: one for each event and for each due timer. It knows no actor and no database: its caller
+//! passes on the results.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -18,17 +18,17 @@ use crate::event_processing::runtime::{
 use crate::metrics;
 use crate::model::module::StatementOff;
 
-/// Events taken from the feed at a time.
+/// The number of events taken from the feed at a time.
 const BATCH: usize = 256;
-/// So much comes out of one run; then it is handed on.
+/// The number of effects after which a run ends, so that they are passed on.
 const EFFECTS: usize = 1024;
 
-/// A module, what waits for it, and what it may use up.
+/// A module with its queued events and its limits.
 pub(crate) struct Steps {
     runtime: Runtime,
     feed: Feed,
     taken: VecDeque<Fed>,
-    /// What it does when nothing waits: it rests only if nothing came since it last looked.
+    /// What to do when the queue is empty: the module rests only if no event came since it last checked.
     without: Without,
     clock: Clock,
     plan: Arc<ModulePlan>,
@@ -36,46 +36,46 @@ pub(crate) struct Steps {
     share: Share,
 }
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Ran {
-    /// In the order they were made.
+    /// The effects, in the order they were made.
     pub(super) effects: Vec<Effect>,
-    /// By the place of the statement.
+    /// The faults, with the positions of their statements.
     pub(super) faults: Vec<(usize, Fault)>,
-    /// Statements that go on no more.
+    /// The statements that were switched off.
     pub(super) off: Vec<StatementOff>,
     pub(super) then: Then,
 }
 
-/// How it goes on.
+/// What the actor does after a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// There is more to do, after others had their turn.
+    /// Continue after other actors had their turn, because there is more to do.
     GoOn,
-    /// Nothing to do until it is woken, or until this time (milliseconds since 1970).
+    /// Rest until the module is woken, or until this time (milliseconds since 1970).
     Rest(Option<i64>),
-    /// Nothing to do this moment, or until this time. Where something came, more will come soon: that may gather, and is then looked for
-    /// without being woken. Under load being woken for each event costs more than the event.
+    /// Pause briefly, at most until this time. After an event, more follow soon: they are collected, and fetched
+    /// without waking the module. Under load, waking it for each event costs more than handling the event.
     Gather(Option<i64>),
-    /// It cannot go on.
+    /// Switch the module off, because it cannot go on.
     SwitchOff(Trouble),
 }
 
 impl Steps {
-    /// A module that has seen nothing yet. Its timers run from now.
+    /// Returns a module without state. Its timers run from now.
     pub(crate) fn new(plan: Arc<ModulePlan>, budget: Budget, feed: Feed, clock: Clock, share: Share) -> Self {
         let runtime = Runtime::new(plan.clone(), budget, clock.now());
         Self { runtime, feed, taken: VecDeque::new(), without: Without::Rests, clock, plan, budget, share }
     }
 
-    /// The same without statements that were switched off already.
+    /// Switches off the statements that were switched off earlier.
     pub(crate) fn without(mut self, off: &[StatementOff]) -> Self {
         self.runtime.leave_off(off.iter().map(|off| &*off.statement));
         self
     }
 
-    /// Takes steps until nothing is left to do, `slice` is used up, or a lot came out.
+    /// Takes steps until nothing is left to do, `slice` is used up, or the limit of effects is reached.
     pub(super) fn run(&mut self, slice: Duration, look_ups: &dyn LookUps) -> Ran {
         let end = Instant::now() + slice;
         let mut outcome = Outcome::default();
@@ -99,7 +99,8 @@ impl Steps {
         Ran { effects: outcome.effects, faults: outcome.faults, off, then }
     }
 
-    /// Says what the module retains; when that is too much for all modules of the tenant, what retains most of it is switched off.
+    /// Updates the module's share of the tenant's total; while the total exceeds its maximum, switches off the
+    /// statement that retains most.
     fn share(&mut self, outcome: &mut Outcome) -> Result<(), Trouble> {
         while let Err(trouble) = self.share.set(self.runtime.retained()) {
             if !self.runtime.switch_off_greatest(Excess::OfTenant, outcome) {
@@ -109,7 +110,7 @@ impl Steps {
         Ok(())
     }
 
-    /// A statement that was switched off, as its author is told.
+    /// Describes a statement that was switched off, for the author of the module.
     fn off(&self, statement: usize, cause: OffCause) -> StatementOff {
         let name = |statement: usize| self.plan.statements[statement].name.to_string();
         let reason = match cause {
@@ -136,7 +137,7 @@ impl Steps {
         )
     }
 
-    /// Takes one step; gives how long it may rest when there was none to take.
+    /// Takes one step. Returns what to do next when there was no step to take.
     fn step(&mut self, look_ups: &dyn LookUps, outcome: &mut Outcome) -> Result<Option<Then>, Trouble> {
         let (fed, now) = (self.next()?, self.clock.now());
         if fed.is_none() {
@@ -154,7 +155,7 @@ impl Steps {
             Some(Fed::Row(stream, row)) => runtime.feed_row(stream, row, now, look_ups, outcome),
             None => runtime.advance(now, look_ups, outcome),
         };
-        // Whatever state it is in afterwards: it takes no further step.
+        // Whatever state the module is in after a panic, it takes no further step.
         catch_unwind(AssertUnwindSafe(step)).map_err(|panic| panicked(&*panic))?;
         self.runtime.relieve(outcome);
         match self.runtime.retained() {
@@ -165,7 +166,7 @@ impl Steps {
         }
     }
 
-    /// What it is fed with next.
+    /// Returns the next event of the feed.
     fn next(&mut self) -> Result<Option<Fed>, Trouble> {
         if self.taken.is_empty() {
             match self.feed.take(BATCH, self.without) {

@@ -1,34 +1,34 @@
-//! What a module is switched off for, and the count of its faults.
+//! The reasons for which a module is switched off, and the count of its faults.
 
 use std::collections::VecDeque;
 
 use crate::event_processing::runtime::Fault;
 
-/// Faults within a minute that a module may have.
+/// The number of faults within a minute that a module may have.
 const FAULTS: usize = 100;
 const MINUTE: i64 = 60_000;
-/// Characters of a fault that are shown and logged.
+/// The number of characters of a fault that are shown and logged.
 const SHOWN: usize = 500;
 
 /// Why a module is switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Too many faults within a minute.
+    /// The module had too many faults within a minute.
     Faults,
-    /// It retains too much.
+    /// The module retains too much.
     Retained,
-    /// Events came faster than it could take them.
+    /// Events came faster than the module could handle them.
     Overload,
-    /// It asked for more writes than could be made.
+    /// The module requested more writes than could be made.
     Writes,
-    /// A step of it ended in a panic.
+    /// A step of the module ended in a panic.
     Panic,
-    /// It cannot be planned any more.
+    /// The module cannot be planned any more.
     Plan,
 }
 
 impl Cause {
-    /// What the metric calls it.
+    /// Returns the label of the cause in metrics.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Faults => "faults",
@@ -41,11 +41,11 @@ impl Cause {
     }
 }
 
-/// Why a module cannot go on.
+/// The reason why a module cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) cause: Cause,
-    /// For the audit record.
+    /// The text for the audit record.
     pub(crate) text: String,
 }
 
@@ -58,15 +58,15 @@ impl Trouble {
 /// The faults of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    /// When they were, in milliseconds.
+    /// The times of the faults, in milliseconds.
     times: VecDeque<i64>,
 }
 
 impl Faults {
-    /// Counts one of a statement. Gives how many there were within a minute.
+    /// Counts a fault of a statement. Returns the number of faults within a minute.
     ///
     /// # Errors
-    /// When it was one too many.
+    /// A [`Trouble`] when the fault exceeds the limit.
     pub(super) fn count(&mut self, statement: &str, fault: &Fault, now: i64) -> Result<usize, Trouble> {
         while self.times.front().is_some_and(|first| *first <= now - MINUTE) {
             self.times.pop_front();
@@ -83,7 +83,7 @@ impl Faults {
     }
 }
 
-/// A fault as far as it is shown.
+/// Returns the text of a fault, shortened for display.
 pub(super) fn shown(fault: &Fault) -> String {
     let text = fault.to_string();
     match text.char_indices().nth(SHOWN) {

@@ -1,9 +1,10 @@
-//! What each statement retains, so that it is told of the one that asked for it when it is too much.
+//! Counts what each statement retains, so that the statement that asked for too much is the one that is reported
+//!
 
 use super::Retained;
 
-/// What a module retains, by the statement that asked for it: what a `select` keeps for itself, what is in the named window that a
-/// statement created, the partitions of its context, the value of its variable.
+/// What a module retains, charged to the statement that asked for it: the state of a `select`, the contents of the
+/// named window that a statement created, the partitions of its context, the value of its variable.
 #[derive(Debug)]
 pub(super) struct Accounts {
     own: Vec<Retained>,
@@ -11,22 +12,22 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Of so many statements, none of which retains anything yet.
+    /// Returns accounts for this number of statements, all of them empty.
     pub(super) fn new(statements: usize) -> Self {
         Self { own: vec![Retained::default(); statements], total: Retained::default() }
     }
 
-    /// What they retain all together.
+    /// Returns what all statements retain together.
     pub(super) fn total(&self) -> Retained {
         self.total
     }
 
-    /// What one of them retains.
+    /// Returns what one statement retains.
     pub(super) fn of(&self, statement: usize) -> Retained {
         self.own[statement]
     }
 
-    /// Lets something act by which a statement retains more or less.
+    /// Calls `act`, which changes what a statement retains, and updates the total.
     pub(super) fn charge<T>(&mut self, statement: usize, act: impl FnOnce(&mut Retained) -> T) -> T {
         let mut own = self.own[statement];
         let result = act(&mut own);
@@ -35,7 +36,8 @@ impl Accounts {
         result
     }
 
-    /// The statement that retains most, measured by what there is too much of: of equals the first.
+    /// Returns the statement that retains most, in the measure that `most` exceeds; the first one if several are
+    /// equal.
     pub(super) fn greatest(&self, most: Retained) -> usize {
         let is_of_events = self.total.events > most.events;
         let measure = |own: &Retained| if is_of_events { own.events } else { own.bytes };

@@ -1,4 +1,4 @@
-//! An event on its way to the statements that read its stream, in their order.
+//! Dispatches an event to the statements that read its stream, in the order of the statements.
 
 use super::Retained;
 use super::engine::{Runtime, Turn};
@@ -9,7 +9,7 @@ use crate::event_processing::plan::StatementKind;
 use crate::event_processing::stream::StreamEvent;
 
 impl Runtime {
-    /// An event comes to the statements that read its stream.
+    /// Passes an event to the statements that read its stream.
     pub(super) fn dispatch(&mut self, stream: usize, event: &StreamEvent, cause: Cause, turn: &mut Turn<'_>) {
         let plan = self.plan.clone();
         let located = self.locate(stream, event, cause, turn);
@@ -28,7 +28,7 @@ impl Runtime {
         }
     }
 
-    /// The contents of a named window changed: its readers see it, and its next deadline may be another.
+    /// Passes a change of a named window to its readers, and arms the window's next deadline.
     pub(super) fn dispatch_change(
         &mut self,
         window: usize,
@@ -69,7 +69,8 @@ impl Runtime {
         }
     }
 
-    /// In which partition an event belongs, for each context of its stream that lets it through. Patterns begin with a partition.
+    /// Looks up the partition of an event for each context of its stream that admits the event. Patterns begin with a
+    /// new partition.
     fn locate(
         &mut self,
         stream: usize,
@@ -103,7 +104,7 @@ impl Runtime {
         all
     }
 
-    /// Patterns begin in a partition that is new.
+    /// Begins the patterns of a new partition.
     fn begin_patterns(&mut self, (context, partition): (usize, usize), cause: Cause, turn: &mut Turn<'_>) {
         let plan = self.plan.clone();
         for at in 0..self.routes.patterns(context).len() {
@@ -116,7 +117,7 @@ impl Runtime {
     }
 }
 
-/// In which partition of a context an event belongs; nowhere when the context has none of its stream.
+/// Returns the partition of an event in a context, or nothing when the event is in none.
 fn of_context(located: &[(usize, usize)], context: usize) -> Option<usize> {
     located.iter().find(|(known, _)| *known == context).map(|(_, partition)| *partition)
 }

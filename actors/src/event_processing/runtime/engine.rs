@@ -1,8 +1,10 @@
-//! A module as a whole: events and the time go in, statements act in their order, what they insert goes round before the next event.
+//! A module as a whole: it receives events and the time, runs its statements in their order, and handles the rows that
+//! they insert before the next event.
 //!
-//! As in Esper: a row that is inserted is handled after the event that made it, before the next outside one, rows in the order they were
-//! made. What is due goes off before an event of the same time, each thing at its own time; what it makes is handled before the next
-//! thing is due. Rows that a timer sets off begin a chain, whatever they are made of.
+//! As in Esper, an inserted row is handled after the event that made it and before the next event from outside, rows
+//! in the order they were made. Timers that are due fire before an event of the same time, each at its own time; the
+//! rows that a timer makes are handled before the next timer fires. Rows that are made by a timer begin a new chain,
+//! whatever they are made of.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -22,7 +24,7 @@ use crate::event_processing::plan::{ModulePlan, SelectPlan, StatementKind, Targe
 use crate::event_processing::stream::{Depth, Input, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
-/// A deployed module and all it remembers.
+/// A deployed module and its state.
 pub(crate) struct Runtime {
     pub(super) plan: Arc<ModulePlan>,
     pub(super) budget: Budget,
@@ -30,27 +32,27 @@ pub(crate) struct Runtime {
     pub(super) variables: Vec<Value>,
     pub(super) windows: Vec<NamedWindow>,
     pub(super) contexts: Vec<Partitions>,
-    /// One for each statement; none for those that are no `select`.
+    /// The state of each statement; none for those that are not a `select`.
     pub(super) selects: Vec<Option<Select>>,
-    /// For each statement whether it was switched off.
+    /// For each statement, whether it was switched off.
     pub(super) off: Vec<bool>,
     pub(super) routes: Routes,
     pub(super) timers: Timers,
-    /// What was inserted and not handled yet.
+    /// Rows that were inserted and are not handled yet.
     queue: VecDeque<Work>,
     pub(super) accounts: Accounts,
-    /// How many expressions this step may still evaluate.
+    /// The number of expressions that this step may still evaluate.
     evaluations: Cell<u64>,
     made: Vec<Made>,
     unreadable: Unreadable,
 }
 
-/// An event that waits for its statements.
+/// An event that waits to be dispatched to its statements.
 struct Work {
     place: Place,
     event: StreamEvent,
     depth: Depth,
-    /// The statement that inserted it.
+    /// The statement that inserted the event.
     from: Option<usize>,
 }
 
@@ -60,14 +62,14 @@ enum Place {
     Window(usize),
 }
 
-/// What a step is given from outside.
+/// What the caller passes to a step.
 pub(super) struct Turn<'a> {
     look_ups: &'a dyn LookUps,
     pub(super) outcome: &'a mut Outcome,
 }
 
 impl Runtime {
-    /// A module that has seen nothing yet. Its timers run from `now`.
+    /// Returns a module that has seen no event yet. Its timers run from `now`.
     pub(crate) fn new(plan: Arc<ModulePlan>, budget: Budget, now: i64) -> Self {
         let select = |kind: &StatementKind| match kind {
             StatementKind::Select(select) => Some(Select::new(select)),
@@ -94,7 +96,7 @@ impl Runtime {
         runtime
     }
 
-    /// Something happened in the tenant. Timers that are due go off before.
+    /// Handles an event of the tenant. Timers that are due fire first.
     pub(crate) fn feed_input(
         &mut self,
         input: &Arc<Input>,
@@ -113,7 +115,8 @@ impl Runtime {
         }
     }
 
-    /// Another module inserted a row into a stream. One that cannot be read is a fault of who reads it first.
+    /// Handles a row that another module inserted into a stream. A row that cannot be read is a fault of the first
+    /// statement that reads the stream.
     pub(crate) fn feed_row(
         &mut self,
         stream: &str,
@@ -136,13 +139,13 @@ impl Runtime {
         }
     }
 
-    /// Time goes on: what is due goes off, in the order of its time and as much of it as one step may; when there is more,
-    /// [`next_deadline`](Self::next_deadline) is in the past.
+    /// Advances the time: fires the timers that are due, in the order of their time, as many as one step may. When
+    /// more are due, [`next_deadline`](Self::next_deadline) is in the past.
     pub(crate) fn advance(&mut self, now: i64, look_ups: &dyn LookUps, outcome: &mut Outcome) {
         let mut turn = Turn { look_ups, outcome };
         self.evaluations.set(self.budget.evaluations);
         for _ in 0..self.budget.timers {
-            // What is left must be enough for a timer that is not greedy.
+            // The remaining budget must be enough for a timer of ordinary cost.
             if self.evaluations.get() < self.budget.evaluations / 2 {
                 return;
             }
@@ -156,17 +159,17 @@ impl Runtime {
         }
     }
 
-    /// When it must be told of the time next.
+    /// Returns the time at which [`advance`](Self::advance) must be called next.
     pub(crate) fn next_deadline(&self) -> Option<i64> {
         self.timers.next()
     }
 
-    /// What it keeps in memory.
+    /// Returns what the module retains in memory.
     pub(crate) fn retained(&self) -> Retained {
         self.accounts.total()
     }
 
-    /// Variables get their values, patterns begin to wait.
+    /// Assigns the initial values of variables and begins the patterns.
     fn begin(&mut self) {
         let plan = self.plan.clone();
         let mut outcome = Outcome::default();
@@ -201,7 +204,8 @@ impl Runtime {
         self.handle_queue(turn);
     }
 
-    /// Handles what was inserted, and what that inserts, until nothing waits. A step that takes too much leaves the rest.
+    /// Handles inserted rows, and the rows that those insert, until the queue is empty. A step that exceeds its budget
+    /// discards the rest.
     fn handle_queue(&mut self, turn: &mut Turn<'_>) {
         while let Some(work) = self.queue.pop_front() {
             let from = work.from;
@@ -265,7 +269,7 @@ impl Runtime {
         })
     }
 
-    /// Lets a `select` act, and sends on what it made.
+    /// Runs a `select` and passes on the rows it made.
     pub(super) fn run(
         &mut self,
         number: usize,
@@ -300,7 +304,7 @@ impl Runtime {
         self.made = made;
     }
 
-    /// Lets something act that sees the module's variables and time.
+    /// Calls `act` with a step that sees the module's variables and time.
     pub(super) fn work<T>(
         &mut self,
         number: usize,
@@ -323,7 +327,7 @@ impl Runtime {
         result
     }
 
-    /// A row is told, and goes where it is inserted.
+    /// Emits the notification of a row, and inserts the row into its target.
     fn send(&mut self, number: usize, into: Option<&Target>, made: Made, outcome: &mut Outcome) {
         let Made { row, event } = made;
         let mut place = None;
@@ -346,7 +350,7 @@ impl Runtime {
         outcome.effects.push(Effect::Tell { statement: number, row });
     }
 
-    /// Lets a named window change. What is in it is retained for the statement that created it.
+    /// Changes a named window. Its contents are charged to the statement that created it.
     pub(super) fn change_window(
         &mut self,
         window: usize,
@@ -361,7 +365,7 @@ impl Runtime {
     }
 }
 
-/// Before a module runs there is nothing to look up.
+/// Look-ups of a module that does not run yet: there is nothing to find.
 struct NoLookUps;
 
 impl LookUps for NoLookUps {

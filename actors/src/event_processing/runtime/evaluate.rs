@@ -1,7 +1,7 @@
-//! Expressions and what they give.
+//! Evaluates expressions.
 //!
-//! An operator on null gives null, and so do values that do not go together; `and` and `or` know the unknown. Nothing here panics,
-//! whatever the numbers; what takes long counts as several evaluations.
+//! An operator on null gives null, and so do values whose types do not match; `and` and `or` follow three-valued
+//! logic. Nothing here panics, whatever the numbers are; an expensive operation counts as several evaluations.
 
 #[cfg(test)]
 mod tests;
@@ -16,16 +16,16 @@ use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::{Plain, Seen, Value, negate, reckon};
 
 impl Expression {
-    /// What the expression gives.
+    /// Evaluates the expression.
     ///
     /// # Errors
-    /// When the step used up what it may, a look-up fails, or a value grows beyond its limits.
+    /// A [`Fault`] when the step used up its budget, a look-up fails, or a value exceeds its limits.
     pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, Fault> {
         scope.world.spend()?;
         value_of(self, scope)
     }
 
-    /// Whether a condition is met. Unknown is not.
+    /// Returns whether a condition is true; an unknown result counts as false.
     ///
     /// # Errors
     /// See [`evaluate`](Self::evaluate).
@@ -34,7 +34,7 @@ impl Expression {
         Ok(self.see(scope)?.truth() == Some(true))
     }
 
-    /// What the expression gives, not copied where it is there already.
+    /// Evaluates the expression without copying a value that exists already.
     pub(super) fn see<'a>(&'a self, scope: &Scope<'a>) -> Result<Seen<'a>, Fault> {
         let world = scope.world;
         Ok(match self {
@@ -115,7 +115,7 @@ impl Expression {
     }
 }
 
-/// Makes the value of an expression; counts what that takes.
+/// Evaluates an expression into an owned value and charges its size to the budget.
 pub(super) fn value_of(expression: &Expression, scope: &Scope<'_>) -> Result<Value, Fault> {
     let seen = expression.see(scope)?;
     scope.world.spend_for(seen.cost())?;
@@ -127,7 +127,7 @@ fn values_of(expressions: &[Expression], scope: &Scope<'_>) -> Result<Vec<Value>
     expressions.iter().map(|expression| value_of(expression, scope)).collect()
 }
 
-/// The event at a place; none where a tag was not met.
+/// Returns the event at a place; none where a tag was not matched.
 fn event<'a>(place: Place, scope: &Scope<'a>) -> Option<&'a StreamEvent> {
     let source = (*scope.sources.get(usize::from(place.source))?)?;
     match (place.tag, source) {
@@ -141,7 +141,7 @@ fn truth<'a>(value: Option<bool>) -> Seen<'a> {
     value.map_or(Seen::Null, Seen::Boolean)
 }
 
-/// A value that was put together: within its limits, and counted by its size.
+/// Checks that a composed value is within its limits, and charges its size to the budget.
 fn made<'a>(value: Value, scope: &Scope<'_>) -> Result<Seen<'a>, Fault> {
     let size = value.size().within_limits()?;
     scope.world.spend_for(size.bytes)?;
@@ -171,13 +171,13 @@ fn binary<'a>(
     let right = right.see(scope)?.truth();
     Ok(match right {
         Some(right) if right == ends => Seen::Boolean(ends),
-        // What did not end it is the neutral value, so the left is the answer when the right is known.
+        // The right operand is known and neutral, so the result is the left operand.
         Some(_) => truth(left),
         None => Seen::Null,
     })
 }
 
-/// Operators for which null on either side is null.
+/// Evaluates operators for which null on either side gives null.
 fn strict<'a>(
     operator: Operator,
     left: &Seen<'_>,
@@ -207,8 +207,8 @@ fn concatenate<'a>(left: &Seen<'_>, right: &Seen<'_>, scope: &Scope<'_>) -> Resu
     made(Value::Text([left, right].concat().into()), scope)
 }
 
-/// Whether a value equals one of those given; lists among them stand for their elements. Unknown when none is equal and some cannot be
-/// compared.
+/// Returns whether a value equals one of the given values; lists among them stand for their elements. The result is
+/// unknown when none is equal and some cannot be compared.
 fn is_among<'a>(
     value: &'a Expression,
     among: &'a [Expression],
@@ -260,7 +260,7 @@ fn is_among<'a>(
     Ok(answer)
 }
 
-/// Whether a value is between two others, both included, whichever of them is the larger (as in Esper).
+/// Returns whether a value is between two others, both inclusive, whichever of them is larger (as in Esper).
 fn is_between(value: Plain<'_>, low: Plain<'_>, high: Plain<'_>) -> Option<bool> {
     let (low, high) = if low.compare(high)?.is_gt() { (high, low) } else { (low, high) };
     Some(value.compare(low)?.is_ge() && value.compare(high)?.is_le())

@@ -1,7 +1,8 @@
-//! Rows of other modules, as this module's plan expects them.
+//! Converts rows of other modules to the columns that this module's plan expects.
 //!
-//! Columns are read by their places. While modules are deployed anew, one that still runs by its old plan may hand on rows of columns
-//! that the plan here does not know: such a row is put in order by the names of its columns, or it is not read.
+//! Columns are read by position. While modules are deployed anew, one that still runs by its old plan may forward rows
+//! with columns that the plan here does not know: such a row is reordered by the names of its columns, or it is not
+//! read.
 
 use std::sync::Arc;
 
@@ -10,15 +11,15 @@ use crate::event_processing::plan::Stream;
 use crate::event_processing::stream::{Columns, Row};
 use crate::event_processing::value::Type;
 
-/// What came that could not be read.
+/// The rows that could not be read.
 #[derive(Debug, Default)]
 pub(super) struct Unreadable {
-    /// The columns of the last. That they do not fit is told once, not of each row: it soon passes, and many faults would switch the
-    /// module off.
+    /// The columns of the last such row. A mismatch is reported once and not for each row: it soon passes, and many
+    /// faults would switch the module off.
     told: Option<Arc<Columns>>,
 }
 
-/// A row in the order of a stream's columns; none when it lacks one, or holds something else there.
+/// Returns a row in the order of a stream's columns; none when a column is missing or has another type.
 pub(super) fn fitted(stream: &Stream, row: &Arc<Row>) -> Option<Arc<Row>> {
     let Stream::Named(_, expected) = stream else { return None };
     if Arc::ptr_eq(expected, &row.columns) || **expected == *row.columns {
@@ -34,7 +35,8 @@ pub(super) fn fitted(stream: &Stream, row: &Arc<Row>) -> Option<Arc<Row>> {
 }
 
 impl Unreadable {
-    /// What is said of a row that does not fit; nothing if that was said of those before.
+    /// Returns the fault to report for a row that does not fit; none if it was reported for earlier rows with the same
+    /// columns.
     pub(super) fn note(&mut self, stream: &str, row: &Row) -> Option<Fault> {
         if self.told.as_ref().is_some_and(|told| Arc::ptr_eq(told, &row.columns)) {
             return None;

@@ -1,7 +1,7 @@
 //! The groups of a statement, each with its aggregates.
 //!
-//! A statement without `group by` has one group, which is always there. Others come with their first event; they are forgotten with
-//! their last, unless nothing ever leaves the statement: then they stay.
+//! A statement without `group by` has one group, which is always there. Other groups begin with their first event and
+//! are removed with their last one; when events never leave the statement, they stay.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,23 +12,23 @@ use crate::event_processing::plan::expression::Aggregate;
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Key;
 
-/// About how many bytes a group takes, and each of its aggregates.
+/// The approximate size of a group and of each of its aggregates, in bytes.
 const GROUP: usize = 256;
 const AGGREGATE: usize = 96;
 
-/// The number of a group. Numbers are given in the order the groups come and never again.
+/// The number of a group. Numbers are assigned in the order in which groups begin and are never reused.
 pub(super) type GroupId = u64;
 
 #[derive(Debug)]
 pub(super) struct Group {
     key: Option<Key>,
     pub(super) aggregates: Box<[AggregateState]>,
-    /// How many events are in it.
+    /// The number of events in the group.
     pub(super) events: usize,
-    /// The last that came: what it is grouped by can be read from it.
+    /// The last event that came, from which the grouping values can be read.
     pub(super) sample: [Option<StreamEvent>; 2],
     sample_bytes: usize,
-    /// Whether something came or left since that was last dealt with.
+    /// Whether an event came or left since the group was last handled.
     pub(super) touched: bool,
     pub(super) output: GroupOutput,
     bytes: usize,
@@ -56,7 +56,7 @@ impl Groups {
         self.is_grouped
     }
 
-    /// The group of a key; it begins if there is none.
+    /// Returns the group of a key and creates it if there is none.
     pub(super) fn of_key(&mut self, key: Key, aggregates: &[Aggregate], retained: &mut Retained) -> GroupId {
         if let Some(number) = self.numbers.get(&key) {
             return *number;
@@ -79,7 +79,7 @@ impl Groups {
         self.groups.get_mut(&number)
     }
 
-    /// A group in which something comes or leaves. Of several groups, `touched` has it then, once.
+    /// Marks a group in which an event comes or leaves. With `group by`, its number is added to `touched` once.
     pub(super) fn touch(&mut self, number: GroupId, touched: &mut Vec<GroupId>) -> Option<&mut Group> {
         let group = self.groups.get_mut(&number)?;
         if self.is_grouped && !group.touched {
@@ -89,12 +89,12 @@ impl Groups {
         Some(group)
     }
 
-    /// All, in the order they came.
+    /// Returns the numbers of all groups, in the order they began.
     pub(super) fn numbers(&self) -> Vec<GroupId> {
         self.groups.keys().copied().collect()
     }
 
-    /// Forgets a group if nothing is in it any more.
+    /// Removes a group if no event is in it any more.
     pub(super) fn forget_if_empty(&mut self, number: GroupId, retained: &mut Retained) {
         let is_empty = self.groups.get(&number).is_some_and(|group| group.events == 0 && group.key.is_some());
         if is_empty && self.span == Span::Window {
@@ -102,7 +102,7 @@ impl Groups {
         }
     }
 
-    /// Begins anew, with nothing in any group.
+    /// Resets all groups to the empty state.
     pub(super) fn clear(&mut self, aggregates: &[Aggregate], retained: &mut Retained) {
         if self.is_grouped {
             for number in self.numbers() {
@@ -144,7 +144,7 @@ impl Group {
         GROUP + AGGREGATE * aggregates
     }
 
-    /// What its aggregates keep beyond what every group takes.
+    /// Returns the bytes that the aggregates retain beyond the base size of a group.
     fn grown(&self) -> usize {
         self.bytes - Self::least(self.aggregates.len()) - self.key_bytes() - self.sample_bytes
     }
@@ -162,13 +162,13 @@ impl Group {
         self.sample = sources.map(Option::<&StreamEvent>::cloned);
     }
 
-    /// Its aggregates took so many bytes more.
+    /// Adds bytes by which the aggregates grew.
     pub(super) fn grow(&mut self, bytes: usize, retained: &mut Retained) {
         self.bytes += bytes;
         retained.bytes += bytes;
     }
 
-    /// Its aggregates gave back so many bytes.
+    /// Subtracts bytes by which the aggregates shrank.
     pub(super) fn shrink(&mut self, bytes: usize, retained: &mut Retained) {
         let bytes = bytes.min(self.grown());
         self.bytes -= bytes;

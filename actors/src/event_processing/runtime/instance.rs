@@ -1,4 +1,4 @@
-//! A `select` at work in one partition: from what it reads over what it retains to its rows.
+//! A `select` at work in one partition: it reads events, retains what its views require, and makes rows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,12 +20,13 @@ use crate::event_processing::plan::{From, SelectPlan, SourcePlan, Stream, ViewPl
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
-/// About how many bytes a retained event takes, besides its own and what entered more than one aggregate.
+/// The approximate size of a retained event in bytes, besides its own and its contributions to further aggregates.
 const HELD: usize = 72;
-/// About how many bytes are kept of an event that nobody asks for any more, besides what entered more than one aggregate.
+/// The approximate size, in bytes, of the memory of an event that is not needed itself any more, besides its
+/// contributions to further aggregates.
 const MEMORY: usize = 48;
 
-/// State of one `select`, of one partition where it has a context.
+/// The state of one `select`, in one partition where it has a context.
 #[derive(Debug)]
 pub(super) struct Instance {
     reading: Reading,
@@ -38,7 +39,8 @@ enum Reading {
     /// Nothing is retained.
     Passing,
     View(View<Remembered>),
-    /// What entered the aggregates with each event, to leave them with it: once its row is made nobody asks for the event any more (NE7).
+    /// The contributions of each event to the aggregates, to be removed when the event leaves: once its row is made,
+    /// the event itself is not needed any more (NE7).
     Memories(Ring<Remembered, ()>),
     /// The contents of a named window, by the numbers of its rows.
     Contents(BTreeMap<u64, Held<Remembered>>),
@@ -71,7 +73,7 @@ impl Instance {
         Self { reading, results: Results::new(plan, keys, span), armed: Armed::default() }
     }
 
-    /// An event of a stream, or one that was inserted into a window that is read as a stream.
+    /// Handles an event of a stream, or one that was inserted into a window that is read as a stream.
     pub(super) fn take_event(
         &mut self,
         plan: &SelectPlan,
@@ -104,7 +106,7 @@ impl Instance {
         }
     }
 
-    /// The contents of a named window changed that the statement reads as they come and leave.
+    /// Handles a change of a named window whose contents the statement reads.
     pub(super) fn take_change(
         &mut self,
         plan: &SelectPlan,
@@ -142,7 +144,8 @@ impl Instance {
         }
     }
 
-    /// Time has come to `now`: first what leaves, then what a pattern waited for, then what was kept back.
+    /// Advances the time to `now`: first events leave the views, then timers of the pattern fire, then rows that wait
+    /// for an output are released.
     pub(super) fn advance(&mut self, plan: &SelectPlan, keys: &JoinKeys, step: &mut Step<'_>) {
         let now = step.world.now;
         match &mut self.reading {
@@ -170,7 +173,7 @@ impl Instance {
         }
     }
 
-    /// When [`advance`](Self::advance) has something to do next.
+    /// Returns the time at which [`advance`](Self::advance) has something to do next.
     pub(super) fn next_deadline(&self) -> Option<i64> {
         let reading = match &self.reading {
             Reading::View(view) => view.next_deadline(),
@@ -188,7 +191,8 @@ impl Instance {
         step.passes(source.filter.as_ref(), event, self.results.keys())
     }
 
-    /// What of a change the filter of the source lets through; what leaves is known by its number.
+    /// Returns the part of a change that the filter of the source admits; rows that leave are looked up by their
+    /// numbers.
     fn admitted<'c>(
         &self,
         source: &SourcePlan,
@@ -203,7 +207,7 @@ impl Instance {
         Cow::Owned(WindowChange { entered, left: change.left.clone() })
     }
 
-    /// Lets the pattern, if there is one, seek on, and takes in what it finds.
+    /// Advances the pattern, if there is one, and takes in its matches.
     fn seek(
         &mut self,
         plan: &SelectPlan,
@@ -243,7 +247,7 @@ impl Instance {
                 let memory = self.results.enter(plan, step, sources);
                 let entered = memory.without_values();
                 let mut left = Vec::new();
-                // With time leaves only what came: what did not pass need not be waited for.
+                // A time window removes only events that entered: one that did not pass `where` need not be kept.
                 if memory.passed() || memories.counts() {
                     step.retained.bytes += bytes_of_memory(plan);
                     memories.insert(Held { event: (), at: step.world.now, memory }, &mut left);
@@ -261,7 +265,7 @@ impl Instance {
         }
     }
 
-    /// What came into the view, and what left it.
+    /// Updates the results with the events that entered the view and those that left it.
     fn change(
         &mut self,
         plan: &SelectPlan,
@@ -284,7 +288,7 @@ impl Instance {
         self.put_out_if(due, plan, step);
     }
 
-    /// What left the memories leaves the aggregates.
+    /// Removes the contributions of events that left from the aggregates.
     fn let_go(&mut self, plan: &SelectPlan, left: Vec<Held<Remembered, ()>>, step: &mut Step<'_>) {
         for held in left {
             step.retained.bytes = step.retained.bytes.saturating_sub(bytes_of_memory(plan));
@@ -357,13 +361,13 @@ impl Instance {
 }
 
 impl Reading {
-    /// Over a view: of its events, or of what there is to remember of them.
+    /// Returns the reading of a view: of its events, or only of their contributions where that is enough.
     fn of_view(view: &ViewPlan, plan: &SelectPlan) -> Self {
         if Results::asks_for_contents(plan) {
             return Self::View(View::new(view));
         }
         match (view, Ring::of(view)) {
-            // Nothing ever leaves, so nothing need be remembered.
+            // Events never leave, so nothing need be remembered.
             (ViewPlan::KeepAll, _) => Self::Passing,
             (_, Some(memories)) => Self::Memories(memories),
             (_, None) => Self::View(View::new(view)),
@@ -371,12 +375,12 @@ impl Reading {
     }
 }
 
-/// About how many bytes are kept of an event of a window that is remembered only.
+/// Returns the approximate size, in bytes, of an event of which only the contributions are kept.
 fn bytes_of_memory(plan: &SelectPlan) -> usize {
     MEMORY + Memories::bytes(plan.aggregates.len())
 }
 
-/// About how many bytes an event of a window takes, besides its own.
+/// Returns the approximate size, in bytes, of an event in a window, besides its own.
 fn bytes_beside(plan: &SelectPlan) -> usize {
     HELD + Memories::bytes(plan.aggregates.len())
 }

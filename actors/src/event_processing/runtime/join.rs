@@ -1,9 +1,10 @@
-//! Joins of two sources: an event that comes to one side goes with each that the other side retains and that `where` lets through.
+//! Joins of two sources: an event that comes to one side is paired with each event that the other side retains and
+//! that `where` admits.
 //!
-//! As in Esper: an event that comes to both sides at once comes to both before pairs are made; with `unidirectional` only events of
-//! that side make pairs, and each of them stands by itself, so aggregates begin anew with it. A side without a view retains nothing;
-//! a named window without one is its contents. Pairs leave with the first of their events. Where a side retains nothing, aggregates
-//! run over all pairs since deployment.
+//! As in Esper, an event that comes to both sides at once enters both before pairs are made. With `unidirectional`,
+//! only events of that side make pairs, and each of them stands by itself, so aggregates start afresh with it. A side
+//! without a view retains nothing; a named window without a view of its own is represented by its contents. A pair
+//! leaves with the first of its events. Where a side retains nothing, aggregates run over all pairs since deployment.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,25 +19,26 @@ use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
-/// About how many bytes an event takes on a side, and a pair, besides their own.
+/// The approximate size, in bytes, of an event on a side and of a pair, besides their own.
 const LINKED: usize = 192;
 const PAIR: usize = 128;
 
-/// Both sides in one partition.
+/// Both sides of a join in one partition.
 #[derive(Debug)]
 pub(super) struct Join {
     sides: [Side; 2],
-    /// What is remembered of the pairs that passed, by the numbers of their events.
+    /// What is remembered of the pairs that passed, by the sequence numbers of their events.
     pairs: HashMap<(u64, u64), Remembered>,
     span: Span,
-    /// The only side that makes pairs.
+    /// The only side that makes pairs, for a `unidirectional` join.
     only: Option<usize>,
 }
 
 #[derive(Debug)]
 struct Side {
     kept: Kept,
-    /// Its events by key, and under each key by number. Events whose key has a null go with nothing.
+    /// The events of the side by key, and under each key by sequence number. An event whose key contains a null is
+    /// paired with none.
     index: HashMap<Key, BTreeMap<u64, StreamEvent>>,
     next: u64,
 }
@@ -45,21 +47,21 @@ struct Side {
 enum Kept {
     Nothing,
     View(View<Linked>),
-    /// Rows of a named window, by their number there.
+    /// The rows of a named window, by their numbers there.
     Contents(HashMap<u64, Option<Key>>),
 }
 
-/// Under which number and key an event is found.
+/// The sequence number and the key under which an event is indexed.
 #[derive(Debug, Clone, Default)]
 struct Linked {
     number: u64,
     key: Option<Key>,
 }
 
-/// The numbers of two events that go together, the events, and what is remembered of the pair.
+/// A new pair: the sequence numbers of its events, the events, and what is remembered of the pair.
 type NewPair = ((u64, u64), [StreamEvent; 2], Remembered);
 
-/// What comes to one side.
+/// The events that entered and left one side.
 #[derive(Debug, Default)]
 pub(super) struct SideChange {
     entered: Vec<(u64, Option<Key>, StreamEvent)>,
@@ -79,7 +81,7 @@ impl Join {
         self.span
     }
 
-    /// An event comes to one side.
+    /// Adds an event to one side.
     pub(super) fn insert(
         &mut self,
         side: usize,
@@ -105,7 +107,7 @@ impl Join {
         this.change(side, entered, left, keys, results, step)
     }
 
-    /// The contents of a named window change.
+    /// Applies a change of a named window to its side.
     pub(super) fn change_window(
         &mut self,
         side: usize,
@@ -131,7 +133,7 @@ impl Join {
         result
     }
 
-    /// Time has come to `now`: what leaves a side, and what it releases.
+    /// Advances the time of a side to `now`: removes expired events and releases batches.
     pub(super) fn expire(
         &mut self,
         side: usize,
@@ -156,7 +158,7 @@ impl Join {
             .min()
     }
 
-    /// Makes and unmakes pairs: the new ones, with what is remembered of them.
+    /// Makes and removes pairs. Returns the new pairs, with what is remembered of each.
     pub(super) fn pair(
         &mut self,
         changes: [SideChange; 2],
@@ -177,7 +179,7 @@ impl Join {
             self.pair_new((0, &changes[0]), u64::MAX, plan, results, step, &mut made);
         }
         if triggers(1) {
-            // Pairs of two that are new are made above.
+            // Pairs of two new events were made above.
             let first_new = changes[0].entered.first().map(|(number, ..)| *number).filter(|_| triggers(0));
             self.pair_new((1, &changes[1]), first_new.unwrap_or(u64::MAX), plan, results, step, &mut made);
         }
@@ -196,7 +198,7 @@ impl Join {
         made.into_iter().map(|(_, events, remembered)| (events, remembered)).collect()
     }
 
-    /// All pairs there are, for a snapshot.
+    /// Returns all existing pairs, for a snapshot.
     pub(super) fn contents(
         &self,
         plan: &SelectPlan,
@@ -228,7 +230,7 @@ impl Join {
         pairs
     }
 
-    /// Makes the pairs of what came to one side, with what the other has below a number.
+    /// Pairs the new events of one side with the events of the other side whose sequence number is below a limit.
     fn pair_new(
         &self,
         (side, change): (usize, &SideChange),
@@ -256,7 +258,7 @@ impl Join {
         }
     }
 
-    /// What leaves takes its pairs along: what is remembered of them.
+    /// Removes the pairs of the events that left, and returns what was remembered of them.
     fn unpair(&mut self, changes: &[SideChange; 2], step: &mut Step<'_>) -> Vec<Remembered> {
         let mut gone = Vec::new();
         if self.pairs.is_empty() {
@@ -285,12 +287,12 @@ impl Side {
         Self { kept, index: HashMap::new(), next: 1 }
     }
 
-    /// The events that may go with one of this key, in the order they came.
+    /// Returns the events that may be paired with one of this key, in the order they came.
     fn partners(&self, key: Option<&Key>) -> impl Iterator<Item = (u64, &StreamEvent)> {
         key.and_then(|key| self.index.get(key)).into_iter().flatten().map(|(number, event)| (*number, event))
     }
 
-    /// An event that is not retained.
+    /// Adds an event that is not retained.
     fn pass(
         &mut self,
         side: usize,
@@ -345,7 +347,7 @@ impl Side {
         }
     }
 
-    /// What is not retained is found no longer.
+    /// Removes events that are not retained from the index.
     fn unlink_passing(&mut self, change: &SideChange) {
         if matches!(self.kept, Kept::Nothing) {
             for (number, key, _) in &change.entered {
@@ -372,7 +374,7 @@ impl SideChange {
     }
 }
 
-/// The key by which the other side finds the event; none when a part of it is null, or cannot be had.
+/// Returns the key by which the other side looks up the event; none when a part of it is null or cannot be evaluated.
 fn link_key(
     side: usize,
     event: &StreamEvent,

@@ -1,10 +1,10 @@
-//! Which equalities of a join's `where` find the events of the other side that may go with an event.
+//! Determines which equalities of a join's `where` serve to look up the matching events of the other side.
 
 use crate::event_processing::language::syntax::Operator;
 use crate::event_processing::plan::expression::{Expression, Function};
 
-/// For each side of a join the expressions whose values must be equal to those of the other side, in the same order. Without any, every
-/// event of the other side is looked at.
+/// For each side of a join, the expressions whose values must equal those of the other side, in the same order.
+/// Without any, every event of the other side is examined.
 #[derive(Debug, Default)]
 pub(super) struct JoinKeys(pub(super) [Vec<Expression>; 2]);
 
@@ -34,7 +34,8 @@ impl JoinKeys {
     }
 }
 
-/// The one side that an expression reads, when it reads nothing else: its value stays what it was when the event came.
+/// Returns the one side that an expression reads, if it reads nothing else: its value is then fixed when the event
+/// comes.
 fn side_of(expression: &Expression) -> Option<u8> {
     let mut side = None;
     let mut open = vec![expression];

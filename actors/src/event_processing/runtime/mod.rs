@@ -1,7 +1,7 @@
-//! A deployed module at work: a state machine without clock, thread or database.
+//! The runtime of a deployed module: a state machine without clock, thread or database.
 //!
-//! It is fed with what happens and with the time, in milliseconds since 1970, which never goes back; what it wants done comes out as
-//! [`Effect`]s. So a test drives it by hand, and the same events at the same times give the same output.
+//! Its input is events and the time, in milliseconds since 1970, which never goes back; its output is [`Effect`]s. So
+//! a test drives it by hand, and the same events at the same times give the same output.
 
 mod accounts;
 mod aggregates;
@@ -44,18 +44,18 @@ use super::plan::expression::Finder;
 use super::stream::{Depth, OutputStream, Row};
 use super::value::Value;
 
-/// What a module wants done.
+/// An effect that a module requests.
 #[derive(Debug, Clone)]
 pub(crate) enum Effect {
-    /// Tell the row on the channel of the statement. The statement by its place in the module.
+    /// Publish the row on the channel of the statement. `statement` is its position in the module.
     Tell { statement: usize, row: Arc<Row> },
-    /// Write to the platform, or send something.
+    /// Write to the platform, or send a request or message.
     Perform { statement: usize, stream: OutputStream, row: Arc<Row>, depth: Depth },
-    /// Hand the row to other modules that read this stream.
+    /// Forward the row to other modules that read this stream.
     Forward { stream: Arc<str>, row: Arc<Row> },
 }
 
-/// Something that went wrong while a statement ran; its other events and the other statements go on.
+/// An error while a statement ran; its other events and the other statements go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault(pub(crate) Arc<str>);
 
@@ -71,42 +71,44 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What came out of a step.
+/// The result of a step.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// In the order they were made.
+    /// The effects, in the order they were made.
     pub(crate) effects: Vec<Effect>,
-    /// By the place of the statement.
+    /// The faults, with the positions of their statements.
     pub(crate) faults: Vec<(usize, Fault)>,
-    /// Statements that were switched off, by their place.
+    /// The statements that were switched off, by their positions.
     pub(crate) off: Vec<(usize, OffCause)>,
 }
 
-/// The one way from expressions to the store. It may wait, so a module that looks up runs where that is allowed.
+/// The only access of expressions to the store. A look-up may block, so a module that uses them runs on a thread where
+/// that is allowed.
 pub(crate) trait LookUps {
     /// # Errors
     /// A [`Fault`] when the store cannot be read, or `One` finds none or several.
     fn find(&self, finder: &Finder, arguments: &[Value]) -> Result<Value, Fault>;
 }
 
-/// What a module may use up.
+/// The limits of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// What windows, patterns, groups and partitions may retain, all together.
+    /// The maximum that windows, patterns, groups and partitions may retain together.
     pub(crate) retained: Retained,
-    /// Expressions evaluated for one event or timer.
+    /// The number of expressions that may be evaluated for one event or timer.
     pub(crate) evaluations: u64,
-    /// Statements, one feeding the other, that one event may set going.
+    /// The number of statements, one feeding the next, that one event may trigger.
     pub(crate) chain: u8,
-    /// Timers that go off in one step; the rest waits for the next.
+    /// The number of timers that fire in one step; the others wait for the next.
     pub(crate) timers: usize,
 }
 
-/// What is kept in memory.
+/// The size of the state in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Retained {
-    /// An event counts once for each window that holds it, a row that waits for an output and a pattern under way count one each.
-    /// Groups and partitions count by their bytes: a hundred events of each of a thousand devices are a hundred thousand.
+    /// An event counts once for each window that holds it; a row that waits for an output and an active pattern
+    /// instance count one each. Groups and partitions count by their bytes only: a hundred events of each of a
+    /// thousand devices are a hundred thousand.
     pub(crate) events: usize,
     pub(crate) bytes: usize,
 }
@@ -122,12 +124,12 @@ impl Retained {
         self.bytes -= bytes;
     }
 
-    /// Whether it is more than may be.
+    /// Returns whether this exceeds a maximum.
     pub(crate) fn exceeds(self, most: Self) -> bool {
         self.events > most.events || self.bytes > most.bytes
     }
 
-    /// What a part of it was is now something else.
+    /// Replaces the contribution of one part: `before` by `after`.
     fn replace(&mut self, before: Self, after: Self) {
         self.events = (self.events + after.events).saturating_sub(before.events);
         self.bytes = (self.bytes + after.bytes).saturating_sub(before.bytes);

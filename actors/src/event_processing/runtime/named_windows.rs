@@ -1,7 +1,8 @@
-//! Named windows: rows that statements insert stay as the window's view says, for all statements of the module that read it.
+//! Named windows: rows that statements insert are retained as the window's view says, for all statements of the module
+//! that read it.
 //!
-//! A statement over the window itself sees what comes and what leaves; over the window with a view of its own, and as a trigger, it sees
-//! what is inserted as a stream.
+//! A statement that reads the window directly sees which rows enter and which leave. A statement that adds a view of
+//! its own, or is triggered by the window, sees the inserted rows as a stream.
 
 use super::Retained;
 use super::timers::Armed;
@@ -10,19 +11,19 @@ use crate::event_processing::plan::WindowPlan;
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Key;
 
-/// About how many bytes an event takes in a window, besides its own.
+/// The approximate size of an event in a window, in bytes, besides its own.
 const HELD: usize = 48;
 
 /// The contents of a named window.
 #[derive(Debug)]
 pub(super) struct NamedWindow {
     view: View<u64>,
-    /// Rows are numbered from 1, in the order they came in.
+    /// The number of the next row. Rows are numbered from 1, in the order they came.
     next: u64,
     pub(super) armed: Armed,
 }
 
-/// What came into a window and what left it, each by its number.
+/// The rows that entered a window and those that left it, each by its number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WindowChange {
     pub(super) entered: Vec<(u64, StreamEvent)>,
@@ -34,7 +35,7 @@ impl NamedWindow {
         Self { view: View::new(&plan.view), next: 1, armed: Armed::default() }
     }
 
-    /// Inserts an event; `key` is that of a unique view.
+    /// Inserts an event; `key` is its key in a unique view.
     pub(super) fn insert(
         &mut self,
         event: StreamEvent,
@@ -48,21 +49,21 @@ impl NamedWindow {
         self.change(entered, &left, retained)
     }
 
-    /// Time has come to `now`.
+    /// Advances the time to `now` and removes the rows that expired.
     pub(super) fn expire(&mut self, now: i64, retained: &mut Retained) -> WindowChange {
         let mut left = Vec::new();
         let entered = self.view.expire(now, &mut left);
         self.change(entered, &left, retained)
     }
 
-    /// Takes out the rows of these numbers; they are in ascending order.
+    /// Removes the rows with these numbers, which are in ascending order.
     pub(super) fn delete(&mut self, numbers: &[u64], retained: &mut Retained) -> WindowChange {
         let mut left = Vec::new();
         self.view.remove(&mut |held| numbers.binary_search(&held.memory).is_ok(), &mut left);
         self.change(Entered::Nothing, &left, retained)
     }
 
-    /// What is in it, oldest first.
+    /// Returns the contents, oldest first.
     pub(super) fn contents(&self) -> impl Iterator<Item = (u64, &StreamEvent)> {
         self.view.contents().map(|held| (held.memory, &held.event))
     }

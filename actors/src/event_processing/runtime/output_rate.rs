@@ -1,7 +1,8 @@
-//! `output … every …`: when the rows of a statement come out, and which (Q-13; as in Esper where not said otherwise).
+//! `output … every …`: when the rows of a statement are put out, and which (Q-13; as in Esper where not said
+//! otherwise).
 //!
-//! The time of an output runs from the first event on that passed `where`, and goes on for good. Counted outputs come when so many
-//! events came, or so many left, since the last one.
+//! The interval starts with the first event that passed `where` and repeats without end. Counted outputs happen when
+//! that many events entered, or that many left, since the last one.
 //!
 //! | | a row for each event | one row for all | a row for each group |
 //! |---|---|---|---|
@@ -11,8 +12,8 @@
 //! | `first` | the first row, then none until the next output; with `group by` of each group, from its last row on | the same | the same, for each group |
 //! | `snapshot` | everything in the window | the row as it stands | every group in the window |
 //!
-//! `having` is asked where the row is made: at the event in the first column and where all rows come, at the output else. A group
-//! whose last event left is shown once more by `all` and `last`, then forgotten.
+//! `having` is evaluated where the row is made: at the event in the first column and where all rows are put out,
+//! otherwise at the output. A group whose last event left is shown once more by `all` and `last`, then removed.
 
 use std::collections::VecDeque;
 
@@ -23,20 +24,20 @@ use super::views::millis;
 use crate::event_processing::language::syntax::OutputKind;
 use crate::event_processing::plan::{EveryPlan, OutputPlan};
 
-/// What is known of one group between two outputs.
+/// The state of one group between two outputs.
 #[derive(Debug, Default)]
 pub(super) struct GroupOutput {
-    /// The last row, where `last` waits for the output.
+    /// The last row, if `last` waits for the output.
     last: Option<Made>,
-    /// `all`: whether rows of it wait already.
+    /// For `all`: whether rows of the group wait already.
     pub(super) has_rows: bool,
-    /// Whether it is among [`OutputRate::touched`].
+    /// Whether the group is listed in [`OutputRate::touched`].
     pub(super) is_listed: bool,
-    /// `first`: when it may come again, or how many more must come before.
+    /// For `first`: when the group may be put out again, or how many more events must come before.
     again: Option<i64>,
 }
 
-/// The outputs of a statement.
+/// The state of the `output` clause of a statement.
 #[derive(Debug)]
 pub(super) struct OutputRate {
     pub(super) kind: OutputKind,
@@ -44,17 +45,17 @@ pub(super) struct OutputRate {
     next: Option<i64>,
     came: usize,
     left: usize,
-    /// Rows that wait.
+    /// The rows that wait for the output.
     waiting: VecDeque<Made>,
-    /// Whether something happened since the last output.
+    /// Whether an event came or left since the last output.
     pub(super) has_changes: bool,
-    /// `first`: whether it came already.
+    /// For `first`: whether the first row was put out already.
     pub(super) had_first: bool,
-    /// Groups in which something came or left since the last output, in that order.
+    /// The groups in which an event came or left since the last output, in that order.
     pub(super) touched: Vec<GroupId>,
 }
 
-/// Whether the rows that wait come out now.
+/// Whether the waiting rows are put out now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     No,
@@ -76,7 +77,7 @@ impl OutputRate {
         }
     }
 
-    /// So many events came and left.
+    /// Counts events that came and left. Returns whether that makes an output due.
     pub(super) fn count(&mut self, came: usize, left: usize, now: i64) -> Due {
         self.has_changes = true;
         match self.every {
@@ -92,7 +93,7 @@ impl OutputRate {
         }
     }
 
-    /// Time has come to `now`.
+    /// Returns whether an output is due at `now`.
     pub(super) fn expire(&self, now: i64) -> Due {
         if self.next.is_some_and(|next| next <= now) { Due::Now } else { Due::No }
     }
@@ -101,7 +102,7 @@ impl OutputRate {
         self.next
     }
 
-    /// An output took place: the next begins.
+    /// Starts the next interval after an output.
     pub(super) fn begin_next(&mut self) {
         self.came = 0;
         self.left = 0;
@@ -118,13 +119,13 @@ impl OutputRate {
         self.waiting.push_back(made);
     }
 
-    /// Keeps a row instead of those that wait.
+    /// Keeps a row in place of those that wait.
     pub(super) fn wait_alone(&mut self, made: Made, retained: &mut Retained) {
         self.release(retained);
         self.wait(made, retained);
     }
 
-    /// The rows that wait.
+    /// Removes and returns the rows that wait.
     pub(super) fn release(&mut self, retained: &mut Retained) -> VecDeque<Made> {
         for made in &self.waiting {
             let_go(made, retained);
@@ -132,7 +133,7 @@ impl OutputRate {
         std::mem::take(&mut self.waiting)
     }
 
-    /// `first`: whether a group may come out now; if so it may not until the next time.
+    /// For `first`: returns whether a group may be put out now, and if so blocks it until the next time.
     pub(super) fn may_come(&self, group: &mut GroupOutput, now: i64) -> bool {
         match self.every {
             EveryPlan::Time(period) => {
@@ -167,7 +168,7 @@ impl GroupOutput {
     }
 }
 
-/// About how many bytes a row takes that waits, besides its own.
+/// The approximate size of a waiting row in bytes, besides its own.
 const WAITING: usize = 64;
 
 fn hold(made: &Made, retained: &mut Retained) {

@@ -1,6 +1,8 @@
-//! Contexts: every key that its streams had so far is a partition, in which statements keep a state of their own.
+//! Contexts: every key that occurred on the streams of a context is a partition, in which statements keep separate
+//! state.
 //!
-//! A partition begins with the first event of its key on any stream of the context and stays. Null is a key like others.
+//! A partition begins with the first event of its key on any stream of the context and stays. Null is a key like any
+//! other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +14,10 @@ use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
-/// About how many bytes a partition takes, besides what statements keep in it.
+/// The approximate size of a partition in bytes, besides the state of statements in it.
 const PARTITION: usize = 256;
 
-/// The partitions of a context, by the order they began.
+/// The partitions of a context, in the order they began.
 #[derive(Debug, Default)]
 pub(super) struct Partitions {
     numbers: HashMap<Key, usize>,
@@ -23,8 +25,8 @@ pub(super) struct Partitions {
 }
 
 impl Partitions {
-    /// The partition an event belongs to, which begins if there is none; nowhere when the context does not let it through. Each stream
-    /// is in a context once.
+    /// Returns the partition of an event and creates it if there is none; none when the context does not admit the
+    /// event. Each stream occurs in a context once.
     pub(super) fn locate(
         &mut self,
         plan: &ContextPlan,
@@ -59,7 +61,7 @@ impl Partitions {
     }
 }
 
-/// None when the event is not of this part, or its key cannot be had.
+/// Returns the key of an event; none when the event is not of this part or the key cannot be evaluated.
 fn key_of(part: &PartitionPlan, event: &StreamEvent, step: &mut Step<'_>) -> Option<Key> {
     if !step.passes(part.filter.as_ref(), event, &[]) {
         return None;

@@ -1,4 +1,4 @@
-//! What can be asked of an event of an input stream.
+//! The properties of an event of an input stream.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::hub;
 use crate::model::id::ManagedObjectId;
 
 impl InputStream {
-    /// Under which name its events have their object; none of answers to requests.
+    /// Returns the name under which events of the stream have their object; none for responses to requests.
     pub(crate) fn object_member(self) -> Option<&'static str> {
         Some(match self {
             Self::ManagedObjectCreated | Self::ManagedObjectUpdated | Self::ManagedObjectDeleted => {
@@ -25,7 +25,7 @@ impl InputStream {
 }
 
 impl StreamEvent {
-    /// A property or column by its name; null where there is none.
+    /// Returns a property or column by its name; null if there is none.
     pub(crate) fn member(&self, name: &str) -> Seen<'_> {
         match self {
             Self::Input(input) => input.member(name),
@@ -37,7 +37,8 @@ impl StreamEvent {
         }
     }
 
-    /// What paths of `getString` and its kin start at: of an input its payload, of a row its columns.
+    /// Returns the value at which the paths of `getString` and the other getters start: the payload of an input event,
+    /// the columns of a row.
     pub(crate) fn content(&self) -> Seen<'_> {
         match self {
             Self::Input(input) => input.property(Property::Payload),
@@ -47,7 +48,7 @@ impl StreamEvent {
 }
 
 impl Input {
-    /// A property by its name; null where there is none.
+    /// Returns a property by its name; null if there is none.
     pub(crate) fn member(&self, name: &str) -> Seen<'_> {
         let property = match name {
             "_type" => Property::Type,
@@ -92,14 +93,14 @@ impl Input {
     }
 }
 
-/// All that is known of what is gone: its id, and what it was of.
+/// Returns what is known of a deleted object: its id and that of its source.
 fn deleted(deletion: &Deletion) -> Value {
     let id = |id| Value::Id(Arc::new(Id::of(id)));
     let own = deleted_id(&deletion.event).map(|own| ("id", id(own)));
     map(own.into_iter().chain([("source", id(deletion.source.0))]))
 }
 
-/// The id of what is gone.
+/// Returns the id of the deleted object.
 fn deleted_id(event: &hub::Event) -> Option<i64> {
     match event {
         hub::Event::AlarmDeleted(id) => Some(id.0),

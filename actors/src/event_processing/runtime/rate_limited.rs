@@ -1,5 +1,5 @@
-//! The rows of a statement with `output`: what a change adds to what waits, and what an output lets out. [`output_rate`] tells
-//! when, and has the table of what comes.
+//! The rows of a statement with `output`: which rows a change adds to the waiting ones, and which rows an output
+//! releases. [`output_rate`] decides when, and has the table of what is put out.
 //!
 //! [`output_rate`]: super::output_rate
 
@@ -11,7 +11,7 @@ use crate::event_processing::language::syntax::OutputKind;
 use crate::event_processing::plan::{Rows, SelectPlan};
 
 impl Results {
-    /// Lets out what is due; `contents` is what is in the window.
+    /// Puts out the rows that are due; `contents` are the events in the window.
     pub(super) fn put_out<'e>(
         &mut self,
         plan: &SelectPlan,
@@ -54,7 +54,7 @@ impl Results {
         self.output = Some(output);
     }
 
-    /// A change between two outputs.
+    /// Takes in a change between two outputs.
     pub(super) fn take_in<'e>(
         &mut self,
         plan: &SelectPlan,
@@ -99,7 +99,7 @@ impl Results {
         }
     }
 
-    /// Groups of this change count until the output; those of the next are marked anew.
+    /// Moves the groups of this change to those of the output, and resets their marks for the next change.
     fn hand_on_touched(&mut self, output: &mut OutputRate) {
         for number in self.touched.drain(..) {
             if let Some(group) = self.groups.get_mut(number) {
@@ -155,7 +155,7 @@ impl Results {
         }
     }
 
-    /// `all`: groups of which no row waited show their last event as things stand.
+    /// For `all`: puts out the last event of each group without a waiting row, with the current aggregates.
     fn put_silent_groups(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
         if !self.groups.is_grouped() {
             return;

@@ -1,8 +1,9 @@
-//! From what comes and leaves to rows: `where`, groups, aggregates, `having`, the select list.
+//! Makes rows from the events that come and leave: `where`, groups, aggregates, `having`, the select list.
 //!
-//! As in Esper, aggregates take in all that came with a change, then all that left leaves them, and only then rows are made: the rows
-//! of a batch all show the same aggregates. Whether an event passed `where`, and into which group it went, is remembered until it
-//! leaves. A fault in an expression concerns the one event (it does not come, or makes no row); what leaves never asks anything.
+//! As in Esper, aggregates first take in all events that came with a change, then remove all that left, and only then
+//! rows are made: the rows of a batch all show the same aggregates. Whether an event passed `where`, and its group, is
+//! remembered until it leaves. A fault in an expression affects only its event (the event does not enter, or makes no
+//! row); an event that leaves evaluates no expression.
 
 use std::sync::Arc;
 
@@ -17,19 +18,19 @@ use crate::event_processing::stream::{Row, StreamEvent};
 use crate::event_processing::value::Key;
 use crate::event_processing::value::Value;
 
-/// The events that a row is about: one, or two of a join.
+/// The events that a row is made of: one, or two of a join.
 pub(super) type Sources<'a> = [Option<&'a StreamEvent>; 2];
 
-/// What is remembered of an event while it is in a window.
+/// The part of an event that is remembered while it is in a window.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Remembered {
-    /// None: it did not pass.
+    /// The group of the event; none when it did not pass `where`.
     group: Option<std::num::NonZeroU64>,
-    /// For each aggregate what entered it.
+    /// The contributions of the event to the aggregates.
     values: Memories,
 }
 
-/// The rows of a statement in one partition.
+/// The results of a statement in one partition.
 #[derive(Debug)]
 pub(super) struct Results {
     keys: Arc<[Value]>,
@@ -38,7 +39,7 @@ pub(super) struct Results {
     span: Span,
     came: usize,
     left: usize,
-    /// Groups in which something came or left by this change, in that order.
+    /// The groups in which an event came or left by this change, in that order.
     pub(super) touched: Vec<GroupId>,
     arguments: Vec<Option<Value>>,
     memories: Vec<Memory>,
@@ -67,7 +68,7 @@ impl Results {
         &self.keys
     }
 
-    /// Something came: a single event, or a pair of a join.
+    /// Takes in a single event, or a pair of a join.
     pub(super) fn enter(
         &mut self,
         plan: &SelectPlan,
@@ -95,7 +96,7 @@ impl Results {
         Remembered { group: remembered_number(number), values: Memories::take(&mut self.memories) }
     }
 
-    /// What came leaves. It asks no expression, so it cannot fail.
+    /// Removes an event that was taken in. It evaluates no expression, so it cannot fail.
     pub(super) fn leave(&mut self, step: &mut Step<'_>, remembered: &Remembered) {
         let Some(number) = remembered.number() else { return };
         self.left += 1;
@@ -135,12 +136,12 @@ impl Results {
         }
     }
 
-    /// Begins anew: what came before is not counted (each event of a `unidirectional` source stands by itself).
+    /// Resets the groups: earlier events do not count (each event of a `unidirectional` source stands by itself).
     pub(super) fn clear(&mut self, plan: &SelectPlan, step: &mut Step<'_>) {
         self.groups.clear(&plan.aggregates, step.retained);
     }
 
-    /// Whether rows wait that are due.
+    /// Returns whether an output is due at `now`.
     pub(super) fn expire(&self, now: i64) -> Due {
         self.output.as_ref().map_or(Due::No, |output| output.expire(now))
     }
@@ -149,13 +150,13 @@ impl Results {
         self.output.as_ref()?.next_deadline()
     }
 
-    /// Whether the output asks what is in the window.
+    /// Returns whether the output needs the contents of the window.
     pub(super) fn asks_for_contents(plan: &SelectPlan) -> bool {
         let is_snapshot = plan.output.is_some_and(|output| output.kind == OutputKind::Snapshot);
         is_snapshot && matches!(plan.rows, Rows::PerEvent | Rows::PerEventWithAggregates)
     }
 
-    /// Whether an event passes, and into which group it goes; what its aggregates take is in `arguments`.
+    /// Returns the group of an event that passes, and evaluates the values of its aggregates into `arguments`.
     fn admit(
         &mut self,
         plan: &SelectPlan,
@@ -184,7 +185,7 @@ impl Results {
         Ok(Some(self.groups.of_key(Key(key), &plan.aggregates, step.retained)))
     }
 
-    /// Forgets the groups that were touched and in which nothing is any more.
+    /// Removes the touched groups that have become empty.
     pub(super) fn forget(&mut self, step: &mut Step<'_>) {
         for number in std::mem::take(&mut self.touched) {
             if let Some(group) = self.groups.get_mut(number) {
@@ -196,7 +197,7 @@ impl Results {
         }
     }
 
-    /// The rows of a change, as the kind of the statement wants them.
+    /// Makes the rows of a change, according to the kind of the statement.
     pub(super) fn rows_of_change<'e>(
         &mut self,
         plan: &SelectPlan,
@@ -286,7 +287,7 @@ impl Results {
 }
 
 impl Remembered {
-    /// Of the one group there is without `group by`.
+    /// Returns the memory of an event in the one group that exists without `group by`.
     pub(super) fn of_all() -> Self {
         Self { group: remembered_number(0), values: Memories::default() }
     }
@@ -295,18 +296,18 @@ impl Remembered {
         self.group.map(|number| number.get() - 1)
     }
 
-    /// The same as long as it is new: its group.
+    /// Returns a copy without the contributions, which are not needed while the event is new.
     pub(super) fn without_values(&self) -> Self {
         Self { group: self.group, values: Memories::default() }
     }
 
-    /// Whether there is anything to do when it leaves.
+    /// Returns whether the event passed, so that its leaving has an effect.
     pub(super) fn passed(&self) -> bool {
         self.group.is_some()
     }
 }
 
-/// Group numbers begin at 0; one more leaves room for none.
+/// Converts a group number, which begins at 0, to a number from 1 on, which leaves room for none.
 fn remembered_number(number: GroupId) -> Option<std::num::NonZeroU64> {
     std::num::NonZeroU64::new(number.saturating_add(1))
 }

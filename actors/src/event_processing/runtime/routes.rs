@@ -1,4 +1,5 @@
-//! Which statements an event concerns: found by its stream, so that a module does not look at all of its statements.
+//! Looks up the statements that an event concerns by its stream, so that a module does not examine all of its
+//! statements.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,19 +7,19 @@ use std::sync::Arc;
 use crate::event_processing::plan::{From, ModulePlan, StatementKind, Stream, Target};
 use crate::event_processing::stream::{InputStream, OutputStream};
 
-/// The ways from streams to statements. Streams go by their place in the plan.
+/// The routes from streams to statements. Streams are identified by their positions in the plan.
 #[derive(Debug)]
 pub(super) struct Routes {
     inputs: [Option<usize>; InputStream::ALL.len()],
     names: HashMap<Arc<str>, usize>,
-    /// Output streams that the module inserts into and reads itself.
+    /// The output streams that the module inserts into and reads itself.
     outputs: HashMap<OutputStream, usize>,
     windows: Vec<Option<usize>>,
-    /// For each stream the statements that read it, in their order.
+    /// For each stream, the statements that read it, in their order.
     readers: Vec<Vec<usize>>,
-    /// For each stream the contexts that partition it.
+    /// For each stream, the contexts that partition it.
     contexts: Vec<Vec<usize>>,
-    /// For each context the patterns that begin with a partition of it, and the first statement that has it.
+    /// For each context, the patterns that begin with a partition of it, and the first statement that has it.
     patterns: Vec<Vec<usize>>,
     first_of_context: Vec<usize>,
 }
@@ -83,7 +84,7 @@ impl Routes {
         &self.patterns[context]
     }
 
-    /// Whom a fault in the keys of a context concerns.
+    /// Returns the statement to which a fault in the keys of a context is attributed.
     pub(super) fn first_of_context(&self, context: usize) -> usize {
         match self.first_of_context[context] {
             usize::MAX => 0,

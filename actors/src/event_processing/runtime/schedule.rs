@@ -1,18 +1,18 @@
-//! Timers of a calendar: when `timer:at` goes off next, in UTC.
+//! Calendar timers: computes when `timer:at` fires next, in UTC.
 //!
-//! Where both the day of the month and the day of the week are restricted, a day is right when it is either of them, as in Esper and
-//! cron. Dates that never come (February 30) give no time.
+//! Where both the day of the month and the day of the week are restricted, a day matches when either of them does, as
+//! in Esper and cron. Dates that never occur (February 30) yield no time.
 
 use time::util::days_in_month;
 use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time};
 
 use crate::event_processing::language::syntax::Schedule;
 
-/// February 29 can be eight years away, around a century without leap year.
+/// The number of months to search: February 29 can be eight years away, around a century without leap year.
 const MONTHS_AHEAD: usize = 8 * 12 + 1;
 
-/// The first moment after `after` that the schedule allows; both in milliseconds since 1970. Nothing when none comes before the
-/// year 10000.
+/// Returns the first moment after `after` that the schedule allows; both are in milliseconds since 1970. The result is
+/// none when there is no such moment before the year 10000.
 pub(super) fn next_after(schedule: &Schedule, after: i64) -> Option<i64> {
     let earliest = after.div_euclid(1000).checked_add(1)?;
     let earliest = OffsetDateTime::from_unix_timestamp(earliest).ok()?;
@@ -30,7 +30,7 @@ fn millis(date: Date, time: Time) -> Option<i64> {
     PrimitiveDateTime::new(date, time).assume_utc().unix_timestamp().checked_mul(1000)
 }
 
-/// The first allowed date from `from` on.
+/// Returns the first allowed date from `from` on.
 fn first_date(schedule: &Schedule, from: Date) -> Option<Date> {
     let (mut year, mut month, mut first_day) = (from.year(), from.month(), from.day());
     for _ in 0..=MONTHS_AHEAD {
@@ -66,7 +66,7 @@ fn is_allowed(values: &[u8], value: u8) -> bool {
     values.is_empty() || values.contains(&value)
 }
 
-/// The first allowed time of a day from `from` on.
+/// Returns the first allowed time of a day from `from` on.
 fn first_time(schedule: &Schedule, from: Time) -> Option<Time> {
     let Schedule { hours, minutes, seconds, .. } = schedule;
     let (hour, minute, second) = from.as_hms();
@@ -85,7 +85,7 @@ fn first_time(schedule: &Schedule, from: Time) -> Option<Time> {
     time(hour, first_allowed(minutes, 0, 59)?, first_allowed(seconds, 0, 59)?)
 }
 
-/// The first allowed value from `from` on, at most `last`.
+/// Returns the first allowed value from `from` on, at most `last`.
 fn first_allowed(values: &[u8], from: u8, last: u8) -> Option<u8> {
     if values.is_empty() {
         return (from <= last).then_some(from);

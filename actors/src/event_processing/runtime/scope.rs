@@ -1,4 +1,4 @@
-//! What an expression can see while it is evaluated.
+//! The data that an expression can read while it is evaluated.
 
 use std::cell::Cell;
 
@@ -6,42 +6,42 @@ use super::{Fault, LookUps};
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
-/// What is the same for all expressions of a step.
+/// The data that is the same for all expressions of a step.
 pub(crate) struct World<'a> {
-    /// By the places of the plan.
+    /// The values of the variables, by their positions in the plan.
     pub(crate) variables: &'a [Value],
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     pub(crate) now: i64,
     pub(crate) look_ups: &'a dyn LookUps,
-    /// How many more expressions may be evaluated in this step.
+    /// The number of expressions that may still be evaluated in this step.
     pub(crate) evaluations: &'a Cell<u64>,
 }
 
-/// What one expression can see.
+/// The data that one expression can read.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
-    /// The events it is about; what they are the plan says.
+    /// The events that the expression reads; the plan says which they are.
     pub(crate) sources: [Option<&'a StreamEvent>; 2],
-    /// By the places of the statement.
+    /// The values of the aggregates, by their positions in the statement.
     pub(crate) aggregates: &'a [Value],
-    /// Of the partition, where the statement has a context.
+    /// The keys of the partition, where the statement has a context.
     pub(crate) keys: &'a [Value],
     pub(crate) world: &'a World<'a>,
 }
 
-/// So many bytes that are read or written count as one evaluation.
+/// The number of bytes read or written that count as one evaluation.
 const BYTES: usize = 512;
 
 impl World<'_> {
-    /// Counts an evaluation.
+    /// Charges one evaluation to the budget.
     ///
     /// # Errors
-    /// When the step used up what it may.
+    /// A [`Fault`] when the step used up its budget.
     pub(crate) fn spend(&self) -> Result<(), Fault> {
         self.spend_all(1)
     }
 
-    /// Counts what takes longer the more bytes it has.
+    /// Charges an operation whose cost grows with the number of bytes.
     ///
     /// # Errors
     /// See [`spend`](Self::spend).

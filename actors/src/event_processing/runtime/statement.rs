@@ -12,27 +12,28 @@ use super::timers::{Owner, Timers};
 use crate::event_processing::plan::{From, ModulePlan, SelectPlan, Stream};
 use crate::event_processing::stream::StreamEvent;
 
-/// About how many bytes the state of a statement takes in one partition.
+/// The approximate size, in bytes, of the state of a statement in one partition.
 const INSTANCE: usize = 512;
 
-/// What a statement sees of its module.
+/// The parts of the module that a statement can see.
 pub(super) struct Surroundings<'a> {
     pub(super) module: &'a ModulePlan,
-    /// Its place in the module.
+    /// The position of the statement in the module.
     pub(super) statement: usize,
     pub(super) contexts: &'a [Partitions],
     pub(super) windows: &'a [NamedWindow],
     pub(super) timers: &'a mut Timers,
 }
 
-/// State of a `select`.
+/// The state of a `select`.
 #[derive(Debug)]
 pub(super) struct Select {
     join_keys: JoinKeys,
-    /// By the number of the partition; a single one without a context. A state begins with the first event that reaches it, that of a
-    /// pattern with the partition.
+    /// The states by the number of the partition; a single one without a context. A state is created by the first
+    /// event that reaches it, that of a pattern with the partition.
     instances: Vec<Option<Box<Instance>>>,
-    /// In which partition a row of a named window is: by the stream of the window, for each numbers its own rows.
+    /// The partition of each row of a named window: by the stream of the window and the number of the row, since each
+    /// window numbers its own rows.
     owners: HashMap<(usize, u64), usize>,
 }
 
@@ -45,7 +46,7 @@ impl Select {
         Self { join_keys, instances: Vec::new(), owners: HashMap::new() }
     }
 
-    /// Begins with its partition: timers of a pattern run from then on.
+    /// Creates the state together with its partition: timers of a pattern run from then on.
     pub(super) fn begin(
         &mut self,
         plan: &SelectPlan,
@@ -56,7 +57,7 @@ impl Select {
         self.with(plan, partition, around, step, |_, _, _| {});
     }
 
-    /// An event of a stream comes to its partition.
+    /// Passes an event of a stream to its partition.
     pub(super) fn take_event(
         &mut self,
         plan: &SelectPlan,
@@ -70,8 +71,8 @@ impl Select {
         });
     }
 
-    /// The contents of a named window changed; `located` tells where the new rows belong, in their order. Without, the window
-    /// concerns every partition there is.
+    /// Passes on a change of a named window; `located` holds the partitions of the new rows, in their order. Without
+    /// it, the window concerns every existing partition.
     pub(super) fn take_change(
         &mut self,
         plan: &SelectPlan,
@@ -102,7 +103,7 @@ impl Select {
         }
     }
 
-    /// What of a change concerns which partition.
+    /// Divides a change among the partitions it concerns.
     fn divide(
         &mut self,
         stream: usize,
@@ -124,7 +125,7 @@ impl Select {
         parts
     }
 
-    /// A deadline of a partition went off.
+    /// Handles a deadline of a partition.
     pub(super) fn advance(
         &mut self,
         plan: &SelectPlan,
@@ -140,7 +141,7 @@ impl Select {
         }
     }
 
-    /// Lets the state of a partition act, which begins if there is none, and sees to its next deadline.
+    /// Calls `act` with the state of a partition, which is created if there is none, and arms its next deadline.
     fn with(
         &mut self,
         plan: &SelectPlan,
@@ -163,7 +164,8 @@ impl Select {
         }
     }
 
-    /// The state of a partition at its beginning: where it reads a window that belongs to all partitions, it starts with its contents.
+    /// Returns a new state for a partition: where it reads a window that is shared by all partitions, it starts with
+    /// the window's contents.
     fn started(
         &self,
         plan: &SelectPlan,

@@ -1,4 +1,5 @@
-//! One event or one timer on its way through the statements: what they see of the module, and where they leave what they make.
+//! One event or one timer as the statements handle it: the parts of the module that they see, and the place for their
+//! results.
 
 use std::sync::Arc;
 
@@ -8,38 +9,38 @@ use crate::event_processing::plan::expression::Expression;
 use crate::event_processing::stream::{Depth, Row, StreamEvent};
 use crate::event_processing::value::{Key, Value};
 
-/// A row that was made.
+/// A row that a statement made.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     pub(super) row: Arc<Row>,
-    /// What is inserted: the row, or the event that is passed on.
+    /// The event to insert: the row, or the event that is passed on unchanged.
     pub(super) event: StreamEvent,
 }
 
-/// What set a statement going.
+/// The cause that triggered a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// An event, so far from what clients did.
+    /// An event, at this depth from the request of a client.
     Event(Depth),
-    /// The time: what follows is a beginning.
+    /// A timer, which begins a new chain.
     Timer,
 }
 
-/// A statement at work.
+/// The handling of an event or timer by one statement.
 pub(super) struct Step<'a> {
     pub(super) world: &'a World<'a>,
     pub(super) cause: Cause,
-    /// How many statements may be in a chain.
+    /// The maximum number of statements in a chain.
     pub(super) chain: u8,
     pub(super) retained: &'a mut Retained,
     pub(super) made: &'a mut Vec<Made>,
     pub(super) faults: &'a mut Vec<Fault>,
 }
 
-/// Faults of one kind that are told of one statement and event; the rest would say the same.
+/// The number of faults that are reported per statement and event; more would be repetitive.
 const FAULTS: usize = 10;
 
-/// Bytes of a key of a unique view or of a join: it is kept with each event.
+/// The maximum size, in bytes, of a key of a unique view or of a join: it is kept with each event.
 const KEY: usize = 4096;
 
 impl<'a> Step<'a> {
@@ -53,12 +54,12 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The value, or none and a fault.
+    /// Returns the value, or records the fault and returns none.
     pub(super) fn checked<T>(&mut self, result: Result<T, Fault>) -> Option<T> {
         result.map_err(|fault| self.fault(fault)).ok()
     }
 
-    /// The key of an event among those that are told apart by expressions; none when it cannot be had.
+    /// Returns the key of an event that the expressions define; none when it cannot be evaluated.
     pub(super) fn key(
         &mut self,
         expressions: &[Expression],
@@ -78,7 +79,8 @@ impl<'a> Step<'a> {
         self.checked(values)
     }
 
-    /// The key of an event in a view: none inside where the view is not unique, none at all when it cannot be had.
+    /// Returns the key of an event in a view: `Some(None)` where the view is not unique, `None` when it cannot be
+    /// evaluated.
     pub(super) fn key_in(
         &mut self,
         view: Option<&ViewPlan>,
@@ -91,7 +93,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Whether a filter, if there is one, lets an event through; not when it cannot be asked.
+    /// Returns whether a filter, if there is one, admits an event; a filter that fails does not.
     pub(super) fn passes(
         &mut self,
         filter: Option<&Expression>,
@@ -103,15 +105,15 @@ impl<'a> Step<'a> {
         self.checked(passes).unwrap_or(false)
     }
 
-    /// Whether nothing may be evaluated any more.
+    /// Returns whether the budget of evaluations is used up.
     pub(super) fn is_spent(&self) -> bool {
         self.world.evaluations.get() == 0
     }
 
-    /// How deep a row is that is made of these.
+    /// Returns the depth of a row that is made from these events.
     ///
     /// # Errors
-    /// When the chain it is in is too long.
+    /// A [`Fault`] when its chain is too long.
     pub(super) fn depth_of(&self, sources: [Option<&StreamEvent>; 2]) -> Result<Depth, Fault> {
         let mut depth = match self.cause {
             Cause::Timer => Depth::default(),

@@ -1,4 +1,5 @@
-//! A statement that retains too much is switched off, and its neighbours go on: it keeps nothing and sees nothing any more.
+//! Switches off a statement that retains too much, while its neighbours go on: it then keeps no state and
+//! receives no events.
 
 use super::engine::Runtime;
 use super::named_windows::NamedWindow;
@@ -10,13 +11,13 @@ use crate::event_processing::plan::StatementKind;
 /// Why a statement was switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OffCause {
-    /// It retained so much, more than any other, where there was too much.
+    /// The statement retained this much, more than any other, when a limit was exceeded.
     Retains(Retained, Excess),
-    /// The statement at this place was switched off, which creates its context.
+    /// The statement at this position, which creates the context, was switched off.
     Context(usize),
 }
 
-/// What is too much.
+/// The limit that was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excess {
     /// The module retains more than it may.
@@ -26,7 +27,7 @@ pub(crate) enum Excess {
 }
 
 impl Runtime {
-    /// Switches off statements of another run of this module, by their names.
+    /// Switches off the statements with these names, which were switched off in an earlier run of this module.
     pub(crate) fn leave_off<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
         for name in names {
             if let Some(statement) = self.plan.statements.iter().position(|known| *known.name == *name) {
@@ -35,12 +36,14 @@ impl Runtime {
         }
     }
 
-    /// Switches off what retains most until the module retains no more than it may, or nothing can be switched off any more.
+    /// Switches off the statements that retain most until the module is within its limit, or nothing more can be
+    /// switched off.
     pub(crate) fn relieve(&mut self, outcome: &mut Outcome) {
         while self.is_over_budget() && self.switch_off_greatest(Excess::OfModule, outcome) {}
     }
 
-    /// Switches off the statement that retains most. Not when it retains nothing, or the value of a variable.
+    /// Switches off the statement that retains most. Returns whether it did: not when that statement retains nothing,
+    /// or the value of a variable.
     pub(crate) fn switch_off_greatest(&mut self, excess: Excess, outcome: &mut Outcome) -> bool {
         let most = match excess {
             Excess::OfModule => self.budget.retained,
@@ -58,18 +61,19 @@ impl Runtime {
         true
     }
 
-    /// Whether no `select` goes on.
+    /// Returns whether no `select` is active any more.
     pub(crate) fn is_at_rest(&self) -> bool {
         let selects = self.plan.statements.iter().zip(&self.off);
         selects.filter(|(known, _)| matches!(known.kind, StatementKind::Select(_))).all(|(_, off)| *off)
     }
 
-    /// Whether a statement was switched off.
+    /// Returns whether a statement was switched off.
     pub(super) fn is_off(&self, statement: usize) -> bool {
         self.off[statement]
     }
 
-    /// Switches a statement off, with all it keeps. Gives those that cannot go on without it, which are switched off with it.
+    /// Switches a statement off and discards its state. Returns the statements that cannot go on without it and must
+    /// be switched off too.
     fn switch_off(&mut self, statement: usize) -> Vec<usize> {
         let plan = self.plan.clone();
         self.forget(statement);
@@ -77,7 +81,7 @@ impl Runtime {
         if let Some(window) = plan.windows.iter().position(|window| window.statement == statement) {
             self.windows[window] = NamedWindow::new(&plan.windows[window]);
             for reader in self.readers_of_window(window) {
-                // What they remember of its rows has gone with them.
+                // The state that they built from its rows was discarded with them.
                 self.forget(reader);
                 if let (StatementKind::Select(select), false) =
                     (&plan.statements[reader].kind, self.off[reader])
@@ -101,7 +105,7 @@ impl Runtime {
         dependents
     }
 
-    /// What a statement keeps for itself is gone.
+    /// Discards the state of a statement.
     fn forget(&mut self, statement: usize) {
         self.selects[statement] = None;
         self.accounts.charge(statement, |own| *own = Retained::default());

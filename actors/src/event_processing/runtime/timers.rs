@@ -1,19 +1,20 @@
-//! What is due when: the deadlines of windows and statements, in order.
+//! Timers: the deadlines of windows and statements, in order.
 //!
-//! Whoever has a deadline arms it here; there may be hundreds of thousands. A deadline that has become void is not looked for: it goes
-//! off, and whoever it belongs to finds that there is nothing to do.
+//! Each owner arms its deadlines here; there may be hundreds of thousands. A deadline that has become void is not
+//! removed: it fires, and its owner finds that there is nothing to do.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Whose deadline it is. At the same time windows come first, for statements see what they hold; then statements in their order.
+/// The owner of a deadline. Of equal deadlines those of windows come first, because statements see the windows'
+/// contents; then those of statements in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Owner {
     Window(usize),
     Statement { statement: usize, partition: usize },
 }
 
-/// Deadlines in order of their time, in milliseconds since 1970.
+/// The deadlines in the order of their time, in milliseconds since 1970.
 #[derive(Debug, Default)]
 pub(super) struct Timers(BinaryHeap<Reverse<(i64, Owner)>>);
 
@@ -22,7 +23,7 @@ pub(super) struct Timers(BinaryHeap<Reverse<(i64, Owner)>>);
 pub(super) struct Armed(Option<i64>);
 
 impl Timers {
-    /// Sees to it that the owner is called at `deadline`.
+    /// Arms a timer, so that the owner is called at `deadline`.
     pub(super) fn arm(&mut self, owner: Owner, armed: &mut Armed, deadline: Option<i64>) {
         let Some(deadline) = deadline else { return };
         if armed.0.is_none_or(|known| deadline < known) {
@@ -31,12 +32,12 @@ impl Timers {
         }
     }
 
-    /// The earliest; it may be void.
+    /// Returns the earliest deadline; it may be void.
     pub(super) fn next(&self) -> Option<i64> {
         self.0.peek().map(|Reverse((deadline, _))| *deadline)
     }
 
-    /// Takes the earliest that is due.
+    /// Removes and returns the earliest deadline that is due.
     pub(super) fn take_due(&mut self, now: i64) -> Option<(i64, Owner)> {
         if self.next()? > now {
             return None;
@@ -46,7 +47,7 @@ impl Timers {
 }
 
 impl Armed {
-    /// Whether the deadline that went off is the one the owner armed last.
+    /// Returns whether the deadline that fired is the one the owner armed last.
     pub(super) fn went_off(&mut self, deadline: i64) -> bool {
         let is_it = self.0 == Some(deadline);
         if is_it {

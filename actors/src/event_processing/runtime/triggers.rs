@@ -1,4 +1,4 @@
-//! Statements that act on an event and make no rows: `on … set`, `on … delete`.
+//! Statements that act on an event without making rows: `on … set`, `on … delete`.
 
 use super::engine::{Runtime, Turn};
 use super::step::Cause;
@@ -8,7 +8,7 @@ use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
 impl Runtime {
-    /// Statements that act on an event: `on … set`, `on … delete`.
+    /// Runs a statement that acts on an event: `on … set`, `on … delete`.
     pub(super) fn trigger(
         &mut self,
         number: usize,
@@ -43,7 +43,8 @@ impl Runtime {
         self.work(number, cause, turn, |step| step.passes(trigger.filter.as_ref(), event, &[]))
     }
 
-    /// Assigns from left to right; each sees those before it. When one cannot be made, none is.
+    /// Assigns variables from left to right; each expression sees the assignments before it. When one fails, all are
+    /// undone.
     fn set(
         &mut self,
         number: usize,
@@ -68,7 +69,7 @@ impl Runtime {
         }
     }
 
-    /// Gives the value that the variable had. What variables hold is retained like all else.
+    /// Assigns a variable and returns its previous value. The value counts as retained.
     fn assign(&mut self, variable: usize, value: Value) -> Value {
         let bytes = value.size().bytes;
         let before = std::mem::replace(&mut self.variables[variable], value);
@@ -78,7 +79,7 @@ impl Runtime {
         before
     }
 
-    /// Deletes the rows of a window that the condition chooses; when it fails for one, none is deleted.
+    /// Deletes the rows of a window that meet the condition; when the condition fails for one row, none is deleted.
     fn delete(
         &mut self,
         number: usize,

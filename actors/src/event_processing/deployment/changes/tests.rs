@@ -38,7 +38,7 @@ fn deployed(id: i64, text: &str) -> StoredModule {
     stored(id, text, ModuleStatus::Deployed)
 }
 
-/// The first deployment of a module.
+/// Returns the first deployment of a module.
 fn first_of(id: i64) -> Deployment {
     Deployment { module: ModuleId(id), number: 1 }
 }
@@ -47,7 +47,7 @@ fn too_much(statement: &str) -> StatementOff {
     StatementOff { statement: statement.into(), reason: "too much".into() }
 }
 
-/// What a change is, whom it concerns, and as what.
+/// Describes each change: its kind, its module, and the new state.
 fn said(changes: &[ModuleChange]) -> Vec<String> {
     let said = |change: &ModuleChange| {
         let Module { id, name, status, .. } = change.module();

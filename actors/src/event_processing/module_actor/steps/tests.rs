@@ -20,7 +20,7 @@ const KEEPING: &str =
 const TICKING: &str =
     "module ticks;\nselect 'tick' as word from pattern [every timer:interval(1 seconds)];\n";
 
-/// Finds nothing, or ends in a panic.
+/// Look-ups that find nothing, or panic.
 struct Finds;
 
 impl LookUps for Finds {
@@ -29,7 +29,7 @@ impl LookUps for Finds {
     }
 }
 
-/// A module with what feeds it.
+/// A module and its feed.
 struct Fixture {
     feeds: Feeds,
     clock: Clock,
@@ -45,7 +45,7 @@ fn started(text: &str, budget: Budget, queue: usize) -> Fixture {
     started_beside(text, budget, queue, 256 << 20)
 }
 
-/// One whose tenant may retain so many bytes.
+/// Starts a module whose tenant may retain this number of bytes.
 fn started_beside(text: &str, budget: Budget, queue: usize, bytes: usize) -> Fixture {
     let module = parse(text).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
     let plan = plan(&module, &Catalog::default()).unwrap_or_else(|mistake| panic!("{}", mistake.shown(text)));
@@ -71,7 +71,7 @@ impl Fixture {
         self.steps.run(SLICE, &Finds)
     }
 
-    /// The rows that were told, and how it goes on.
+    /// Runs the module. Returns the published rows, and what the actor does next.
     fn told(&mut self) -> (Vec<serde_json::Value>, Then) {
         let ran = self.run();
         let row = |effect: &Effect| match effect {

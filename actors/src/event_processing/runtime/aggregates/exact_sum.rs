@@ -1,16 +1,17 @@
-//! Sums of doubles that do not drift: what was added can be taken away again, and nothing of it stays behind.
+//! Sums of doubles that do not drift: a value that was added can be subtracted again without any residue.
 //!
-//! A sum is held as several doubles that do not overlap (Shewchuk's expansions), so it is exact; only the answer is rounded.
+//! A sum is held as several doubles that do not overlap (Shewchuk's expansions), so it is exact; only the result is
+//! rounded.
 
-/// From here on a sum of few could leave the range of doubles: 2^970.
+/// The magnitude from which on a sum of a few values could exceed the range of doubles: 2^970.
 const HUGE: f64 = 9.979_201_547_673_6e291;
 
 /// An exact sum of doubles.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExactSum {
-    /// From small to large.
+    /// The doubles in ascending order of magnitude.
     parts: Vec<f64>,
-    /// What is too large to be added exactly is summed by itself; it is forgotten when the last of it has left.
+    /// The sum of the values that are too large to be added exactly; it is reset when the last of them is subtracted.
     huge: f64,
     huge_count: u64,
 }
@@ -25,7 +26,7 @@ impl ExactSum {
         }
     }
 
-    /// Takes away what was [added](Self::add).
+    /// Subtracts a value that was [added](Self::add).
     pub(super) fn subtract(&mut self, value: f64) {
         if value.abs() < HUGE {
             self.add_part(-value);
@@ -42,19 +43,19 @@ impl ExactSum {
         self.add(a.mul_add(b, -product));
     }
 
-    /// Takes away a product that was added.
+    /// Subtracts a product that was added.
     pub(super) fn subtract_product(&mut self, a: f64, b: f64) {
         let product = a * b;
         self.subtract(product);
         self.subtract(a.mul_add(b, -product));
     }
 
-    /// The doubles whose sum it is.
+    /// Returns the doubles whose sum this is.
     pub(super) fn parts(&self) -> &[f64] {
         &self.parts
     }
 
-    /// The sum, rounded once.
+    /// Returns the sum, rounded once.
     pub(super) fn rounded(&self) -> f64 {
         let Some((&last, rest)) = self.parts.split_last() else { return self.huge };
         let mut high = last;
@@ -69,7 +70,7 @@ impl ExactSum {
                 break;
             }
         }
-        // Halfway between two doubles: what is left decides, not the even one.
+        // The value lies halfway between two doubles: the remainder decides, instead of rounding to even.
         if let Some(&next) = left.last()
             && ((low < 0.0 && next < 0.0) || (low > 0.0 && next > 0.0))
         {

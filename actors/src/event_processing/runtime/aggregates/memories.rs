@@ -1,8 +1,9 @@
-//! What entered the aggregates of a statement with one event: kept as long as the event, so each byte counts.
+//! The values that one event contributed to the aggregates of a statement. They are kept as long as the event, so each
+//! byte counts.
 
 use super::Memory;
 
-/// What entered each aggregate. Most statements have one or none; those take no memory beside this.
+/// The contribution to each aggregate. Most statements have no aggregate or one; those need no allocation.
 #[derive(Debug, Clone)]
 pub(in crate::event_processing::runtime) enum Memories {
     One(Memory),
@@ -10,7 +11,7 @@ pub(in crate::event_processing::runtime) enum Memories {
     Several(Box<Several>),
 }
 
-/// Behind a box, because a slice in it would take two words.
+/// A boxed slice behind another box, because the slice itself would take two words.
 #[derive(Debug, Clone)]
 pub(in crate::event_processing::runtime) struct Several(Box<[Memory]>);
 
@@ -21,7 +22,7 @@ impl Default for Memories {
 }
 
 impl Memories {
-    /// All of what `memories` has, in this order; it is empty then. Of none is left what did not count.
+    /// Takes all `memories` in their order and leaves the vector empty.
     pub(in crate::event_processing::runtime) fn take(memories: &mut Vec<Memory>) -> Self {
         match memories.as_mut_slice() {
             [] => Self::default(),
@@ -47,7 +48,7 @@ impl Memories {
         }
     }
 
-    /// What they take beside the event, where a statement has so many aggregates.
+    /// Returns the bytes that the contributions take beside the event, for a statement with this number of aggregates.
     pub(in crate::event_processing::runtime) fn bytes(aggregates: usize) -> usize {
         const ALLOCATION: usize = 16;
         match aggregates {

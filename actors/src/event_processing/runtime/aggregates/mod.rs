@@ -1,11 +1,13 @@
-//! Aggregates over what is in a window now, or since deployment where there is no window.
+//! Aggregates over the events that are in a window now, or over all events since deployment where there is no window
+//!
 //!
-//! Each event costs O(1) or O(log n), whatever is in the window. What enters is remembered as a [`Memory`], and exactly that leaves
-//! later: the event is not asked again, for a variable it was asked with may have another value by then.
+//! Each event costs O(1) or O(log n), regardless of the size of the window. The value that an event contributes is
+//! remembered as a [`Memory`], and exactly that value is removed later: the expression is not evaluated again, since a
+//! variable in it may have changed by then.
 //!
-//! As in Esper, a null does not count (for `first` and `last` too, beyond Esper), and of nothing an aggregate is null, but `count`
-//! is 0. `count(*)` counts events. The deviation is that of a sample. `avg`, `median` and `stddev` give doubles; a sum of integers is
-//! an integer. What is no number does not count where numbers are wanted.
+//! As in Esper, null is ignored (for `first` and `last` too, beyond Esper), and an aggregate over no values is null,
+//! except `count`, which is 0. `count(*)` counts events. The deviation is that of a sample. `avg`, `median` and
+//! `stddev` give doubles; a sum of integers is an integer. Aggregates of numbers ignore values that are not numbers.
 
 mod exact_sum;
 mod memories;
@@ -22,25 +24,25 @@ pub(super) use memories::Memories;
 use number::{Deviation, Sum, number_of};
 use ordered::{Median, Multiset, Ordered};
 
-/// Whether what enters will leave some day.
+/// Whether the events that enter will leave again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Span {
-    /// A window: it will.
+    /// The events are in a window, so they will leave.
     Window,
-    /// Since deployment: it will not, so nothing is remembered for it.
+    /// The events count since deployment and never leave, so nothing is remembered for them.
     Forever,
 }
 
-/// What entered an aggregate; small, for it is kept with each event of a window.
+/// The value that an event contributed to an aggregate. It is small, because it is kept with each event of a window.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Memory {
-    /// It did not count.
+    /// The event did not count.
     #[default]
     Nothing,
-    /// It counted, that is all.
+    /// The event counted; its value is not needed.
     Counted,
     Number(Number),
-    /// The number of an event among those that entered.
+    /// The sequence number of an event among those that entered.
     Sequence(u64),
     Value(Box<Value>),
 }
@@ -49,7 +51,7 @@ pub(super) enum Memory {
 #[derive(Debug, Clone)]
 pub(super) struct AggregateState {
     kind: Kind,
-    /// How often each value is there, where only distinct ones count.
+    /// The number of occurrences of each value, for an aggregate over distinct values.
     distinct: Option<HashMap<Key, u32>>,
 }
 
@@ -62,21 +64,21 @@ enum Kind {
     Median(Median),
     Least(Multiset),
     Greatest(Multiset),
-    /// Forever: the one that counts is enough.
+    /// The least value since deployment; only the best one is kept.
     LeastEver(Best),
     GreatestEver(Best),
     FirstEver(Best),
     LastEver(Best),
-    /// By their number.
+    /// The events by their sequence number.
     First(Sequences),
     Last(Sequences),
 }
 
-/// The one value that counts.
+/// The one value that decides the result.
 #[derive(Debug, Clone, Default)]
 struct Best {
     value: Option<Value>,
-    /// The most bytes it ever took.
+    /// The largest number of bytes that it ever took.
     bytes: usize,
 }
 
@@ -86,7 +88,7 @@ struct Sequences {
     values: BTreeMap<u64, Value>,
 }
 
-/// About how many bytes a value takes that an aggregate keeps for itself.
+/// The approximate size, in bytes, of a value that an aggregate keeps for itself.
 const NODE: usize = 64;
 
 impl AggregateState {
@@ -106,7 +108,7 @@ impl AggregateState {
             (AggregateKind::First, Span::Forever) => Kind::FirstEver(Best::default()),
             (AggregateKind::Last, Span::Forever) => Kind::LastEver(Best::default()),
         };
-        // The first, last, least and greatest of distinct values are those of all.
+        // First, last, least and greatest are the same for distinct values as for all values.
         let matters = matches!(
             kind,
             Kind::Count(_) | Kind::Sum(_) | Kind::Average(_) | Kind::Deviation(_) | Kind::Median(_)
@@ -114,8 +116,8 @@ impl AggregateState {
         Self { kind, distinct: (plan.quantifier == Quantifier::Distinct && matters).then(HashMap::new) }
     }
 
-    /// Takes in the value of an event; `None` is that of `count(*)`. Tells what must leave when the event does, and about how many
-    /// bytes the aggregate grew by.
+    /// Adds the value of an event; `None` is that of `count(*)`. Returns what to remove when the event leaves, and the
+    /// approximate number of bytes by which the aggregate grew.
     pub(super) fn enter(&mut self, value: Option<Value>) -> (Memory, usize) {
         let value = match value {
             None => {
@@ -135,7 +137,7 @@ impl AggregateState {
         Memory::of_distinct(value, grown + NODE)
     }
 
-    /// Takes out what entered. Tells by about how many bytes the aggregate shrank.
+    /// Removes a contribution. Returns the approximate number of bytes by which the aggregate shrank.
     pub(super) fn leave(&mut self, memory: &Memory) -> usize {
         let Some(seen) = &mut self.distinct else { return self.kind.leave(memory) };
         let Memory::Value(value) = memory else { return self.kind.leave(memory) };
@@ -241,7 +243,7 @@ impl Kind {
         }
     }
 
-    /// The smallest that a value can be had back from.
+    /// Returns the smallest memory from which the value can be restored.
     fn memory_of(value: &Value) -> Memory {
         match value.plain() {
             Plain::Number(number) => Memory::Number(number),
@@ -251,7 +253,7 @@ impl Kind {
 }
 
 impl Memory {
-    /// A distinct value is kept whole, with each event.
+    /// Returns the memory of a distinct value, which is kept whole with each event.
     fn of_distinct(value: Value, grown: usize) -> (Self, usize) {
         let bytes = NODE + bytes_of(&value);
         (Self::Value(Box::new(value)), grown + bytes)
@@ -283,7 +285,7 @@ fn enter_number(value: &Value, enter: impl FnOnce(Number) -> usize) -> (Memory, 
     }
 }
 
-/// `is_better` is asked how the value compares to the one that is kept.
+/// Keeps the value if it is better; `is_better` receives the comparison of the value with the one that is kept.
 fn keep_if(best: &mut Best, value: &Value, is_better: impl FnOnce(Ordering) -> bool) -> (Memory, usize) {
     if best.value.as_ref().is_some_and(|old| !is_better(value.order(old))) {
         return (Memory::Counted, 0);
@@ -295,7 +297,7 @@ fn keep_if(best: &mut Best, value: &Value, is_better: impl FnOnce(Ordering) -> b
     (Memory::Counted, grown)
 }
 
-/// What a value takes beyond a number.
+/// Returns the bytes that a value takes beyond a number.
 fn bytes_of(value: &Value) -> usize {
     match value {
         Value::Null | Value::Boolean(_) | Value::Integer(_) | Value::Double(_) | Value::Time(_) => 0,

@@ -3,10 +3,10 @@
 use super::exact_sum::ExactSum;
 use crate::event_processing::value::{Number, Plain, Value};
 
-/// Squares of what is larger leave the range of doubles: 2^480.
+/// The magnitude above which a square exceeds the range of doubles: 2^480.
 const UNSQUARABLE: f64 = 3.121_748_550_315_992e144;
 
-/// What is no number, and what no number can be made of, does not count.
+/// Returns the value as a number; a value that is not a number and cannot be converted to one does not count.
 pub(super) fn number_of(value: &Value) -> Option<Number> {
     match value.plain() {
         Plain::Number(number) if !number.double().is_nan() => Some(number),
@@ -14,11 +14,11 @@ pub(super) fn number_of(value: &Value) -> Option<Number> {
     }
 }
 
-/// Sum and average of what is there now.
+/// The sum and average of the values that are present now.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sum {
     count: u64,
-    /// How many of them are doubles; without any the sum is an integer.
+    /// The number of values that are doubles; without any the sum is an integer.
     doubles: u64,
     integers: i128,
     sum: ExactSum,
@@ -47,7 +47,7 @@ impl Sum {
         }
     }
 
-    /// Null of nothing.
+    /// Returns the sum; null when there are no values.
     pub(super) fn sum(&self) -> Value {
         if self.count == 0 {
             return Value::Null;
@@ -58,7 +58,7 @@ impl Sum {
         }
     }
 
-    /// Null of nothing.
+    /// Returns the average; null when there are no values.
     pub(super) fn average(&self) -> Value {
         if self.count == 0 { Value::Null } else { finite(self.total() / self.count as f64) }
     }
@@ -76,13 +76,13 @@ impl Sum {
     }
 }
 
-/// Standard deviation of a sample: the sum of the squares is held exactly too, so nothing cancels out.
+/// The standard deviation of a sample. The sum of the squares is held exactly too, so there is no cancellation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deviation {
     count: u64,
     sum: ExactSum,
     squares: ExactSum,
-    /// Values that cannot be squared; while one is there, there is no answer.
+    /// The number of values that cannot be squared; while there is one, the result is null.
     unsquarable: u64,
 }
 
@@ -107,7 +107,7 @@ impl Deviation {
         }
     }
 
-    /// Null of fewer than two.
+    /// Returns the deviation; null when there are fewer than two values.
     pub(super) fn value(&self) -> Value {
         if self.count < 2 || self.unsquarable > 0 {
             return Value::Null;
@@ -126,7 +126,7 @@ impl Deviation {
     }
 }
 
-/// JSON knows no infinity.
+/// Returns null instead of an infinite value, which JSON cannot express.
 fn finite(value: f64) -> Value {
     if value.is_finite() { Value::Double(value) } else { Value::Null }
 }

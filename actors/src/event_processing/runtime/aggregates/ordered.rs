@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::event_processing::value::{Number, Value};
 
-/// A value with its place in the one order of all values.
+/// A value with the total order of all values.
 #[derive(Debug, Clone)]
 pub(super) struct Ordered(pub(super) Value);
 
@@ -29,7 +29,7 @@ impl PartialEq for Ordered {
 
 impl Eq for Ordered {}
 
-/// How often each value is there.
+/// The number of occurrences of each value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Multiset {
     counts: BTreeMap<Ordered, u32>,
@@ -37,7 +37,7 @@ pub(super) struct Multiset {
 }
 
 impl Multiset {
-    /// Whether it was not there before.
+    /// Adds a value. Returns whether it was not there before.
     pub(super) fn insert(&mut self, value: Value) -> bool {
         self.length += 1;
         let count = self.counts.entry(Ordered(value)).or_insert(0);
@@ -45,7 +45,8 @@ impl Multiset {
         *count == 1
     }
 
-    /// Whether it was there, and whether it was the last of its kind.
+    /// Removes one occurrence. Returns whether it was the last one of the value, or nothing when the value was not
+    /// there.
     pub(super) fn remove(&mut self, value: &Ordered) -> Option<bool> {
         let count = self.counts.get_mut(value)?;
         *count -= 1;
@@ -72,7 +73,7 @@ impl Multiset {
     }
 }
 
-/// The value in the middle: the lower half and the upper half, of which the lower has at most one more.
+/// The value in the middle, held as a lower and an upper half; the lower half has at most one value more.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Median {
     lower: Multiset,
@@ -99,7 +100,7 @@ impl Median {
         self.balance();
     }
 
-    /// The mean of the two in the middle, when it is two.
+    /// Returns the median: the mean of the two values in the middle when their number is even.
     pub(super) fn value(&self) -> Value {
         let Some(Value::Double(low)) = self.lower.greatest() else { return Value::Null };
         match self.upper.least() {

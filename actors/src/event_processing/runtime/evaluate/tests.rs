@@ -1,4 +1,4 @@
-//! Operators, and what is put together of values.
+//! Operators, and values that are composed of others.
 
 mod limits;
 mod reading;
@@ -24,7 +24,7 @@ fn result(expression: &Expression) -> String {
     shown(&evaluate(expression, &row(&[])))
 }
 
-/// One value of each type.
+/// Returns one value of each type.
 fn kinds() -> Vec<Value> {
     vec![
         Value::Null,

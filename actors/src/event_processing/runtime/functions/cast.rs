@@ -1,10 +1,10 @@
-//! Values as values of another type; null where that is impossible.
+//! Converts values to another type; the result is null where that is impossible.
 
 use crate::event_processing::plan::expression::Scalar;
 use crate::event_processing::value::{Number, Plain, Seen, Value, time_of};
 use crate::model::timestamp::Timestamp;
 
-/// Numbers of one text of numbers.
+/// The maximum count of numbers in one text of numbers.
 const MAX_NUMBERS: usize = 1000;
 
 /// `cast(value, type)`.
@@ -34,7 +34,7 @@ fn boolean(value: Plain<'_>) -> Option<bool> {
     }
 }
 
-/// Fractions are cut off; a text must be a whole number.
+/// Returns the value as an integer. Fractions are cut off; a text must be a whole number.
 fn integer(value: Plain<'_>) -> Option<i64> {
     match value {
         Plain::Number(number) => number.whole(),
@@ -48,7 +48,7 @@ fn integer(value: Plain<'_>) -> Option<i64> {
 fn double(value: Plain<'_>) -> Option<f64> {
     match value {
         Plain::Number(number) => Some(number.double()),
-        // Words like "inf" and "nan" are numbers to the parser of the language, and to nobody else.
+        // Rust's parser accepts words such as "inf" and "nan" as numbers; the language does not.
         Plain::Text(text) => {
             let text = text.trim();
             let is_number = text.ends_with(|c: char| c.is_ascii_digit() || c == '.');
@@ -60,7 +60,7 @@ fn double(value: Plain<'_>) -> Option<f64> {
     }
 }
 
-/// The time that a value is, or that its text is.
+/// Returns the time that a value holds or that its text denotes.
 pub(super) fn time(value: &Seen<'_>) -> Option<Timestamp> {
     match value.plain() {
         Plain::Time(time) => Some(time),
@@ -69,19 +69,19 @@ pub(super) fn time(value: &Seen<'_>) -> Option<Timestamp> {
     }
 }
 
-/// The time so many milliseconds after 1970.
+/// Returns the time that is this number of milliseconds after 1970.
 fn of_millis(value: &Seen<'_>) -> Option<Timestamp> {
     let Plain::Number(number) = value.plain() else { return None };
     time_of(number.whole()?)
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 pub(super) fn millis(time: Timestamp) -> i64 {
     let millis = time.instant().unix_timestamp_nanos().div_euclid(1_000_000);
     i64::try_from(millis).expect("the years of a timestamp are few")
 }
 
-/// `toNumberSetParameter`: "1,3,5-7" as a list of whole numbers; `None` when it is not that.
+/// Implements `toNumberSetParameter`: parses "1,3,5-7" into a list of whole numbers; `None` when the text is invalid.
 pub(super) fn numbers(text: &str) -> Option<Value> {
     let mut numbers = Vec::new();
     for part in text.split(',') {

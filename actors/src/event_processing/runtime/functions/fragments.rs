@@ -1,4 +1,4 @@
-//! `{ "path", value, … }`: pairs become an object, dots in paths nest.
+//! Builds the object of `{ "path", value, … }`; dots in paths denote nested objects.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use crate::event_processing::runtime::evaluate::value_of;
 use crate::event_processing::runtime::{Fault, Scope, World};
 use crate::event_processing::value::{Map, Value};
 
-/// Members of members in one path.
+/// The maximum number of segments in one path.
 const MAX_SEGMENTS: usize = 64;
 
-/// The object of the pairs, in their order. A path said twice has the later value; a value that is in the way of a longer path gives
-/// way.
+/// Returns the object of the pairs, in their order. A path that occurs twice has the later value; a value is replaced
+/// when a longer path goes through it.
 ///
 /// # Errors
-/// A path that is no text or too long; see [`Expression::evaluate`].
+/// A [`Fault`] for a path that is not a text or is too long; see [`Expression::evaluate`].
 pub(in crate::event_processing::runtime) fn nest(
     pairs: &[(Expression, Expression)],
     scope: &Scope<'_>,
@@ -32,7 +32,7 @@ pub(in crate::event_processing::runtime) fn nest(
 }
 
 fn put(object: &mut Map, path: &str, value: Value, world: &World<'_>) -> Result<(), Fault> {
-    // Names are looked for one after the other, and an object that others have too is copied.
+    // Names are searched linearly, and a shared object is copied.
     world.spend_for(object.0.len() * 32)?;
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
     let at = object.0.iter().position(|(known, _)| **known == *name).unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! `getObject`, `getString`, `getNumber`, `getBoolean`, `getDate`, `getList`: what stands at a path of an event's content, when it is
-//! of the type that is asked for.
+//! `getObject`, `getString`, `getNumber`, `getBoolean`, `getDate`, `getList`: the value at a path of an event's
+//! content, if it has the requested type.
 
 use super::cast;
 use super::path::{Step, steps};
@@ -7,21 +7,22 @@ use crate::event_processing::plan::expression::Expression;
 use crate::event_processing::runtime::{Fault, Scope, World};
 use crate::event_processing::value::{ObjectSeen, Plain, Seen, Value};
 
-/// What is asked for.
+/// The requested type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Whatever is there.
+    /// Any value.
     Object,
-    /// Texts; numbers and booleans by their text.
+    /// Texts, and numbers and booleans as text.
     Text,
     Number,
     Boolean,
-    /// Times, and texts that are one.
+    /// Times, and texts that denote one.
     Date,
     List,
 }
 
-/// `get…(of, path[, default])`: the default, or null, when there is nothing at the path or something of another type.
+/// Implements `get…(of, path[, default])`: returns the default, or null, when there is no value of the type at the
+/// path.
 ///
 /// # Errors
 /// See [`Expression::evaluate`].
@@ -45,13 +46,13 @@ pub(super) fn get<'a>(
     }
 }
 
-/// What stands at the path; `None` for a path that is none.
+/// Returns the value at the path; `None` for an invalid path.
 fn at<'a>(of: Seen<'a>, path: &str, world: &World<'_>) -> Result<Option<Seen<'a>>, Fault> {
     let mut seen = match of {
         Seen::Event(event) | Seen::Kept(Value::Event(event)) => event.content(),
         Seen::Object(object) => Seen::Payload(object),
         Seen::Kept(Value::Object(object)) => Seen::Payload(ObjectSeen::of(object)),
-        // What was made in this expression lives as long as the look at it.
+        // A value that was made in this expression lives only as long as this borrow of it.
         Seen::Made(value) => {
             let inner = match &value {
                 Value::Event(event) => event.content(),
@@ -84,13 +85,13 @@ fn follow<'a>(mut seen: Seen<'a>, path: &str, world: &World<'_>) -> Result<Optio
 }
 
 impl Wanted {
-    /// The value, when it is what is asked for.
+    /// Returns the value if it has the requested type.
     fn of(self, found: Seen<'_>) -> Option<Seen<'_>> {
         let is_it = match (self, found.plain()) {
             (_, Plain::Null) => false,
             (Self::Object, _) => true,
             (Self::Text, Plain::Text(_) | Plain::Digits(_)) => {
-                // An id is its text here.
+                // An id is represented by its text here.
                 return Some(match found {
                     Seen::Id(id) => Seen::Digits(id.number),
                     Seen::Kept(Value::Id(id)) => Seen::Made(Value::Text(id.value.clone())),

@@ -4,18 +4,18 @@ use std::str::Chars;
 
 use crate::event_processing::runtime::{Fault, World};
 
-/// What makes the next character of a pattern an ordinary one, where nothing else is said (as in Esper).
+/// The default escape character, which makes the next character of a pattern an ordinary one (as in Esper).
 const ESCAPE: char = '\\';
-/// So many comparisons of characters count as one evaluation.
+/// The number of character comparisons that count as one evaluation.
 const STEPS: u32 = 64;
 
-/// Whether a text is like a pattern, from its beginning to its end. Upper and lower case differ.
+/// Returns whether the whole text matches a pattern. The comparison is case-sensitive.
 ///
-/// It looks back only to the last `%`, so it takes at most as many steps as text and pattern have characters, multiplied; and they
-/// count.
+/// It backtracks only to the last `%`, so the number of steps is at most the product of the lengths of text and
+/// pattern; the steps count towards the budget.
 ///
 /// # Errors
-/// When the step used up what it may.
+/// A [`Fault`] when the step used up its budget.
 pub(in crate::event_processing::runtime) fn matches(
     text: &str,
     pattern: &str,
@@ -24,7 +24,7 @@ pub(in crate::event_processing::runtime) fn matches(
 ) -> Result<bool, Fault> {
     let escape = escape.unwrap_or(ESCAPE);
     let (mut text, mut pattern) = (text.chars(), Pattern { rest: pattern.chars(), escape });
-    // Where to go on when it fails: behind the last `%`, one character of the text later.
+    // Where to resume after a mismatch: behind the last `%`, one character further in the text.
     let mut retry: Option<(Chars<'_>, Pattern<'_>)> = None;
     let mut steps = 0_u32;
     loop {
@@ -35,7 +35,7 @@ pub(in crate::event_processing::runtime) fn matches(
         let mut behind = pattern.clone();
         match behind.next() {
             Some(Token::Any) => {
-                // Behind a `%` at the end everything fits.
+                // A `%` at the end of the pattern matches any rest.
                 if behind.clone().next().is_none() {
                     return Ok(true);
                 }
@@ -84,7 +84,7 @@ impl Iterator for Pattern<'_> {
 
     fn next(&mut self) -> Option<Token> {
         Some(match self.rest.next()? {
-            // At the end of the pattern it stands for itself.
+            // An escape character at the end of the pattern stands for itself.
             c if c == self.escape => Token::Exactly(self.rest.next().unwrap_or(c)),
             '%' => Token::Any,
             '_' => Token::One,

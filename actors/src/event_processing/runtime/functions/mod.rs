@@ -13,7 +13,7 @@ use crate::event_processing::plan::expression::{Expression, Function, Scalar};
 use crate::event_processing::value::{Number, Plain, Seen, Value};
 use getters::Wanted;
 
-/// What a function gives. Null for arguments it cannot do anything with.
+/// Calls a function. The result is null for unsuitable arguments.
 ///
 /// # Errors
 /// See [`Expression::evaluate`].
@@ -39,7 +39,7 @@ pub(super) fn call<'a>(
     getters::get(wanted, arguments, scope)
 }
 
-/// Functions of one value.
+/// Calls a function of one value.
 fn convert<'a>(function: Function, value: Seen<'a>, scope: &Scope<'a>) -> Result<Seen<'a>, Fault> {
     Ok(match function {
         Function::ToDate => cast::cast(value, Scalar::Time),

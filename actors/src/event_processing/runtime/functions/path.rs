@@ -1,14 +1,14 @@
-//! Paths into JSON: `plat_Position.lat`, `items[0]['odd name']`. A leading `$` is no part of them.
+//! Parses paths into JSON: `plat_Position.lat`, `items[0]['odd name']`. A leading `$` is ignored.
 
 /// One step of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step<'p> {
     Member(&'p str),
-    /// Counted from 0.
+    /// The index of an element, counted from 0.
     Element(usize),
 }
 
-/// The steps of a path, one after the other; `None` among them where the path is not written as one.
+/// Returns the steps of a path, in order; an item is `None` where the path is invalid.
 pub(super) fn steps(path: &str) -> Steps<'_> {
     let path = path.strip_prefix('$').map_or(path, |rest| rest.strip_prefix('.').unwrap_or(rest));
     Steps { rest: path, is_first: true }

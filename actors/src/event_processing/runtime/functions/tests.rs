@@ -236,7 +236,7 @@ fn like_knows_wildcards_and_their_escape() {
     }
 }
 
-/// The rules of `like`, word for word.
+/// Implements the rules of `like` literally.
 fn naive(text: &[char], pattern: &[char]) -> bool {
     match pattern {
         [] => text.is_empty(),

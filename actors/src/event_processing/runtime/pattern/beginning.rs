@@ -1,4 +1,4 @@
-//! How the parts of a pattern begin.
+//! Starts the parts of a pattern.
 
 use std::sync::Arc;
 
@@ -55,7 +55,8 @@ impl Turn<'_> {
         let live = self.tree.renew(live);
         let equality = filter.and_then(|filter| filter.equality.as_ref());
         match equality.map_or(Bucket::Unknown, |equality| self.bucket_of_match(equality, live)) {
-            // Null equals nothing, ever. It stays as if it waited, as it would with a filter that is no equality.
+            // Null never equals anything. The node stays as if it waited, as it would with a filter that is no
+            // equality.
             Bucket::Nothing => self.tree.wait_in_vain(live),
             Bucket::Unknown => self.tree.wait_for(live, None),
             Bucket::Found(bucket) => self.tree.wait_for(live, Some(bucket)),
@@ -71,7 +72,7 @@ impl Turn<'_> {
         values(&equality.matched, &scope).map_or(Bucket::Unknown, |values| self.tree.bucket(&values))
     }
 
-    /// Adds children and starts them, the first first.
+    /// Adds children and starts them in order.
     fn start_all(&mut self, live: Live, steps: &[u32]) {
         let Some(tags) = self.tree.take_tags(live.slot) else { return };
         let first = self.stack.len();
@@ -82,7 +83,7 @@ impl Turn<'_> {
         self.stack[first..].reverse();
     }
 
-    /// Starts what stands below an `every` once more.
+    /// Starts the part below an `every` once more.
     pub(super) fn begin_anew(&mut self, every: Live) {
         let node = self.tree.at_mut(every.slot);
         node.detail = Detail::Beginning;
@@ -93,7 +94,8 @@ impl Turn<'_> {
         self.stack.push(Action::Start(child));
     }
 
-    /// What is true at once would begin anew without end, so it is given up.
+    /// Handles the started child of an `every`. A child that is true at once would start again without end, so it is
+    /// abandoned.
     pub(super) fn begun(&mut self, every: Live, child: Live) {
         let Some(node) = self.tree.get_mut(every) else { return };
         let detail = std::mem::take(&mut node.detail);
@@ -103,7 +105,7 @@ impl Turn<'_> {
     }
 }
 
-/// What several expressions give; nothing when one fails.
+/// Evaluates several expressions; the result is none when one of them fails.
 pub(super) fn values(expressions: &[Expression], scope: &Scope<'_>) -> Option<Vec<Value>> {
     expressions.iter().map(|expression| expression.evaluate(scope).ok()).collect()
 }

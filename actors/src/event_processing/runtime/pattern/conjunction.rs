@@ -1,4 +1,4 @@
-//! `and`: what each side found so far, and what they make together.
+//! `and`: the matches that each side found so far, and their combinations.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use super::BURST;
 use super::tree::Tags;
 use crate::event_processing::stream::Match;
 
-/// What the children of an `and` found.
+/// The matches that the children of an `and` found.
 #[derive(Debug)]
 pub(super) struct Conjunction {
-    /// By the position of the child.
+    /// The matches, by the position of the child.
     found: Vec<Vec<Tags>>,
-    /// How many children found nothing yet.
+    /// The number of children without a match so far.
     missing: usize,
 }
 
-/// More comes together at once than a pattern may do.
+/// The error that one event causes more combinations than a pattern may make.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooMany;
 
@@ -24,7 +24,7 @@ impl Conjunction {
         Self { found: vec![Vec::new(); children], missing: children }
     }
 
-    /// Whether every child but this one found something.
+    /// Returns whether every other child found a match.
     pub(super) fn completes(&self, position: usize) -> bool {
         self.missing == usize::from(self.found[position].is_empty())
     }
@@ -38,10 +38,10 @@ impl Conjunction {
         self.found.iter().flatten()
     }
 
-    /// What a child found, with every combination of what the others found before.
+    /// Returns the match of a child in every combination with the matches that the other children found before.
     ///
     /// # Errors
-    /// When there are more than a step may make.
+    /// [`TooMany`] when there are more combinations than a step may make.
     pub(super) fn combinations(&self, position: usize, tags: &Tags) -> Result<Vec<Tags>, TooMany> {
         let mut others: Vec<&[Tags]> = self.found.iter().map(Vec::as_slice).collect();
         others.remove(position);
@@ -53,7 +53,7 @@ impl Conjunction {
     }
 }
 
-/// The combination of this number; the last child's finds change fastest.
+/// Returns the combination with this number; the matches of the last child vary fastest.
 fn combination(others: &[&[Tags]], mut number: usize, tags: &Tags) -> Tags {
     let mut all = Match::clone(tags);
     for found in others.iter().rev() {

@@ -1,23 +1,24 @@
-//! Patterns at work: what has to happen one after the other, together or not at all, as in Esper.
+//! Patterns: the events that must happen one after the other, together or not at all, as in Esper.
 //!
-//! A pattern is a tree of live nodes, one for each part that is under way. A part begins when the part before it turned true, and
+//! A pattern is a tree of live nodes, one for each active part. A part begins when the part before it turned true, and
 //! knows what was matched so far; it does not see the event that began it.
 //!
-//! - An event, a timer: true once; then it waits no more. What it found goes up.
-//! - `every X` begins `X` anew whenever it turned true, and whenever it can never turn true any more. Right above an event that is the
-//!   same as going on to wait. It never ends.
-//! - `A -> B` begins `B` each time `A` turns true, so with `every A -> B` many can be under way.
-//! - `A and B` is true with both, in any order; one event may be both. When a side can repeat, each new find goes with each old one
-//!   of the other side. It is given up when a side can never turn true.
-//! - `A or B` is true with either; then the other side is given up.
+//! - An event, a timer: true once; then it waits no more. Its match goes to the node above.
+//! - `every X` restarts `X` whenever it turned true, and whenever it can never turn true any more. Directly above an
+//!   event that is the same as waiting on. It never ends.
+//! - `A -> B` begins `B` each time `A` turns true, so with `every A -> B` many instances can be active.
+//! - `A and B` is true with both, in any order; one event may be both. When a side can repeat, each new match is
+//!   combined with each old one of the other side. The node is abandoned when a side can never turn true.
+//! - `A or B` is true with either; then the other side is abandoned.
 //! - `not X` is true from the start until `X` turns true for good; `not every X` is never false. Alone, or at the end of a chain, it is
 //!   true at once.
 //! - A pattern without `every` ends for good when it turned true.
 //!
-//! When one event meets several parts, those that began earlier are told first; what began together is told from left to right. So in
-//! `A and not B` an event that is both makes it true, in `not B and A` it does not.
+//! When one event matches several parts, those that began earlier are handled first; those that began together are
+//! handled from left to right. So an event that is both A and B makes `A and not B` true, but not `not B and A`.
 //!
-//! Timers run from the time at which they were due to begin: after a long rest an `every timer:…` catches up with each time it missed.
+//! Timers run from the time at which they were due to begin: after a long pause an `every timer:…` catches up with
+//! each time it missed.
 
 mod beginning;
 mod conjunction;
@@ -37,44 +38,44 @@ use crate::event_processing::plan::pattern::{About, Filter, PatternPlan, StepKin
 use crate::event_processing::stream::StreamEvent;
 use crate::event_processing::value::Value;
 
-/// By how much one event may let a pattern grow, and how many matches it may make.
+/// The number of instances by which one event may let a pattern grow, and the number of matches it may make.
 const BURST: usize = 10_000;
 
-/// How much one event may set going within a pattern.
+/// The number of actions that one event may cause within a pattern.
 const ACTIONS: usize = 1_000_000;
 
-/// Timers of one pattern that go off in a step.
+/// The number of timers of one pattern that fire in a step.
 const TIMERS: usize = 1000;
 
-/// What came of an event or the time.
+/// The matches and faults of an event or a timer.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// In the order they turned true.
+    /// The matches, in the order they turned true.
     pub(crate) matches: Vec<StreamEvent>,
     pub(crate) faults: Vec<Fault>,
 }
 
-/// What a pattern of a statement has seen so far; one for each partition.
+/// The state of a pattern of a statement, in one partition where it has a context.
 #[derive(Debug)]
 pub(crate) struct PatternState {
     tree: Tree,
-    /// What was true from the start, and not told yet.
+    /// Matches that were true from the start and are not reported yet.
     pending: Vec<Tags>,
     since: i64,
-    /// Nodes that waited when nothing was met: they don't count as under way.
+    /// The number of nodes that wait in the initial state: they do not count as active.
     idle: usize,
 }
 
 impl PatternState {
-    /// The pattern begins; its timers run from `now`.
+    /// Starts the pattern; its timers run from `now`.
     pub(crate) fn start(plan: &PatternPlan, now: i64) -> Self {
         let mut state = Self { tree: Tree::default(), pending: Vec::new(), since: now, idle: 0 };
         state.begin(plan, now);
         state
     }
 
-    /// An event came on a stream, by its place among the module's. Appends what is found; a filter that fails counts as no match and is
-    /// told once for each event.
+    /// Feeds an event of the stream at this position in the module. Appends the matches to `found`; a filter that
+    /// fails counts as no match and is reported once for each event.
     pub(crate) fn feed(
         &mut self,
         plan: &PatternPlan,
@@ -104,8 +105,8 @@ impl PatternState {
         self.finish(plan, done, world.now, matches, found);
     }
 
-    /// Time went on to that of the world: what is due goes off, in the order of its time. When more is due than a step may do, the next
-    /// deadline is in the past.
+    /// Advances to the time of the world: fires the timers that are due, in the order of their time. When more are due
+    /// than a step may fire, the next deadline is in the past.
     pub(crate) fn advance(
         &mut self,
         plan: &PatternPlan,
@@ -125,12 +126,12 @@ impl PatternState {
         }
     }
 
-    /// When it must be told of the time next.
+    /// Returns the time at which [`advance`](Self::advance) must be called next.
     pub(crate) fn next_deadline(&self) -> Option<i64> {
         if self.pending.is_empty() { self.tree.next_deadline().map(|(due, _)| due) } else { Some(self.since) }
     }
 
-    /// What it keeps: what is under way beyond the first wait counts one each.
+    /// Returns what the pattern retains: each active instance beyond the initial wait counts one.
     pub(crate) fn retained(&self) -> Retained {
         let Retained { events, bytes } = self.tree.retained();
         Retained { events: events.saturating_sub(self.idle), bytes }
@@ -138,7 +139,7 @@ impl PatternState {
 
     fn begin(&mut self, plan: &PatternPlan, now: i64) {
         let mut found = Vec::new();
-        // What is true at once beyond measure is nothing to wait for.
+        // A pattern that exceeds the limit at its start can never be waited for.
         if Turn::new(plan, &mut self.tree, now, None, &mut found).begin().is_err() {
             self.tree.clear();
         }
@@ -161,7 +162,7 @@ impl PatternState {
     ) {
         found.matches.extend(matches.into_iter().map(StreamEvent::Match));
         if done == Err(TooMany) {
-            // Half of a turn makes no sense, and what grows like this would go on to.
+            // A turn cannot be left half done, and a pattern that grows like this would go on growing.
             found.faults.push(Fault::new(format!(
                 "one event sets more than {BURST} instances of the pattern going; it begins anew"
             )));
@@ -171,7 +172,7 @@ impl PatternState {
     }
 }
 
-/// A step that is asked about an event.
+/// A step of the pattern and the event that its filter is evaluated for.
 struct Asked<'a> {
     tree: &'a Tree,
     plan: &'a PatternPlan,
@@ -185,7 +186,7 @@ impl Asked<'_> {
     /// Appends the nodes that the event matches.
     ///
     /// # Errors
-    /// The first fault of the filter; what matched is appended all the same.
+    /// The first fault of the filter; matching nodes are appended nevertheless.
     fn collect(&self, met: &mut Vec<Live>) -> Result<(), Fault> {
         let StepKind::Event { filter, .. } = &self.plan.step(self.step).kind else { return Ok(()) };
         let Some(filter) = filter else {
@@ -214,7 +215,7 @@ impl Asked<'_> {
         first
     }
 
-    /// The nodes that the event may match.
+    /// Calls `each` for the nodes that the event may match.
     fn for_all(&self, filter: &Filter, mut each: impl FnMut(Live)) {
         self.tree.waiting_in(self.step, None).for_each(&mut each);
         let Some(equality) = &filter.equality else { return };

@@ -1,4 +1,4 @@
-//! The live nodes of a pattern: who stands below whom, who waits for which events, and whose time comes when.
+//! The live nodes of a pattern: their parents and children, the events they wait for, and their deadlines.
 
 use std::collections::{BTreeSet, HashMap};
 use std::mem::size_of;
@@ -9,56 +9,56 @@ use super::waiting::Waiting;
 use crate::event_processing::runtime::Retained;
 use crate::event_processing::stream::{Match, StreamEvent};
 
-/// What was matched so far.
+/// The events matched so far, by tag.
 pub(super) type Tags = Arc<Match>;
 
-/// No slot.
+/// The value for "no slot".
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A live node, or one that was: slots are used again, serials never are.
+/// A reference to a node that is live or was: slots are reused, serials never are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Live {
-    /// Counts nodes in the order they were made.
+    /// The serial of the node; nodes are counted in the order they were made.
     pub(super) serial: u64,
     pub(super) slot: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Node {
-    /// 0 while the slot is free.
+    /// The serial of the node; 0 while the slot is free.
     serial: u64,
-    /// What it was when it was begun. None in nodes that handed it on to those below.
+    /// The match with which the node was begun. None in nodes that passed it on to their children.
     pub(super) tags: Option<Tags>,
     pub(super) detail: Detail,
-    /// Its place in the plan.
+    /// The position of the node's part in the plan.
     pub(super) step: u32,
     parent: u32,
-    /// Of the nodes with the same parent.
+    /// The siblings of the node.
     previous: u32,
     next: u32,
-    /// The first of those below; the free slot after this one.
+    /// The first child of the node; in a free slot, the next free slot.
     first: u32,
 }
 
 #[derive(Debug, Default)]
 pub(super) enum Detail {
-    /// Not begun, or nothing to remember.
+    /// The node is not begun, or has nothing to remember.
     #[default]
     Plain,
-    /// An `every` while what it began anew is being started.
+    /// An `every` while the child that it restarted is being started.
     Beginning,
-    /// That turned true at once.
+    /// An `every` whose restarted child turned true at once.
     BegunTrue,
     Conjunction(Box<Conjunction>),
-    /// Waits for an event. `bucket` is where it is found by the equality of its filter.
+    /// The node waits for an event. `bucket` is the one in which the equality of its filter places it.
     Waits {
         bucket: Option<u64>,
         previous: u32,
         next: u32,
     },
-    /// Waits for what never comes.
+    /// The node waits for an event that never comes.
     InVain,
-    /// Waits for a time.
+    /// The node waits for a time.
     Due(i64),
 }
 
@@ -68,11 +68,11 @@ pub(super) struct Tree {
     free: u32,
     live: usize,
     serials: u64,
-    /// By the place in the plan.
+    /// The waiting nodes, by their position in the plan.
     pub(super) waiting: HashMap<u32, Waiting>,
-    /// Whose time comes when; a tie goes to the older.
+    /// The deadlines of the nodes; of equal ones, the older node comes first.
     deadlines: BTreeSet<(i64, Live)>,
-    /// Nodes that wait for something, and matches that others remember.
+    /// The nodes that wait, and the matches that conjunctions remember.
     retained: Retained,
 }
 
@@ -91,7 +91,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// How many nodes live.
+    /// Returns the number of live nodes.
     pub(super) fn live(&self) -> usize {
         self.live
     }
@@ -100,7 +100,7 @@ impl Tree {
         self.retained
     }
 
-    /// The node, if it still lives.
+    /// Returns the node if it is still live.
     pub(super) fn get(&self, live: Live) -> Option<&Node> {
         self.nodes.get(live.slot as usize).filter(|node| node.serial == live.serial)
     }
@@ -109,7 +109,7 @@ impl Tree {
         self.nodes.get_mut(live.slot as usize).filter(|node| node.serial == live.serial)
     }
 
-    /// The node in a slot that is known to be used.
+    /// Returns the node in a slot that is known to be used.
     pub(super) fn at(&self, slot: u32) -> &Node {
         &self.nodes[slot as usize]
     }
@@ -126,7 +126,7 @@ impl Tree {
         (node.parent != NONE).then(|| self.live_at(node.parent))
     }
 
-    /// The steps of the nodes right below.
+    /// Returns the steps of the children.
     pub(super) fn steps_below(&self, node: &Node) -> impl Iterator<Item = u32> + '_ {
         let mut slot = node.first;
         std::iter::from_fn(move || {
@@ -163,21 +163,21 @@ impl Tree {
         Live { serial, slot }
     }
 
-    /// Counts a node as the youngest, because it begins to wait only now.
+    /// Gives a node a new serial as the youngest, because it begins to wait only now.
     pub(super) fn renew(&mut self, live: Live) -> Live {
         self.serials += 1;
         self.at_mut(live.slot).serial = self.serials;
         self.live_at(live.slot)
     }
 
-    /// Takes from a node what it was begun with, because those below remember it.
+    /// Takes the match out of a node, because its children remember it.
     pub(super) fn take_tags(&mut self, slot: u32) -> Option<Tags> {
         let tags = self.at_mut(slot).tags.take()?;
         self.retained.bytes -= weight(&tags);
         Some(tags)
     }
 
-    /// Lets a node wait for a time.
+    /// Makes a node wait for a time.
     pub(super) fn wait_until(&mut self, live: Live, due: i64) {
         self.at_mut(live.slot).detail = Detail::Due(due);
         self.deadlines.insert((due, live));
@@ -193,17 +193,17 @@ impl Tree {
         self.deadlines.first().copied()
     }
 
-    /// A conjunction remembers a match.
+    /// Counts a match that a conjunction remembers.
     pub(super) fn retain(&mut self, tags: &Tags) {
         self.retained.add(weight(tags));
     }
 
-    /// A node waits for events.
+    /// Counts a node that waits for events.
     pub(super) fn retain_waiting(&mut self) {
         self.retained.add(0);
     }
 
-    /// Removes a node and all below it.
+    /// Removes a node and all of its descendants.
     pub(super) fn remove(&mut self, slot: u32) {
         self.unlink(slot);
         let mut rest = vec![slot];
@@ -217,7 +217,7 @@ impl Tree {
         }
     }
 
-    /// Removes everything.
+    /// Removes all nodes.
     pub(super) fn clear(&mut self) {
         *self = Self { serials: self.serials, ..Self::default() };
     }
@@ -283,7 +283,7 @@ impl Tree {
     }
 }
 
-/// Bytes that a match holds: its own and those of its events.
+/// Returns the bytes that a match holds: its own and those of its events.
 fn weight(tags: &Tags) -> usize {
     size_of::<Match>() + size_of_val(&*tags.0) + tags.events().map(StreamEvent::weight).sum::<usize>()
 }

@@ -1,7 +1,8 @@
-//! How truth spreads through the live nodes when an event or a time makes one of them true.
+//! Propagates truth through the live nodes when an event or a time makes one of them true.
 //!
-//! A node that turned true for the last time is gone when the node above is told; so is one that can never turn true again. What is to
-//! be done waits in a stack instead of the program's own, since a chain of `->` can be as long as a text.
+//! A node that turned true for the last time is removed before its parent is notified; so is one that can never turn
+//! true again. Pending actions are kept on an explicit stack instead of the program's own, since a chain of `->` can
+//! be as long as the text of a module.
 
 use std::sync::Arc;
 
@@ -13,40 +14,40 @@ use crate::event_processing::runtime::World;
 use crate::event_processing::stream::{Match, StreamEvent};
 use crate::event_processing::value::Value;
 
-/// What spreads from one event or time.
+/// The propagation of one event or time.
 pub(super) struct Turn<'a> {
     pub(super) plan: &'a PatternPlan,
     pub(super) tree: &'a mut Tree,
-    /// The time from which timers run that are started now.
+    /// The time from which timers run that are started in this turn.
     pub(super) now: i64,
-    /// With the keys of the partition. None while the pattern itself begins.
+    /// The world and the keys of the partition. None while the pattern itself begins.
     pub(super) world: Option<(&'a World<'a>, &'a [Value])>,
     matches: &'a mut Vec<Tags>,
     pub(super) stack: Vec<Action>,
-    /// How many nodes lived before.
+    /// The number of nodes that lived before the turn.
     before: usize,
     actions: usize,
 }
 
 pub(super) enum Action {
-    /// Begin a node that was added.
+    /// Start a node that was added.
     Start(Live),
-    /// What an `every` began anew has been started.
+    /// The restarted child of an `every` has been started.
     Begun {
         every: Live,
         child: Live,
     },
     True(Truth),
-    /// The last truth of a node.
+    /// A node turned true for the last time.
     Ends(Live, Tags),
-    /// A child is gone without ever having turned true, or never can again.
+    /// A child was removed without having turned true, or can never turn true again.
     False {
         parent: Option<Live>,
     },
 }
 
 pub(super) struct Truth {
-    /// Who turned true, if it is still there to turn true again.
+    /// The node that turned true, if it is still there to turn true again.
     of: Option<Live>,
     step: u32,
     parent: Option<Live>,
@@ -65,14 +66,14 @@ impl<'a> Turn<'a> {
         Self { plan, tree, now, world, matches, stack: Vec::new(), before, actions: 0 }
     }
 
-    /// Begins the pattern.
+    /// Starts the pattern.
     pub(super) fn begin(&mut self) -> Result<(), TooMany> {
         let root = self.tree.insert(0, None, Arc::clone(self.plan.nothing()));
         self.stack.push(Action::Start(root));
         self.run()
     }
 
-    /// An event came that this node waits for; if it still waits.
+    /// Handles an event that this node waits for, if it still waits.
     pub(super) fn meet(&mut self, live: Live, event: &StreamEvent) -> Result<(), TooMany> {
         let Some(node) = self.tree.get(live) else { return Ok(()) };
         let (StepKind::Event { tag, .. }, Some(tags)) = (&self.plan.step(node.step).kind, &node.tags) else {
@@ -86,7 +87,7 @@ impl<'a> Turn<'a> {
                 Arc::new(tags)
             }
         };
-        // An `every` right above would only start the same again.
+        // An `every` directly above would only start the same part again.
         let repeats =
             self.tree.parent_of(node).is_some_and(|above| matches!(self.kind_of(above), StepKind::Every));
         if repeats {
@@ -97,7 +98,7 @@ impl<'a> Turn<'a> {
         self.run()
     }
 
-    /// The time came that this node waits for.
+    /// Handles the time that this node waits for.
     pub(super) fn come(&mut self, live: Live) -> Result<(), TooMany> {
         self.true_by_time(live);
         self.run()
@@ -131,14 +132,14 @@ impl<'a> Turn<'a> {
         &self.plan.step(self.tree.at(live.slot).step).kind
     }
 
-    /// It turned true and may do so again.
+    /// Records that the node turned true and may do so again.
     pub(super) fn stays_true(&mut self, live: Live, tags: Tags) {
         let node = self.tree.at(live.slot);
         let truth = Truth { of: Some(live), step: node.step, parent: self.tree.parent_of(node), tags };
         self.stack.push(Action::True(truth));
     }
 
-    /// It turned true, and that was all.
+    /// Records that the node turned true for the last time.
     pub(super) fn ends_true(&mut self, live: Live, tags: Tags) {
         let Some(node) = self.tree.get(live) else { return };
         let truth = Truth { of: None, step: node.step, parent: self.tree.parent_of(node), tags };
@@ -146,7 +147,7 @@ impl<'a> Turn<'a> {
         self.stack.push(Action::True(truth));
     }
 
-    /// It can never turn true any more.
+    /// Records that the node can never turn true any more.
     fn ends_false(&mut self, live: Live) {
         let parent = self.tree.parent_of(self.tree.at(live.slot));
         self.tree.remove(live.slot);
@@ -189,7 +190,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// One part of a chain turned true: the next begins, with what was matched so far.
+    /// Starts the next part of a chain after one part turned true, with the match so far.
     fn follow(&mut self, chain: Live, step: u32, tags: Tags) {
         let node = self.tree.at(chain.slot);
         let next = self.plan.step(step).position as usize + 1;
@@ -203,7 +204,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// One side of an `and` turned true.
+    /// Handles one side of an `and` that turned true.
     fn conclude(&mut self, and: Live, step: u32, tags: Tags) -> Result<(), TooMany> {
         let position = self.plan.step(step).position as usize;
         let node = self.tree.at(and.slot);
@@ -213,7 +214,7 @@ impl<'a> Turn<'a> {
             return Ok(());
         }
         let mut combinations = conjunction.combinations(position, &tags)?;
-        // What is left of it are `not`s, which wait for nothing but to turn false.
+        // The remaining children are `not`s, which can only turn false.
         let ends =
             self.tree.steps_below(node).all(|below| matches!(self.plan.step(below).kind, StepKind::Not));
         if ends {
@@ -225,7 +226,7 @@ impl<'a> Turn<'a> {
         let node = self.tree.at(and.slot);
         let (step, parent) = (node.step, self.tree.parent_of(node));
         let truth = |tags| Action::True(Truth { of: Some(and), step, parent, tags });
-        // The first is to be told first, so it is pushed last.
+        // The first combination is to be handled first, so it is pushed last.
         self.stack.extend(combinations.into_iter().rev().map(truth));
         Ok(())
     }
@@ -237,7 +238,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// An `and`, an `or`, … of which one part can never turn true any more.
+    /// Handles a part that can never turn true any more: an `every` restarts it, other parents end if they can never
+    /// turn true either.
     fn turn_false(&mut self, parent: Option<Live>) {
         let Some(above) = parent else { return };
         let Some(node) = self.tree.get(above) else { return };

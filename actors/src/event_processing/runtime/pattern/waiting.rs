@@ -1,5 +1,5 @@
-//! Who waits for an event: all nodes of a step, or, where the filter wants a property of the event equal to something known, those
-//! that know the same.
+//! The index of the nodes that wait for an event. A step lists all of its waiting nodes; where its filter requires a
+//! property of the event to equal a known value, the nodes are in buckets by that value.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -7,27 +7,27 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use super::tree::{Detail, Live, NONE, Tree};
 use crate::event_processing::value::Value;
 
-/// The nodes of one step that wait, in lists through the nodes themselves; here are the heads.
+/// The waiting nodes of one step, in lists that are linked through the nodes themselves; this holds the heads.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// Those that have to be asked about every event.
+    /// The nodes whose filter must be evaluated for every event.
     any: u32,
-    /// Those that can only match events of a bucket. A bucket may hold others too: it is a hash.
+    /// The nodes that can only match events of a bucket. A bucket is a hash, so it may hold other nodes too.
     buckets: HashMap<u64, u32>,
 }
 
-/// Which bucket values belong to.
+/// The bucket to which values belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bucket {
-    /// One of them is null, which equals nothing.
+    /// One of the values is null, which equals nothing.
     Nothing,
     Found(u64),
-    /// One of them is of a kind that has no buckets.
+    /// One of the values is of a type that has no buckets.
     Unknown,
 }
 
 impl Tree {
-    /// Lets a node wait for events.
+    /// Makes a node wait for events.
     pub(super) fn wait_for(&mut self, live: Live, bucket: Option<u64>) {
         let step = self.at(live.slot).step;
         let waiting =
@@ -44,7 +44,7 @@ impl Tree {
         self.retain_waiting();
     }
 
-    /// Takes a node out of the list it was in.
+    /// Removes a node from the list it is in.
     pub(super) fn stop_waiting(&mut self, step: u32, bucket: Option<u64>, previous: u32, next: u32) {
         if next != NONE {
             self.link(next, |link, _| *link = previous);
@@ -68,17 +68,17 @@ impl Tree {
         }
     }
 
-    /// Whether any node of the step waits.
+    /// Returns whether any node of the step waits.
     pub(super) fn waits(&self, step: u32) -> bool {
         self.waiting.contains_key(&step)
     }
 
-    /// Whether nodes of the step wait in buckets.
+    /// Returns whether nodes of the step wait in buckets.
     pub(super) fn waits_in_buckets(&self, step: u32) -> bool {
         self.waiting.get(&step).is_some_and(|waiting| !waiting.buckets.is_empty())
     }
 
-    /// The nodes of a step that wait for every event, or for those of a bucket.
+    /// Returns the nodes of a step that wait for every event, or those of a bucket.
     pub(super) fn waiting_in(&self, step: u32, bucket: Option<u64>) -> impl Iterator<Item = Live> + '_ {
         let mut slot = match (self.waiting.get(&step), bucket) {
             (None, _) => NONE,
@@ -98,7 +98,7 @@ impl Tree {
         })
     }
 
-    /// The bucket of values. Values that are equal to each other share one.
+    /// Returns the bucket of values. Values that are equal to each other share one.
     pub(super) fn bucket(&self, values: &[Value]) -> Bucket {
         let mut hasher = self.waiting.hasher().build_hasher();
         for value in values {
@@ -123,7 +123,7 @@ impl Tree {
 }
 
 fn hash_number(number: f64, hasher: &mut impl Hasher) {
-    // The two zeros are equal, and what is no number equals itself.
+    // Both zeros are equal, and NaN equals itself.
     let number = match number {
         0.0 => 0.0,
         number if number.is_nan() => f64::NAN,

@@ -1,4 +1,4 @@
-//! Every aggregate over a window and since deployment.
+//! Every aggregate, over a window and since deployment.
 
 use super::bench::run;
 

@@ -1,7 +1,8 @@
-//! A module under test and its clock.
+//! A module under test, and its clock.
 //!
-//! A script is a table: the time in milliseconds, what happens, and what comes out of it. `S a 2.5` inserts a row into `S`; nothing lets
-//! time go on. What comes out is written as `name a,2.5`, one after the other: rows that are told, and with `!` faults.
+//! A script is a table: the time in milliseconds, the input, and the expected output. `S a 2.5` inserts a row into
+//! `S`; an empty input only advances the time. Output is written as `name a,2.5`, one item after the other: published
+//! rows, and faults with a `!`.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub(super) const BUDGET: Budget = Budget {
     timers: 1000,
 };
 
-/// One line of a script: when, what, and what comes out.
+/// One line of a script: the time, the input, and the expected output.
 pub(super) type Line<'a> = (i64, &'a str, &'a str);
 
 pub(super) struct Bench {
@@ -41,7 +42,7 @@ impl Bench {
         Self { runtime: Runtime::new(plan.clone(), budget, 0), plan }
     }
 
-    /// Something happens; an empty text lets time go on.
+    /// Runs one step; an empty text only advances the time.
     pub(super) fn step(&mut self, at: i64, what: &str) -> Outcome {
         let mut outcome = Outcome::default();
         match what.split_once(' ').or((!what.is_empty()).then_some((what, ""))) {
@@ -54,7 +55,7 @@ impl Bench {
         outcome
     }
 
-    /// The columns of a stream that the module reads.
+    /// Returns the columns of a stream that the module reads.
     pub(super) fn columns(&self, stream: &str) -> Arc<Columns> {
         let columns = self.plan.streams.iter().find_map(|known| match known {
             Stream::Named(name, columns) if **name == *stream => Some(columns.clone()),
@@ -63,12 +64,12 @@ impl Bench {
         columns.unwrap_or_default()
     }
 
-    /// How a statement is called.
+    /// Returns the name of a statement.
     pub(super) fn name(&self, statement: usize) -> String {
         self.plan.statements[statement].name.to_string()
     }
 
-    /// What came out, as scripts write it.
+    /// Returns the outcome in the notation of scripts.
     pub(super) fn written(&self, outcome: &Outcome) -> String {
         let mut text = String::new();
         for effect in &outcome.effects {
@@ -91,7 +92,7 @@ impl Bench {
     }
 }
 
-/// Runs a script of a module.
+/// Runs a script against a module.
 pub(super) fn run(statements: &str, script: &[Line<'_>]) {
     Bench::new(statements).run(script);
 }
@@ -115,7 +116,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// A store without anything.
+/// A store that is empty.
 pub(super) struct Nothing;
 
 impl LookUps for Nothing {

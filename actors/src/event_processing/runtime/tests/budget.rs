@@ -1,4 +1,4 @@
-//! What a module may use up, and that it recovers.
+//! The limits of a module, and its recovery after it exceeded one.
 
 use super::bench::{BUDGET, Bench};
 use crate::event_processing::runtime::aggregates::{Memories, Memory};
@@ -31,7 +31,7 @@ fn what_left_and_what_was_put_out_is_no_longer_retained() {
     assert!(left.bytes < empty.bytes + 7 * 600, "{left:?}");
 }
 
-/// The names of the statements that were switched off.
+/// Returns the names of the statements that were switched off.
 fn off(bench: &Bench, outcome: &Outcome) -> Vec<String> {
     outcome.off.iter().map(|(statement, _)| bench.name(*statement)).collect()
 }
@@ -228,7 +228,7 @@ fn a_window_that_is_asked_only_for_aggregates_keeps_what_these_need() {
             }
             bench.runtime.retained()
         };
-        // 280 a second, for ten seconds after the groups are there; from these an hour is reckoned.
+        // It sends 280 events a second, for ten seconds after the groups exist; an hour is extrapolated from these.
         let (begun, ten_seconds) = (send(0, 280), send(280, 280 * 11));
         let hour = begun.bytes + (ten_seconds.bytes - begun.bytes) * 360;
         assert!(hour < most.bytes && ten_seconds.events == 0, "{asks}: {hour} of {most:?}");

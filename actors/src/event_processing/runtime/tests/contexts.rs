@@ -1,4 +1,4 @@
-//! Statements in contexts: a state for each key.
+//! Statements in contexts have separate state for each key.
 
 use super::bench::{Bench, run};
 

@@ -1,4 +1,4 @@
-//! Rows of other modules, whose columns may be others than this module was planned with.
+//! Rows of other modules, whose columns may differ from those that this module was planned with.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ fn columns(columns: &[(&str, Type)]) -> Arc<Columns> {
     Arc::new(Columns(columns.iter().map(|(name, type_)| ((*name).into(), type_.clone())).collect()))
 }
 
-/// Another module hands on a row; what comes of it.
+/// Feeds a row that another module forwards, and returns the outcome.
 fn fed(bench: &mut Bench, columns: &Arc<Columns>, values: &str) -> String {
     let mut outcome = Outcome::default();
     bench.runtime.feed_row("S", &Arc::new(row(columns.clone(), values)), 0, &Nothing, &mut outcome);

@@ -147,7 +147,7 @@ fn a_join_over_large_windows_is_not_quadratic() {
     let text = format!(
         "{STREAMS} @Name('o') select a.x as x, b.y as y from A.win:length(10000) as a, B.win:length(10000) as b where a.k = b.k"
     );
-    // Nobody could look at ten thousand events with so few evaluations.
+    // So few evaluations do not suffice to examine ten thousand events.
     let mut bench = Bench::with(&text, Budget { evaluations: 100, ..BUDGET });
     for at in 0..10_000 {
         assert!(bench.step(0, &format!("A k{at} {at}")).effects.is_empty());

@@ -1,4 +1,4 @@
-//! Modules at work, driven by hand: texts in, rows and times in, and what comes out, exactly.
+//! Runs modules by hand: the tests feed texts, rows and times and compare the exact output.
 
 mod aggregates;
 mod bench;

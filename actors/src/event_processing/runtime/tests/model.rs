@@ -1,4 +1,4 @@
-//! Windows and aggregates against a model that reckons everything anew with each event.
+//! Compares windows and aggregates with a model that recomputes everything for each event.
 
 use proptest::prelude::*;
 
@@ -14,10 +14,10 @@ enum Window {
     Forever,
 }
 
-/// Time since the last event, key, value.
+/// The time since the last event, the key and the value.
 type Happened = (i64, u8, Option<i16>);
 
-/// All that is in the window when the last event has come.
+/// Returns the events in the window after the last event.
 fn in_window(window: Window, events: &[(i64, u8, Option<i16>)], now: i64) -> Vec<(u8, Option<f64>)> {
     let all = events.iter().enumerate();
     let stays = |at: usize, time: i64, key: u8| match window {
@@ -31,7 +31,7 @@ fn in_window(window: Window, events: &[(i64, u8, Option<i16>)], now: i64) -> Vec
         .collect()
 }
 
-/// count(v), sum, avg, min, max, median, stddev, first, last, count(distinct v).
+/// Returns count(v), sum, avg, min, max, median, stddev, first, last, count(distinct v).
 fn reckon(values: &[f64]) -> Vec<Option<f64>> {
     let count = values.len() as f64;
     let mut sorted = values.to_vec();
@@ -92,7 +92,7 @@ fn check(window: Window, by_key: bool, events: &[Happened]) {
         Window::Forever => String::new(),
     };
     let group = if by_key { "group by k" } else { "" };
-    // `v` makes it a row for each event, so the last row is that of the event.
+    // Because of `v` the statement makes a row for each event, so the last row is that of the last event.
     let text =
         format!("create schema S(k string, v double); select v as own, {AGGREGATES} from S{view} {group}");
     let mut bench = Bench::new(&text);

@@ -1,8 +1,8 @@
-//! When rows come out, of every kind of statement; the same events each time.
+//! The time at which rows are put out, for every kind of statement; the events are the same each time.
 
 use super::bench::run;
 
-/// Events of `S` with what comes out after each; a dash stands for an output's time.
+/// Feeds events of `S` and compares the output after each; a dash marks the time of an output.
 fn check(select: &str, outputs: [&str; 9]) {
     let events = [
         (200, "S a 25"),

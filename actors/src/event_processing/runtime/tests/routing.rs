@@ -1,4 +1,4 @@
-//! Where rows go: to other statements, to other modules, to the platform.
+//! The destinations of rows: other statements, other modules, the platform.
 
 use std::sync::Arc;
 

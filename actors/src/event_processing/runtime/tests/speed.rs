@@ -1,4 +1,4 @@
-//! What an event costs, in evaluations: whatever is retained, only what comes and what leaves is looked at.
+//! The cost of an event in evaluations: only the events that come and leave are examined, however many are retained.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::event_processing::value::Value;
 
 const DEVICES: usize = 1000;
 
-/// Feeds so many events of `S(k, v)`, each of which may use up so many evaluations.
+/// Feeds this number of events of `S(k, v)`, each within this budget of evaluations.
 fn feed_within(evaluations: u64, statements: &str, events: usize) {
     let text = format!("create schema S(k string, v double); {statements}");
     let mut bench = Bench::with(&text, Budget { evaluations, ..BUDGET });

@@ -1,4 +1,4 @@
-//! Every view, with rows that show what is in it.
+//! Every view, with rows that show its contents.
 
 use super::bench::run;
 

@@ -1,4 +1,4 @@
-//! Named windows, what fills them and what empties them.
+//! Named windows: the statements that insert into them and delete from them.
 
 use super::bench::{Bench, run};
 

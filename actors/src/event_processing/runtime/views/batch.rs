@@ -1,12 +1,13 @@
-//! Events that are kept back until there are enough of them, or their time is over, and then come as a whole.
+//! Batches: events are kept back until there are enough of them, or their period is over, and are then released
+//! together.
 
 use super::{Entered, Held};
 
 #[derive(Debug)]
 pub(crate) struct Batch<T> {
-    /// Those that are kept back.
+    /// The events that are kept back.
     waiting: Vec<Held<T>>,
-    /// Those that came last.
+    /// The events of the last batch.
     released: Vec<Held<T>>,
     bound: Bound,
 }
@@ -16,7 +17,7 @@ enum Bound {
     Length(usize),
     Period {
         millis: i64,
-        /// The end of a batch; from the first event on. Later ends are whole periods after it.
+        /// The end of the batch, set by the first event. Later ends follow in whole periods.
         end: Option<i64>,
     },
 }
@@ -70,7 +71,7 @@ impl<T> Batch<T> {
         self.released.iter()
     }
 
-    /// What is kept back has not come yet, so it cannot leave.
+    /// Events that are kept back have not entered yet, so they cannot leave.
     pub(super) fn remove(&mut self, chosen: &mut dyn FnMut(&Held<T>) -> bool, left: &mut Vec<Held<T>>) {
         for held in std::mem::take(&mut self.released) {
             if chosen(&held) { left.push(held) } else { self.released.push(held) }
@@ -84,7 +85,7 @@ impl<T> Batch<T> {
         }
     }
 
-    /// Whether there is nothing to release and nothing to leave.
+    /// Returns whether there is nothing to release and nothing to remove.
     fn rests(&self) -> bool {
         self.waiting.is_empty() && self.released.is_empty()
     }
@@ -96,7 +97,7 @@ impl<T> Batch<T> {
     }
 }
 
-/// The first end after `now`, whole periods from a known one.
+/// Returns the first end after `now`, in whole periods from a known one.
 fn next_end(end: i64, millis: i64, now: i64) -> i64 {
     if end > now {
         return end;

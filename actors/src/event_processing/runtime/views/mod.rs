@@ -1,9 +1,10 @@
-//! Views: what is retained of a stream.
+//! Views: the events of a stream that are retained.
 //!
-//! As in Esper: of `win:time` an event leaves exactly its period after it came; `win:length` drops the oldest when one more comes.
-//! A batch is kept back and comes as a whole; what came with the batch before leaves then. Time batches are counted from the arrival
-//! of the first event; an empty batch after a full one is released once (what was there leaves), further empty ones are not, and
-//! the rhythm stays that of the first event. `std:unique` drops the last event of the same key, `std:lastevent` the last one.
+//! As in Esper, an event leaves `win:time` exactly one period after it came, and `win:length` drops the oldest event
+//! when one more comes. A batch is kept back and enters as a whole; the events of the previous batch leave then. Time
+//! batches are counted from the arrival of the first event; an empty batch after a full one is released once (its
+//! events leave), further empty ones are not, and the intervals remain aligned with the first event. `std:unique`
+//! drops the previous event of the same key, `std:lastevent` the previous one.
 
 mod batch;
 mod ring;
@@ -16,17 +17,17 @@ use batch::Batch;
 pub(super) use ring::Ring;
 use unique::Unique;
 
-/// An event that is retained, with what its keeper remembers of it.
+/// A retained event, with the data that its owner remembers of it.
 #[derive(Debug, Clone)]
 pub(super) struct Held<T, E = StreamEvent> {
-    /// Nothing where nobody asks for it any more.
+    /// The event; `()` where only the memory is needed.
     pub(super) event: E,
-    /// When it came, in milliseconds since 1970.
+    /// The time at which the event came, in milliseconds since 1970.
     pub(super) at: i64,
     pub(super) memory: T,
 }
 
-/// What one view retains.
+/// The contents of one view.
 #[derive(Debug)]
 pub(super) enum View<T> {
     Ring(Ring<T>),
@@ -34,14 +35,14 @@ pub(super) enum View<T> {
     Unique(Unique<T>),
 }
 
-/// What came in by the last change.
+/// The events that entered by the last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entered {
-    /// Nothing, or not yet.
+    /// No event entered, or not yet.
     Nothing,
-    /// The event that was inserted last.
+    /// The event that was inserted last entered.
     One,
-    /// All of the batch that was released.
+    /// All events of the batch that was released entered.
     Batch,
 }
 
@@ -55,7 +56,7 @@ impl<T: Default> View<T> {
         }
     }
 
-    /// Takes in an event; `key` is that of a unique view. What leaves for it is appended to `left`.
+    /// Inserts an event; `key` is its key in a unique view. Events that leave because of it are appended to `left`.
     pub(super) fn insert(
         &mut self,
         event: StreamEvent,
@@ -71,7 +72,7 @@ impl<T: Default> View<T> {
         }
     }
 
-    /// Time has come to `now`: what leaves is appended to `left`.
+    /// Advances the time to `now`; events that leave are appended to `left`.
     pub(super) fn expire(&mut self, now: i64, left: &mut Vec<Held<T>>) -> Entered {
         match self {
             Self::Ring(ring) => ring.expire(now, left),
@@ -80,7 +81,7 @@ impl<T: Default> View<T> {
         }
     }
 
-    /// What came in by the last change, which told `entered`.
+    /// Returns the events that entered by the last change, whose result was `entered`.
     pub(super) fn entered_mut(&mut self, entered: Entered) -> &mut [Held<T>] {
         match (entered, self) {
             (Entered::Nothing, _) => &mut [],
@@ -90,7 +91,7 @@ impl<T: Default> View<T> {
         }
     }
 
-    /// What is in it, oldest first; of a batch what was released last.
+    /// Returns the contents, oldest first; of a batch view, the batch that was released last.
     pub(super) fn contents(&self) -> Box<dyn Iterator<Item = &Held<T>> + '_> {
         match self {
             Self::Ring(ring) => Box::new(ring.contents()),
@@ -99,7 +100,7 @@ impl<T: Default> View<T> {
         }
     }
 
-    /// Takes out what `chosen` says; it is appended to `left`.
+    /// Removes the events for which `chosen` returns true and appends them to `left`.
     pub(super) fn remove(&mut self, chosen: &mut dyn FnMut(&Held<T>) -> bool, left: &mut Vec<Held<T>>) {
         match self {
             Self::Ring(ring) => ring.remove(chosen, left),
@@ -108,7 +109,7 @@ impl<T: Default> View<T> {
         }
     }
 
-    /// When [`expire`](Self::expire) has something to do next.
+    /// Returns the time at which [`expire`](Self::expire) has something to do next.
     pub(super) fn next_deadline(&self) -> Option<i64> {
         match self {
             Self::Ring(ring) => ring.next_deadline(),
@@ -118,7 +119,7 @@ impl<T: Default> View<T> {
     }
 }
 
-/// A period as the runtime counts time; at least one millisecond, so that time goes on.
+/// Returns a period in the runtime's unit of time; at least one millisecond, so that time advances.
 pub(super) fn millis(period: std::time::Duration) -> i64 {
     i64::try_from(period.as_millis()).unwrap_or(i64::MAX).max(1)
 }

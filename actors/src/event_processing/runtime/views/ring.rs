@@ -6,7 +6,7 @@ use super::{Entered, Held, millis};
 use crate::event_processing::plan::ViewPlan;
 use crate::event_processing::stream::StreamEvent;
 
-/// A window over the last events, or over those of the last time.
+/// A window over the last events by number or by time.
 #[derive(Debug)]
 pub(in crate::event_processing::runtime) struct Ring<T, E = StreamEvent> {
     held: VecDeque<Held<T, E>>,
@@ -33,7 +33,7 @@ impl<T, E> Ring<T, E> {
         Self { held: VecDeque::new(), bound: Bound::Period(period) }
     }
 
-    /// Of a window whose events leave in the order they came.
+    /// Returns the ring for a view whose events leave in the order they came; none for other views.
     pub(in crate::event_processing::runtime) fn of(view: &ViewPlan) -> Option<Self> {
         match view {
             ViewPlan::Time(period) => Some(Self::for_period(millis(*period))),
@@ -44,7 +44,7 @@ impl<T, E> Ring<T, E> {
         }
     }
 
-    /// Whether each event makes another one leave.
+    /// Returns whether the window is bounded by its length, so that each new event displaces an old one.
     pub(in crate::event_processing::runtime) fn counts(&self) -> bool {
         matches!(self.bound, Bound::Length(_))
     }
@@ -71,7 +71,7 @@ impl<T, E> Ring<T, E> {
         while self.next_deadline().is_some_and(|deadline| deadline <= now) {
             left.extend(self.held.pop_front());
         }
-        // Half of what a burst took is given back when it is over.
+        // After a burst, part of the capacity is released.
         if self.held.capacity() > 64 && self.held.len() < self.held.capacity() / 4 {
             self.held.shrink_to(self.held.len() * 2);
         }
@@ -97,7 +97,8 @@ impl<T, E> Ring<T, E> {
         self.held.front().map(|oldest| oldest.at.saturating_add(period))
     }
 
-    /// With a bound of its length there is never room for more; on the way there it grows by a quarter, for it may be long.
+    /// Appends an event. A window that is bounded by its length never allocates more than that; until then it grows by
+    /// a quarter at a time, since it may be long.
     fn push(&mut self, held: Held<T, E>) {
         let length = self.held.len();
         if let Bound::Length(most) = self.bound

@@ -1,4 +1,4 @@
-//! The last event of each key.
+//! A view of the last event of each key.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,9 +7,9 @@ use crate::event_processing::value::Key;
 
 #[derive(Debug)]
 pub(crate) struct Unique<T> {
-    /// Number of the event of a key.
+    /// The number of the event of each key.
     numbers: HashMap<Key, u64>,
-    /// By number, which is the order they came in.
+    /// The events by their number, which is the order they came in.
     held: BTreeMap<u64, Held<T>>,
     next: u64,
 }

@@ -1,4 +1,4 @@
-//! What expressions may use up.
+//! The limits of expressions.
 
 use super::*;
 use crate::event_processing::plan::expression::Property;

@@ -1,4 +1,4 @@
-//! What expressions find in events and beside them.
+//! The properties of events and the surroundings that expressions read.
 
 use super::*;
 use crate::event_processing::plan::expression::{Function, Property, Scalar};

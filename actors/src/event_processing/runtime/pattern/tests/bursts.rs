@@ -1,4 +1,4 @@
-//! Patterns that grow beyond measure within one event.
+//! Patterns that grow without bound within one event.
 
 use super::harness::{Bench, plan};
 

@@ -1,4 +1,4 @@
-//! Long chains, and what is kept of them.
+//! Long chains, and the memory that they retain.
 
 use super::harness::{Bench, check, plan, row};
 use crate::event_processing::runtime::Retained;

@@ -1,7 +1,8 @@
-//! Runs scripts: `A1 B1{A1,B1} +10m{A1}` feeds `A1`, then `B1`, which makes a match, then lets ten minutes go by in one step.
+//! Runs scripts: `A1 B1{A1,B1} +10m{A1}` feeds `A1`, then `B1`, which makes a match, then advances the time by ten
+//! minutes in one step.
 //!
-//! The letter is the stream, the number the column `n`, and after a colon the column `id`. A script is written anew with what came
-//! out, so that a test compares two scripts.
+//! The letter is the stream, the number the column `n`, and the value after a colon the column `id`. The run writes
+//! the script again with the actual matches, so that a test compares two scripts.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -22,17 +23,17 @@ use crate::event_processing::value::{ObjectKind, Type, Value};
 /// 2026-11-21T00:00:00Z, a Saturday.
 pub(super) const MIDNIGHT: i64 = 1_795_219_200_000;
 
-/// A pattern under test, and the clock.
+/// A pattern under test, and its clock.
 pub(super) struct Bench {
     pub(super) plan: PatternPlan,
     pub(super) state: PatternState,
     pub(super) now: i64,
     pub(super) found: Found,
-    /// How many expressions the last step evaluated.
+    /// The number of expressions that the last step evaluated.
     pub(super) evaluated: u64,
 }
 
-/// Runs a script and writes down what came out.
+/// Runs a script and returns it with the actual matches.
 pub(super) fn run(pattern: &str, script: &str) -> String {
     let mut bench = Bench::new(pattern);
     bench.go_on(0);
@@ -56,7 +57,7 @@ pub(super) fn run(pattern: &str, script: &str) -> String {
     written
 }
 
-/// Runs each script of a table: pattern, script.
+/// Runs each script of a table of patterns and scripts.
 pub(super) fn check(table: &[(&str, &str)]) {
     for (pattern, script) in table {
         assert_eq!(run(pattern, script), *script, "{pattern}");
@@ -84,7 +85,7 @@ impl Bench {
         self.evaluated = 1_000_000 - evaluations.get();
     }
 
-    /// Lets time go on in one leap.
+    /// Advances the time in one step.
     pub(super) fn go_on(&mut self, millis: i64) {
         self.now += millis;
         while self.state.next_deadline().is_some_and(|deadline| deadline <= self.now) {
@@ -92,7 +93,7 @@ impl Bench {
         }
     }
 
-    /// One step.
+    /// Takes one step at the current time.
     pub(super) fn advance(&mut self) {
         let evaluations = Cell::new(1_000_000);
         let world = World { variables: &[], now: self.now, look_ups: &NoStore, evaluations: &evaluations };
@@ -136,7 +137,7 @@ fn millis(period: &str) -> i64 {
         }
 }
 
-/// The plan of a pattern over the streams A, B, …; in filters `fails()` fails.
+/// Returns the plan of a pattern over the streams A, B, …; in filters `fails()` fails.
 pub(super) fn plan(pattern: &str) -> PatternPlan {
     let module = parse(&format!("module m; select * from pattern [{pattern}];"))
         .unwrap_or_else(|mistake| panic!("{}: {}", mistake.message, &pattern[..pattern.len().min(200)]));

@@ -1,4 +1,4 @@
-//! Each operator by itself, and what Esper documents of `every`.
+//! Each operator alone, and the behaviour of `every` that Esper documents.
 
 use super::harness::{Bench, check};
 
@@ -64,7 +64,7 @@ fn or_gives_up_the_other_side() {
         ("every ((a=A -> b=B) or c=C)", "A1 C1{C1} B1 A2 B2{A2,B2}"),
         ("a=A -> (b=B or c=C)", "A1 C1{A1,C1} B1"),
         ("every a=A or b=B", "A1{A1} A2{A2} B1{B1} A3"),
-        // Both at once: the first gives up the other.
+        // One event matches both: the first match abandons the other part.
         ("every (a=A or b=A)", "A1{A1} A2{A2}"),
     ]);
 }
@@ -76,11 +76,11 @@ fn not_is_true_until_it_happens() {
         ("a=A -> (b=B and not C)", "A1 C1 B1 A2 B2"),
         ("every (a=A -> (b=B and not C))", "A1 C1 B1 A2 B2{A2,B2}"),
         ("every (a=A and not B)", "B1 A1{A1} B2 A2{A2}"),
-        // What happens first, from left to right.
+        // Parts are handled from left to right.
         ("every a=A -> (b=B(n = 1) and not B)", "A1 B1{A1,B1} A2 B2 B1"),
         ("every a=A -> (not B and b=B(n = 1))", "A1 B1 A2 B2 B1"),
         ("every a=A -> (timer:interval(1 min) and not (B -> C))", "A1 B1 +1m{A1} A2 B2 C1 +1m"),
-        // What repeats never happened for good.
+        // A part that repeats is never true for good.
         ("every a=A -> (timer:interval(1 min) and not every B)", "A1 B1 +1m{A1}"),
     ]);
 }
@@ -125,7 +125,7 @@ fn events_are_told_apart_by_filters_on_what_was_matched() {
             "A1:7 B2:7 C2:8 C3:7 C2:7{A1,B2,C2}",
         ),
         ("every a=A -> (timer:interval(1 min) and not B(id = a.id))", "A1:7 A2:8 B1:7 +1m{A2}"),
-        // Null equals nothing; what waits for it waits in vain.
+        // Null equals nothing, so a node that waits for it waits in vain.
         ("every a=A -> b=B(b.id = null)", "A1 B1 A2 B2"),
     ]);
 }

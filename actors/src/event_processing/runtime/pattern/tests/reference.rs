@@ -1,5 +1,5 @@
-//! Patterns over random events do the same as a slow reading of their rules: trees that are copied and walked, without lists of who
-//! waits, without slots that are used again.
+//! Compares patterns over random events with a slow reference implementation of their rules: trees that are copied and
+//! walked, without lists of waiting nodes and without reused slots.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::harness::run;
 
 mod reading;
 
-/// A pattern over the streams A to C, and intervals in whole seconds.
+/// A pattern over the streams A to C, with intervals in whole seconds.
 #[derive(Debug, Clone)]
 enum Pattern {
     Every(Box<Pattern>),
@@ -20,7 +20,7 @@ enum Pattern {
     Interval(u32),
 }
 
-/// A node that lives.
+/// A live node.
 #[derive(Debug, Clone)]
 enum Live {
     Every {
@@ -33,7 +33,7 @@ enum Live {
         found: Vec<Vec<Tags>>,
     },
     Or(Vec<Option<Live>>),
-    /// Each with its place in the chain.
+    /// The children, each with its position in the chain.
     Then(Vec<(usize, Live)>),
     Event {
         order: usize,
@@ -46,10 +46,10 @@ enum Live {
     },
 }
 
-/// By the number of the tag.
+/// The matched events, by the number of the tag.
 type Tags = Vec<Option<String>>;
 
-/// What came of a node: what it found, and whether it still lives.
+/// The result of a node: its matches, and whether it is still live.
 #[derive(Debug, Default)]
 struct Came {
     found: Vec<Tags>,
@@ -66,18 +66,18 @@ enum Fate {
 
 struct Reading {
     now: u32,
-    /// Counts what begins to wait.
+    /// Counts the nodes that begin to wait.
     order: usize,
 }
 
-/// What one node is told: it alone, by when it began to wait.
+/// The input of one step: it is meant for one node, identified by the order in which nodes began to wait.
 #[derive(Clone, Copy)]
 struct Told<'a> {
     order: usize,
     event: Option<&'a str>,
 }
 
-/// Who waits for an event, or for a time that has come, as order and (for times) when.
+/// Collects the nodes that wait for an event, or for a time that has come, as their order and (for times) the time.
 fn waiting(pattern: &Pattern, live: &Live, stream: Option<char>, all: &mut Vec<(u32, usize)>) {
     match (pattern, live) {
         (Pattern::Event(of, _), Live::Event { order, .. }) if stream == Some(*of) => all.push((0, *order)),
@@ -100,7 +100,7 @@ fn waiting(pattern: &Pattern, live: &Live, stream: Option<char>, all: &mut Vec<(
     }
 }
 
-/// Reads a script of `A1` and `+1s` and writes it with what came out.
+/// Runs a script of `A1` and `+1s` and returns it with the matches.
 fn read(pattern: &Pattern, tags: usize, script: &[String]) -> String {
     let mut reading = Reading { now: 0, order: 0 };
     let (mut live, came) = reading.start(pattern, &vec![None; tags]);
@@ -185,7 +185,7 @@ fn leaf() -> impl Strategy<Value = Pattern> {
 fn pattern() -> impl Strategy<Value = Pattern> {
     leaf().prop_recursive(3, 8, 3, |inner| {
         let several = prop::collection::vec(inner.clone(), 2..4);
-        // A `not` is put where it is meant to be: beside something that takes its time.
+        // A `not` is placed as it is meant to be used: beside a part that takes time.
         let guarded = (leaf(), inner.clone())
             .prop_map(|(one, other)| Pattern::And(vec![one, Pattern::Not(Box::new(other))]));
         prop_oneof![

@@ -1,4 +1,4 @@
-//! Timers under a driven clock.
+//! Timers under a test clock.
 
 use super::harness::{Bench, MIDNIGHT, check};
 
@@ -20,7 +20,7 @@ fn a_timer_of_the_calendar_goes_off_at_each_of_its_times() {
         ("every timer:at(*/10, *, *, *, *)", "+9m +1m{} +10m{} +1h{}{}{}{}{}{}"),
         ("timer:at(30, 8, *, *, *)", "+8h +30m{} +1d"),
         ("every timer:at(0, 12, *, *, *, 15)", "+12h +14s +1s{} +1d{}"),
-        // It does not go off at the time at which it begins.
+        // A timer does not fire at the time at which it begins.
         ("every timer:at(0, 0, *, *, *)", "+0ms +1d{}"),
         ("every timer:at(0, 0, 30, 2, *)", "+3650d"),
     ]);

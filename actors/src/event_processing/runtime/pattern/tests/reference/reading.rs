@@ -1,4 +1,4 @@
-//! The rules of patterns, read slowly.
+//! The reference implementation of the rules of patterns.
 
 use super::{Came, Fate, Live, Pattern, Reading, Tags, Told};
 
@@ -36,7 +36,7 @@ impl Reading {
                     sides.push(live);
                     found.push(of_side.found);
                 }
-                // All that can be true at once are `not`s, alone or at the end of a chain, each once.
+                // Only `not`s can be true at once, alone or at the end of a chain, each one time.
                 if found.iter().all(|found| !found.is_empty()) {
                     came.found = combinations(&found, usize::MAX, std::slice::from_ref(tags));
                     if all.iter().all(|inner| matches!(inner, Pattern::Not(_))) {
