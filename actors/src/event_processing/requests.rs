@@ -1,5 +1,5 @@
 //! Requests that modules send to other servers (`SendRequest`, Q-07). This crate contains no HTTP client: the
-//! edge sends the requests.
+//! HTTP layer of the server sends the requests.
 
 use tokio::sync::oneshot;
 
@@ -21,8 +21,8 @@ pub const RESERVED_HEADERS: [&str; 11] = [
     "upgrade",
 ];
 
-/// A request that a module wants to send. Its parts are validated against header injection; the edge checks
-/// that host and method are allowed, and sends it.
+/// A request that a module wants to send. Its parts are validated against header injection; the HTTP layer
+/// checks that host and method are allowed, and sends it.
 #[derive(Debug)]
 pub struct OutboundRequest {
     /// The tenant of the module.

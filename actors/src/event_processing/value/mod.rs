@@ -61,8 +61,9 @@ pub(crate) struct Map(pub(crate) Vec<(Arc<str>, Value)>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Id {
     pub(crate) value: Arc<str>,
-    /// The type of the managed object, if known; the next field is its name.
+    /// The type of the managed object, if known.
     pub(crate) type_: Option<Arc<str>>,
+    /// The name of the managed object, if known.
     pub(crate) name: Option<Arc<str>>,
 }
 

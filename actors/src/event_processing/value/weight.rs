@@ -198,7 +198,7 @@ impl<'a> ObjectSeen<'a> {
                     });
                     let readings = size_of_val(&*measurement.readings);
                     let verbatim = measurement.verbatim.as_ref().map_or(0, of);
-                    // Most measurements share their shape with all others of their kind.
+                    // Most measurements share their shape with others of their kind, so only an unshared shape counts.
                     let names = match Arc::strong_count(shape) {
                         1 => shape.type_.len() + names.sum::<usize>(),
                         _ => 0,
